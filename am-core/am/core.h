@@ -1,0 +1,229 @@
+/*
+ * The inside of a context, for the am layer and the layers on it (msg,
+ * collectives).  Owns: peers, handler dispatch, the queues of work that waits
+ * for space, regions, bulk transfers.  May call dev and base only.
+ *
+ *   caller -> am_peer_send -> ep->send          (space: gone at once)
+ *                \-> AM_ERR_AGAIN -> am_op_queue -> am_ctx_poll -> op->run
+ *   device poll -> am_dispatch -> handler(token, words, data)
+ */
+#ifndef AM_AM_CORE_H
+#define AM_AM_CORE_H
+
+#include "base/env.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/stats.h"
+#include "base/trace.h"
+#include "dev/dev.h"
+
+#include <am.h>
+
+#define am_likely(_x)   __builtin_expect(!!(_x), 1)
+#define am_unlikely(_x) __builtin_expect(!!(_x), 0)
+
+/* The first 8 bytes of every packet; argument words follow. */
+struct am_hdr {
+    uint8_t handler;
+    uint8_t word_count;
+    uint16_t flags;
+    uint32_t aux; /* 32 bits for the handler's own use */
+};
+
+struct am_peer;
+struct am_op;
+
+/* Try once.  AM_OK: done, the op is off the queue (and may be gone);
+ * AM_ERR_AGAIN: stays at the head.  Errors are the op's own business. */
+typedef am_status_t (*am_op_run_fn)(struct am_op *op);
+
+/* Work that waits for space to a peer; embedded in its owner. */
+struct am_op {
+    struct am_list link;
+    am_op_run_fn run;
+    struct am_peer *peer;
+    bool queued;
+};
+
+/*
+ * AM_OP_ORDERED ops of a peer run strictly in the order queued, and while one
+ * waits am_peer_send answers AM_ERR_AGAIN, so nothing overtakes.  AM_OP_BULK
+ * ops (streams of payload) take turns after them and hold nobody up.
+ */
+typedef enum { AM_OP_ORDERED, AM_OP_BULK } am_op_kind_t;
+
+struct am_peer {
+    /* hot: one cache line for a short send */
+    struct am_dev_ep *ep;
+    am_status_t (*send)(struct am_dev_ep *ep, uint32_t class, const void *hdr,
+                        size_t hdr_bytes, const void *data, size_t data_bytes);
+    struct am_ctx *ctx;
+    uint32_t index;
+    uint32_t ordered_count;   /* ops on `ordered`; 0 = send directly */
+    void *msg;                /* owned by the msg layer; NULL at first */
+    bool dead;
+    /* cold */
+    struct am_dev *dev;
+    struct am_list ordered, bulk;
+    struct am_list busy_link; /* on ctx->busy while an op is queued */
+};
+
+/* What a handler gets; lives on am_dispatch's stack. */
+struct am_token {
+    struct am_ctx *ctx;
+    struct am_peer *peer;
+    void *arg;
+    uint32_t aux;
+    uint32_t class;
+    bool replied;
+};
+
+struct am_handler {
+    am_handler_fn fn;
+    void *arg;
+    const char *name;
+};
+
+/* A module above am (msg, coll) plugs into a context here; see am-core/lib.c. */
+struct am_config_table;
+struct am_module {
+    const char *name;
+    const struct am_config_table *config;   /* NULL: no variables */
+    size_t config_bytes;                    /* of the values struct */
+    const struct am_stat_row *stats;
+    uint32_t stat_count;
+    /* `values` (parsed) and `stats` live as long as the context. */
+    am_status_t (*open)(struct am_ctx *ctx, uint32_t slot, void *values,
+                        uint64_t *stats);
+    void (*close)(struct am_ctx *ctx, uint32_t slot);
+    /* A peer died: fail what waits for it. */
+    void (*peer_dead)(struct am_ctx *ctx, struct am_peer *peer);
+    /* Free peer->msg and the like. */
+    void (*peer_close)(struct am_ctx *ctx, struct am_peer *peer);
+    /* Text for am_describe(ctx, what); 0 if `what` is not this module's. */
+    size_t (*describe)(struct am_ctx *ctx, const char *what, char *text,
+                       size_t bytes);
+};
+#define AM_MODULES_MAX 4
+extern const struct am_module *const am_modules[]; /* NULL-terminated */
+
+struct am_ctx;
+void *am_module_data(const struct am_ctx *ctx, uint32_t slot);
+void am_module_set_data(struct am_ctx *ctx, uint32_t slot, void *data);
+
+struct am_env *am_ctx_env(struct am_ctx *ctx);
+struct am_log *am_ctx_log(struct am_ctx *ctx);
+struct am_trace *am_ctx_trace(struct am_ctx *ctx); /* NULL when off */
+
+/* Handler indices below AM_HANDLER_USER belong to the library:
+ * 1..15 am, 16..39 msg, 40..63 collectives. */
+enum { AM_HANDLER_AM = 1, AM_HANDLER_MSG = 16, AM_HANDLER_COLL = 40 };
+am_status_t am_handler_set(struct am_ctx *ctx, uint32_t index,
+                           am_handler_fn fn, void *arg, const char *name);
+
+/* The peer with this index, connecting to it on first use; NULL and *status_p
+ * AM_ERR_INVALID or AM_ERR_PEER when that cannot be. */
+struct am_peer *am_peer_get(struct am_ctx *ctx, uint32_t index,
+                            am_status_t *status_p);
+
+/*
+ * Send one request; never blocks.  AM_ERR_AGAIN without side effect when
+ * there is no space or ordered ops wait: queue an op then.  AM_ERR_PEER: dead.
+ */
+static inline am_status_t am_peer_send(struct am_peer *peer, uint32_t handler,
+                                       uint32_t aux, const uint64_t *words,
+                                       uint32_t word_count, const void *data,
+                                       size_t bytes);
+/* The same with the payload written by `fill` straight into the packet. */
+am_status_t am_peer_send_fill(struct am_peer *peer, uint32_t handler,
+                              uint32_t aux, const uint64_t *words,
+                              uint32_t word_count, am_dev_fill_fn fill,
+                              void *arg, size_t bytes);
+/* For ops: the same sends, not held up by the op itself being queued. */
+am_status_t am_op_send(struct am_op *op, uint32_t handler, uint32_t aux,
+                       const uint64_t *words, uint32_t word_count,
+                       const void *data, size_t bytes);
+am_status_t am_op_send_fill(struct am_op *op, uint32_t handler, uint32_t aux,
+                            const uint64_t *words, uint32_t word_count,
+                            am_dev_fill_fn fill, void *arg, size_t bytes);
+/* Reply with an aux; the rules of am_token_reply. */
+am_status_t am_token_reply_aux(struct am_token *token, uint32_t handler,
+                               uint32_t aux, const uint64_t *words,
+                               uint32_t word_count, const void *data,
+                               size_t bytes);
+
+void am_op_queue(struct am_op *op, struct am_peer *peer, am_op_run_fn run,
+                 am_op_kind_t kind);
+void am_op_cancel(struct am_op *op); /* take it off its queue, if on one */
+
+/* Largest payload of one request with `word_count` words. */
+size_t am_peer_payload_max(const struct am_peer *peer, uint32_t word_count);
+
+/* ----------------------------------------------------------- am_data helpers */
+
+/* Copy [offset, offset + bytes) of the packed form out of, or into, `data`. */
+void am_data_read(const struct am_data *data, size_t offset, void *to,
+                  size_t bytes);
+void am_data_write(const struct am_data *data, size_t offset, const void *from,
+                   size_t bytes);
+/* The address of [offset, offset + bytes) if it is contiguous, else NULL. */
+void *am_data_at(const struct am_data *data, size_t offset, size_t bytes);
+
+/* ------------------------------------------------------- regions, transfers */
+
+/* A region over any am_data; embed it, or am_region_register allocates one. */
+struct am_region {
+    struct am_ctx *ctx;
+    struct am_data data;
+    uint32_t id, generation;      /* what a peer names it by */
+    struct am_dev_key dev_key[2]; /* of up to two devices; zero if none */
+    size_t landed_bytes;          /* of a transfer in progress, counted */
+    am_done_fn landed;            /* called when landed_bytes == expected */
+    void *landed_arg;
+    size_t expected_bytes;
+};
+
+/* Open a region over `data` in caller's memory.  AM_ERR_MEMORY. */
+am_status_t am_region_open(struct am_ctx *ctx, struct am_region *region,
+                           const struct am_data *data);
+/* After this a late access of a peer is counted as rx_bad_region, dropped. */
+void am_region_close(struct am_region *region);
+/* Key for `peer` (the device matters). */
+void am_region_key_for(const struct am_region *region,
+                       const struct am_peer *peer, struct am_key *key);
+
+/*
+ * One transfer of bytes [0, bytes) of `local` to or from a region of the peer
+ * at `offset`.  Chooses by cost between the device's put and get (single copy)
+ * and a stream of packets (put over send).  The am_bulk is the caller's,
+ * untouched until `done`.  `done` is called from am_ctx_poll only.  When
+ * `handler` is non-zero a put runs it at the target after the data is in place.
+ * Legal in a handler.
+ */
+struct am_bulk {
+    struct am_op op;
+    struct am_data local;
+    struct am_key key;
+    size_t offset;       /* in the region */
+    size_t bytes, sent_bytes;
+    uint32_t handler, word_count;
+    uint64_t words[4];
+    am_done_fn done;
+    void *arg;
+    am_status_t status;
+    struct am_region landing; /* get over send: where the stream arrives */
+};
+void am_bulk_put(struct am_bulk *bulk, struct am_peer *peer,
+                 const struct am_data *local, const struct am_key *key,
+                 size_t offset, size_t bytes, uint32_t handler,
+                 const uint64_t *words, uint32_t word_count, am_done_fn done,
+                 void *arg);
+void am_bulk_get(struct am_bulk *bulk, struct am_peer *peer,
+                 const struct am_data *local, const struct am_key *key,
+                 size_t offset, size_t bytes, am_done_fn done, void *arg);
+/* How a transfer of `bytes` would go, for the cost model: picoseconds. */
+uint64_t am_bulk_cost_ps(const struct am_peer *peer, bool get, size_t bytes,
+                         bool contiguous);
+
+#include "am/core_inl.h"
+#endif

@@ -1,0 +1,43 @@
+/*
+ * Hot inlines of core.h: one short request from the caller to the device.
+ */
+#ifndef AM_AM_CORE_INL_H
+#define AM_AM_CORE_INL_H
+
+#include "am/core.h"
+
+/* Header and words as they lie in the packet. */
+struct am_packet_hdr {
+    struct am_hdr hdr;
+    uint64_t words[AM_WORDS_MAX];
+};
+
+static inline size_t am_hdr_fill(struct am_packet_hdr *packet,
+                                 uint32_t handler, uint32_t aux,
+                                 const uint64_t *words, uint32_t word_count)
+{
+    packet->hdr = (struct am_hdr){.handler = (uint8_t) handler,
+                                  .word_count = (uint8_t) word_count,
+                                  .aux = aux};
+    for (uint32_t i = 0; i < word_count; i++) {
+        packet->words[i] = words[i];
+    }
+    return sizeof(struct am_hdr) + word_count * sizeof(uint64_t);
+}
+
+static inline am_status_t am_peer_send(struct am_peer *peer, uint32_t handler,
+                                       uint32_t aux, const uint64_t *words,
+                                       uint32_t word_count, const void *data,
+                                       size_t bytes)
+{
+    struct am_packet_hdr packet;
+    size_t hdr_bytes = am_hdr_fill(&packet, handler, aux, words, word_count);
+
+    if (am_unlikely(peer->ordered_count != 0)) {
+        return peer->dead ? AM_ERR_PEER : AM_ERR_AGAIN;
+    }
+    return peer->send(peer->ep, AM_DEV_REQUEST, &packet, hdr_bytes, data,
+                      bytes);
+}
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * Configuration: a variable is one row of its module's table.  Values are
+ * taken from the program's options, then the environment, then the default
+ * text, and parsed into a struct of the module.  The only getenv is config.c.
+ */
+#ifndef AM_BASE_CONFIG_H
+#define AM_BASE_CONFIG_H
+
+#include <am_types.h>
+
+typedef enum {
+    AM_CONFIG_BYTES,  /* size_t; k, m, g suffixes (1024); "max" = SIZE_MAX */
+    AM_CONFIG_COUNT,  /* uint64_t; the same suffixes (1000-free), "max" */
+    AM_CONFIG_CHOICE, /* int: index in `choices` ("auto|spin|yield") */
+    AM_CONFIG_BOOL,   /* int: 0/1, y/n, yes/no, on/off, true/false */
+    AM_CONFIG_TEXT,   /* char[AM_CONFIG_TEXT_BYTES] */
+} am_config_type_t;
+
+#define AM_CONFIG_TEXT_BYTES 256
+
+struct am_config_row {
+    const char *name;    /* "AM_EAGER_MAX" */
+    const char *def;     /* default as text */
+    am_config_type_t type;
+    const char *unit;    /* "bytes", "polls", "" */
+    const char *help;    /* one sentence */
+    size_t offset;       /* of the value in the module's struct */
+    const char *choices; /* AM_CONFIG_CHOICE: "a|b|c"; else NULL */
+    /* Optional check of the parsed text beyond its type: AM_OK, or
+     * AM_ERR_CONFIG with what is accepted written to `accepted`. */
+    am_status_t (*check)(const char *text, char *accepted, size_t bytes);
+};
+
+struct am_config_table {
+    const struct am_config_row *rows;
+    uint32_t row_count;
+};
+
+struct am_option; /* am.h */
+
+/*
+ * Fill `values` from the table.  On a bad value returns AM_ERR_CONFIG and
+ * writes one sentence naming the variable, its value and what is accepted.
+ */
+am_status_t am_config_load(const struct am_config_table *table, void *values,
+                           const struct am_option *options,
+                           uint32_t option_count, char *error,
+                           size_t error_bytes);
+
+/*
+ * For each AM_* name in the environment and each option that no table knows,
+ * call `warn` with one sentence that gives the nearest known name.
+ */
+void am_config_check_names(const struct am_config_table *const *tables,
+                           uint32_t table_count,
+                           const struct am_option *options,
+                           uint32_t option_count,
+                           void (*warn)(void *arg, const char *text),
+                           void *arg);
+
+/* The value of a row as text, such as am_info prints ("8k", "auto"). */
+void am_config_print(const struct am_config_row *row, const void *values,
+                     char *text, size_t text_bytes);
+
+/* Parse "16k", "1m", "max" or a plain number.  AM_ERR_CONFIG if it is not. */
+am_status_t am_config_parse_bytes(const char *text, size_t *bytes_p);
+
+/* A variable that is not ours (PMI_FD, PMI_RANK...); NULL when not set. */
+const char *am_config_getenv(const char *name);
+
+#endif

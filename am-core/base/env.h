@@ -1,0 +1,65 @@
+/*
+ * The environment seam: the only way for am-core, collectives and nic-sim to
+ * read a clock, draw a random number, or let time pass.  The real
+ * implementation is env.c; a simulator supplies its own table.
+ */
+#ifndef AM_BASE_ENV_H
+#define AM_BASE_ENV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Host work that a simulated host is charged for; units in parentheses. */
+typedef enum {
+    AM_COST_DISPATCH,   /* handler calls (1 each) */
+    AM_COST_SEND,       /* building one request (words) */
+    AM_COST_MATCH,      /* match steps (1 each) */
+    AM_COST_COPY,       /* copied bytes */
+    AM_COST_ALLOC,      /* allocator steps (1 each) */
+    AM_COST_POLL,       /* polls that found nothing (1 each) */
+    AM_COST_COUNT
+} am_cost_t;
+
+struct am_env;
+
+struct am_env_ops {
+    uint64_t (*now)(struct am_env *env); /* picoseconds, monotonic */
+    void (*charge)(struct am_env *env, am_cost_t kind, uint64_t units);
+    /* Let time pass until `deadline_ps` at the latest: yields the core. */
+    void (*relax)(struct am_env *env, uint64_t deadline_ps);
+    uint64_t (*random)(struct am_env *env);
+};
+
+struct am_env {
+    const struct am_env_ops *ops;
+    bool simulated; /* charge does something; devices must not block */
+};
+
+/* The machine's own environment: one for the process, never NULL. */
+struct am_env *am_env_real(void);
+
+static inline uint64_t am_env_now(struct am_env *env)
+{
+    return env->ops->now(env);
+}
+
+/* Free of cost but for one predictable branch when not simulated. */
+static inline void am_env_charge(struct am_env *env, am_cost_t kind,
+                                 uint64_t units)
+{
+    if (__builtin_expect(env->simulated, 0)) {
+        env->ops->charge(env, kind, units);
+    }
+}
+
+static inline void am_env_relax(struct am_env *env, uint64_t deadline_ps)
+{
+    env->ops->relax(env, deadline_ps);
+}
+
+static inline uint64_t am_env_random(struct am_env *env)
+{
+    return env->ops->random(env);
+}
+
+#endif

@@ -1,0 +1,216 @@
+/*
+ * The device interface: moves packets to endpoints, puts and gets where the
+ * hardware has them.  A device may lose or reorder packets if its capability
+ * bits do not say otherwise; it knows no tags, handlers or sequence numbers.
+ *
+ * Contract.
+ * - `send` copies or consumes all it was given before it returns AM_OK, or
+ *   returns AM_ERR_AGAIN with no side effect.  It never blocks and never makes
+ *   an upcall, so it is legal inside one.
+ * - Upcalls (the am_dev_up functions) are made only from `poll`.
+ * - The packet an upcall is given is valid until the upcall returns.
+ * - Two classes, request and reply, have space of their own.  The device asks
+ *   `up.ready` before it delivers requests of an endpoint and leaves them
+ *   where they are while the answer is no; replies are always delivered.
+ * - put and get complete through their done function, from `poll` or before
+ *   the call returns AM_DONE.
+ * - A missing op points at am_dev_no_<op> and its capability bit is clear.
+ */
+#ifndef AM_DEV_DEV_H
+#define AM_DEV_DEV_H
+
+#include "base/env.h"
+#include "base/log.h"
+
+#include <am_types.h>
+#include <stdbool.h>
+
+enum {
+    AM_DEV_CAP_RELIABLE = 1 << 0,  /* no loss, duplication or corruption */
+    AM_DEV_CAP_ORDERED = 1 << 1,   /* in order for each (endpoint, class) */
+    AM_DEV_CAP_PUT = 1 << 2,
+    AM_DEV_CAP_GET = 1 << 3,
+    AM_DEV_CAP_FETCH_ADD = 1 << 4,
+    AM_DEV_CAP_WAIT = 1 << 5,      /* `wait` can sleep until something comes */
+    AM_DEV_CAP_MULTICAST = 1 << 6,
+    AM_DEV_CAP_COUNTER = 1 << 7,
+    AM_DEV_CAP_MAPPED = 1 << 8,    /* `alloc` gives memory peers may write */
+};
+
+enum { AM_DEV_REQUEST = 0, AM_DEV_REPLY = 1, AM_DEV_CLASS_COUNT = 2 };
+
+/* Cost of moving n bytes: fixed_ps + n * per_byte_fs / 1000. */
+struct am_linfn {
+    uint64_t fixed_ps;
+    uint64_t per_byte_fs;
+};
+
+/* LogGP numbers (Alexandrov et al. 1995), the input of protocol choice. */
+struct am_dev_perf {
+    struct am_linfn send_overhead; /* o_s: sender's core, per packet/byte */
+    struct am_linfn recv_overhead; /* o_r: receiver's core */
+    struct am_linfn wire;          /* L + nG: neither core */
+    uint64_t gap_ps;               /* g: between packets */
+    struct am_linfn put, get;      /* whole operation, initiator's core */
+    bool shared_core;              /* both ends compete for a core */
+};
+
+struct am_dev_attr {
+    uint32_t caps;
+    size_t packet_bytes_max;       /* hdr + data of one `send` (the MTU) */
+    size_t reply_bytes_max;        /* the same for AM_DEV_REPLY */
+    size_t hdr_bytes_max;
+    uint32_t depth;                /* packets in flight to one endpoint */
+    struct am_dev_perf perf;
+};
+
+struct am_dev;
+
+/* One peer as a device sees it.  The device's own struct begins with this. */
+struct am_dev_ep {
+    struct am_dev *dev;
+    void *user; /* set by the layer above at connect or accept */
+};
+
+/* A region as a device names it to a peer: 24 opaque bytes inside am_key. */
+struct am_dev_key {
+    uint64_t w[3];
+};
+
+typedef void (*am_dev_done_fn)(void *arg, am_status_t status);
+
+/* What the layer above supplies. */
+struct am_dev_up {
+    void *arg;
+    /* A packet: hdr is 8-byte aligned; data may be anywhere; both may lie in
+     * memory that a peer can still write: read each word once. */
+    void (*packet)(void *user, uint32_t class, const void *hdr,
+                   size_t hdr_bytes, void *data, size_t data_bytes);
+    /* May a request of this endpoint be delivered now? */
+    bool (*ready)(void *user);
+    /* An unknown peer sends: its address part; the answer becomes ep->user,
+     * NULL refuses it. */
+    void *(*accept)(void *arg, struct am_dev_ep *ep, const void *blob);
+    /* The endpoint can not be reached any more; once for each. */
+    void (*dead)(void *user, const char *why);
+};
+
+struct am_dev_params {
+    struct am_env *env;
+    struct am_log *log;
+    uint32_t rank, size;
+    uint64_t nonce;               /* unique number of this context */
+    const struct am_option *options;
+    uint32_t option_count;
+    struct am_dev_up up;
+    uint64_t *stats;              /* AM_DEV_STAT_COUNT counters */
+    char *error;
+    size_t error_bytes;
+};
+
+/* Counters every device has; in the context's table under "dev". */
+enum {
+    AM_DEV_STAT_TX_PACKETS,
+    AM_DEV_STAT_TX_BYTES,
+    AM_DEV_STAT_TX_AGAIN,
+    AM_DEV_STAT_RX_PACKETS,
+    AM_DEV_STAT_RX_BYTES,
+    AM_DEV_STAT_RX_BAD,       /* packets with an impossible length or offset */
+    AM_DEV_STAT_COPY_BYTES,   /* copied by the CPU inside the device */
+    AM_DEV_STAT_PUT,
+    AM_DEV_STAT_GET,
+    AM_DEV_STAT_WAKE,         /* doorbells rung for a sleeping peer */
+    AM_DEV_STAT_SLEEP,        /* times this context slept */
+    AM_DEV_STAT_COUNT
+};
+
+/* Fill the payload in place: write exactly `bytes` bytes to `to`. */
+typedef void (*am_dev_fill_fn)(void *arg, void *to, size_t bytes);
+
+struct am_dev_ops {
+    const char *name;
+    am_status_t (*open)(const struct am_dev_params *params,
+                        struct am_dev **dev_p);
+    void (*close)(struct am_dev *dev);
+    /* Write this device's part of the address blob; returns its length. */
+    size_t (*address)(struct am_dev *dev, void *to, size_t bytes_max);
+    /* Can a context with this address part be reached? */
+    bool (*reachable)(struct am_dev *dev, const void *address, size_t bytes);
+    /* All ranks' address parts are known (job start); parts[i] may be NULL. */
+    am_status_t (*connect_all)(struct am_dev *dev, const void *const *parts,
+                               const size_t *part_bytes, uint32_t count);
+    /* An endpoint for the address; `rank` UINT32_MAX when outside the job. */
+    am_status_t (*connect)(struct am_dev *dev, const void *address,
+                           size_t bytes, uint32_t rank, void *user,
+                           struct am_dev_ep **ep_p);
+    void (*disconnect)(struct am_dev_ep *ep);
+
+    am_status_t (*send)(struct am_dev_ep *ep, uint32_t class, const void *hdr,
+                        size_t hdr_bytes, const void *data, size_t data_bytes);
+    am_status_t (*send_fill)(struct am_dev_ep *ep, uint32_t class,
+                             const void *hdr, size_t hdr_bytes,
+                             am_dev_fill_fn fill, void *arg,
+                             size_t data_bytes);
+    /* Is there room for one reply of the largest size? */
+    bool (*reply_ready)(struct am_dev_ep *ep);
+    int (*poll)(struct am_dev *dev, uint32_t packets_max);
+
+    am_status_t (*mem_register)(struct am_dev *dev, void *base, size_t bytes,
+                                struct am_dev_key *key);
+    void (*mem_deregister)(struct am_dev *dev, const struct am_dev_key *key);
+    /* Memory that peers can store into directly (CAP_MAPPED). */
+    void *(*alloc)(struct am_dev *dev, size_t bytes, struct am_dev_key *key);
+    void (*release)(struct am_dev *dev, void *base, size_t bytes);
+    am_status_t (*put)(struct am_dev_ep *ep, const struct iovec *local,
+                       uint32_t count, const struct am_dev_key *key,
+                       size_t offset, am_dev_done_fn done, void *arg);
+    am_status_t (*get)(struct am_dev_ep *ep, const struct iovec *local,
+                       uint32_t count, const struct am_dev_key *key,
+                       size_t offset, am_dev_done_fn done, void *arg);
+    am_status_t (*fetch_add)(struct am_dev_ep *ep,
+                             const struct am_dev_key *key, size_t offset,
+                             uint64_t value, uint64_t *old_p,
+                             am_dev_done_fn done, void *arg);
+    /* Direct pointer to peer memory named by key, or NULL. */
+    void *(*map)(struct am_dev_ep *ep, const struct am_dev_key *key,
+                 size_t offset, size_t bytes);
+
+    /* Nothing to do: spin, yield or sleep.  `idle` counts empty polls;
+     * `may_sleep` false while the layer above has work queued. */
+    void (*wait)(struct am_dev *dev, uint64_t idle, bool may_sleep);
+    /* Look for dead endpoints (cheap to call rarely). */
+    void (*check)(struct am_dev *dev);
+    size_t (*describe)(struct am_dev *dev, char *text, size_t bytes);
+};
+
+struct am_dev {
+    const struct am_dev_ops *ops;
+    struct am_dev_attr attr;
+    struct am_dev_up up;
+};
+
+/* The devices of this build, NULL-terminated, in order of preference. */
+extern const struct am_dev_ops *const am_dev_table[];
+
+/* Defaults for ops that a device lacks: AM_ERR_UNSUPPORTED and the like. */
+am_status_t am_dev_no_connect_all(struct am_dev *dev, const void *const *parts,
+                                  const size_t *part_bytes, uint32_t count);
+am_status_t am_dev_no_mem_register(struct am_dev *dev, void *base, size_t bytes,
+                                   struct am_dev_key *key);
+void am_dev_no_mem_deregister(struct am_dev *dev, const struct am_dev_key *key);
+void *am_dev_no_alloc(struct am_dev *dev, size_t bytes, struct am_dev_key *key);
+void am_dev_no_release(struct am_dev *dev, void *base, size_t bytes);
+am_status_t am_dev_no_xfer(struct am_dev_ep *ep, const struct iovec *local,
+                           uint32_t count, const struct am_dev_key *key,
+                           size_t offset, am_dev_done_fn done, void *arg);
+am_status_t am_dev_no_fetch_add(struct am_dev_ep *ep,
+                                const struct am_dev_key *key, size_t offset,
+                                uint64_t value, uint64_t *old_p,
+                                am_dev_done_fn done, void *arg);
+void *am_dev_no_map(struct am_dev_ep *ep, const struct am_dev_key *key,
+                    size_t offset, size_t bytes);
+void am_dev_no_wait(struct am_dev *dev, uint64_t idle, bool may_sleep);
+void am_dev_no_check(struct am_dev *dev);
+size_t am_dev_no_describe(struct am_dev *dev, char *text, size_t bytes);
+
+#endif

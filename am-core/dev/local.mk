@@ -1,0 +1,1 @@
+# am-core/dev

@@ -1,0 +1,377 @@
+/*
+ * Generic Active Messages, the public interface of libam's am layer.
+ *
+ * A context (struct am_ctx) is one endpoint: it owns its devices, peers,
+ * handlers and configuration, and shares nothing mutable with any other, so
+ * one process may hold thousands.  A context is not thread safe: its owner
+ * serialises the calls.  Peers are named by index: 0..size-1 are the ranks of
+ * the job, larger ones are late connections (am_connect).
+ *
+ * Names and rules follow Generic Active Messages 1.1 as given for SP AM
+ * (Chang et al. 1996, section 1.1), regions, put, get, reception callbacks and
+ * multisend follow DCMF (Kumar et al., ICS 2008), fetch-and-add follows LCI
+ * (Verstoep et al., TOCS 2004).
+ *
+ * Handlers.  A handler runs inside am_poll, to completion.  It may send at
+ * most one reply, may not block, and may not poll.  Requests, stores and gets
+ * issued inside a handler are queued and start at the end of the poll.
+ *
+ * Why replies always drain.  Requests and replies travel in two classes with
+ * separate space (credits) for each peer.  (1) A reply handler may not reply,
+ * so handling a reply needs no space and every poll can drain all replies.
+ * (2) A request is dispatched only when space for one reply to its sender is
+ * free, so a handler's reply never waits.  (3) By (1) the peer's polls free
+ * reply space, so (2) holds again after finitely many polls of the peer, and
+ * request space is freed in turn.  No cycle of waiting contains a reply.
+ */
+#ifndef AM_H
+#define AM_H
+
+#include <am_types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct am_ctx;
+struct am_token;
+
+/* ---------------------------------------------------------------- contexts */
+
+/*
+ * Gather `bytes` bytes from each rank into `all` (size * bytes), in rank
+ * order.  Called collectively while a context opens.  Returns 0 on success.
+ */
+typedef int (*am_allgather_fn)(void *arg, const void *mine, void *all,
+                               size_t bytes);
+
+struct am_env; /* base/env.h; NULL means the real machine */
+
+/* A variable set by the program; it wins over the environment. */
+struct am_option {
+    const char *name;  /* for example "AM_EAGER_MAX" */
+    const char *value; /* text, as in the environment */
+};
+
+struct am_params {
+    uint32_t rank, size;              /* my rank, ranks of the job (>= 1) */
+    am_allgather_fn allgather;        /* NULL: caller does address/connect */
+    void *allgather_arg;
+    const struct am_option *options;  /* read during the call only */
+    uint32_t option_count;
+    struct am_env *env;               /* borrowed for the context's life */
+    char *error;                      /* receives one sentence on failure */
+    size_t error_bytes;
+};
+
+/*
+ * Open a context.  With `allgather` it is connected when the call returns;
+ * without, the caller passes every rank's am_address to am_connect_all.
+ * *ctx_p is owned by the caller until am_close.  Errors: AM_ERR_CONFIG,
+ * AM_ERR_MEMORY, AM_ERR_SYSTEM, AM_ERR_INVALID, AM_ERR_PEER.  Not in a handler.
+ */
+AM_API am_status_t am_open(const struct am_params *params,
+                           struct am_ctx **ctx_p);
+
+/* My address blob: AM_ADDRESS_BYTES bytes are written to `blob`. */
+AM_API am_status_t am_address(struct am_ctx *ctx, void *blob);
+
+/*
+ * Tell the context the addresses of ranks 0..size-1 (size * AM_ADDRESS_BYTES,
+ * copied).  Returns at once; the peers connect by being polled.
+ */
+AM_API am_status_t am_connect_all(struct am_ctx *ctx, const void *blobs);
+
+/*
+ * Connect late to the context with this address; *peer_p is its index here.
+ * An address that is known already gives its index.  Errors: AM_ERR_PEER when
+ * no device reaches it, AM_ERR_MEMORY.  Not in a handler.
+ */
+AM_API am_status_t am_connect(struct am_ctx *ctx, const void *blob,
+                              uint32_t *peer_p);
+
+/* The address blob of a known peer (AM_ADDRESS_BYTES). AM_ERR_INVALID. */
+AM_API am_status_t am_peer_address(struct am_ctx *ctx, uint32_t peer,
+                                   void *blob);
+
+/* Poll until nothing that was sent by this context waits for a peer. */
+AM_API am_status_t am_flush(struct am_ctx *ctx);
+
+/*
+ * Close a context and free all it owns.  The caller has made sure (am_flush
+ * and a barrier) that no peer still sends to it.  Not in a handler.
+ */
+AM_API void am_close(struct am_ctx *ctx);
+
+AM_API uint32_t am_rank(const struct am_ctx *ctx);
+AM_API uint32_t am_size(const struct am_ctx *ctx);
+
+/*
+ * The default context, opened through PMI-1 when the process was started by
+ * mpiexec (PMI_RANK, PMI_SIZE, PMI_FD in the environment) and as a job of one
+ * rank otherwise.  May be called again after am_fini.
+ */
+AM_API am_status_t am_init(void);
+AM_API void am_fini(void);
+AM_API struct am_ctx *am_default(void); /* NULL before am_init */
+/* All ranks of the default context's job reach this point (through PMI). */
+AM_API am_status_t am_barrier(void);
+
+/* The last error as one sentence, owned by the context, "" if none. */
+AM_API const char *am_error_text(const struct am_ctx *ctx);
+
+/* ---------------------------------------------------------------- handlers */
+
+/*
+ * words[0..word_count) are the arguments, data[0..bytes) the payload (NULL
+ * and 0 without).  All of it is valid only until the handler returns.
+ */
+typedef void (*am_handler_fn)(struct am_token *token, const uint64_t *words,
+                              uint32_t word_count, void *data, size_t bytes);
+
+/*
+ * Register `fn` at `index` (AM_HANDLER_USER..AM_HANDLERS_MAX-1) under `name`
+ * (static storage; appears in traces).  All ranks must agree on the index.
+ * `arg` is what am_token_arg returns.  Errors: AM_ERR_INVALID.
+ */
+AM_API am_status_t am_handler_register(struct am_ctx *ctx, uint32_t index,
+                                       am_handler_fn fn, void *arg,
+                                       const char *name);
+
+AM_API uint32_t am_token_source(const struct am_token *token);
+AM_API struct am_ctx *am_token_ctx(const struct am_token *token);
+AM_API void *am_token_arg(const struct am_token *token);
+
+/* ------------------------------------------------------- requests, replies */
+
+/*
+ * Send a request of `word_count` 64-bit words (0..AM_WORDS_MAX) and `bytes`
+ * payload bytes (0..am_payload_max; `data` may be reused on return).  Blocks,
+ * polling, while the peer's request space is full; inside a handler it is
+ * queued instead.  Polls once after sending, as GAM's am_request does.
+ * Errors: AM_ERR_INVALID, AM_ERR_PEER, AM_ERR_MEMORY (queue bound).
+ */
+AM_API am_status_t am_ctx_request(struct am_ctx *ctx, uint32_t dest,
+                                  uint32_t handler, const uint64_t *words,
+                                  uint32_t word_count, const void *data,
+                                  size_t bytes);
+
+/*
+ * The same, but never blocks nor polls: AM_ERR_AGAIN when there is no space.
+ */
+AM_API am_status_t am_ctx_try_request(struct am_ctx *ctx, uint32_t dest,
+                                      uint32_t handler, const uint64_t *words,
+                                      uint32_t word_count, const void *data,
+                                      size_t bytes);
+
+/*
+ * Reply to the request that `token` stands for; only inside its handler, at
+ * most once, never from a reply's handler: AM_ERR_HANDLER otherwise.  Does not
+ * poll and never blocks.  At most am_payload_max / 4 payload bytes.
+ */
+AM_API am_status_t am_token_reply(struct am_token *token, uint32_t handler,
+                                  const uint64_t *words, uint32_t word_count,
+                                  const void *data, size_t bytes);
+
+/* Largest payload of one request to `dest`, bytes. */
+AM_API size_t am_payload_max(struct am_ctx *ctx, uint32_t dest);
+
+/* GAM names: 32-bit words, default context, one argument word each. */
+AM_API am_status_t am_request_1(uint32_t dest, uint32_t handler, uint32_t a0);
+AM_API am_status_t am_request_2(uint32_t dest, uint32_t handler, uint32_t a0,
+                                uint32_t a1);
+AM_API am_status_t am_request_3(uint32_t dest, uint32_t handler, uint32_t a0,
+                                uint32_t a1, uint32_t a2);
+AM_API am_status_t am_request_4(uint32_t dest, uint32_t handler, uint32_t a0,
+                                uint32_t a1, uint32_t a2, uint32_t a3);
+AM_API am_status_t am_reply_1(struct am_token *token, uint32_t handler,
+                              uint32_t a0);
+AM_API am_status_t am_reply_2(struct am_token *token, uint32_t handler,
+                              uint32_t a0, uint32_t a1);
+AM_API am_status_t am_reply_3(struct am_token *token, uint32_t handler,
+                              uint32_t a0, uint32_t a1, uint32_t a2);
+AM_API am_status_t am_reply_4(struct am_token *token, uint32_t handler,
+                              uint32_t a0, uint32_t a1, uint32_t a2,
+                              uint32_t a3);
+
+/* ------------------------------------------- regions, store, get, put, F&A */
+
+/*
+ * A memory region makes [base, base + bytes) reachable by peers; every access
+ * of a peer is checked against it.  base NULL with bytes SIZE_MAX opens the
+ * whole address space, which is what GAM programs that pass bare addresses
+ * want; it must be asked for.
+ */
+struct am_region; /* owned by the context until am_region_deregister */
+
+#define AM_KEY_BYTES 32
+struct am_key { /* names a region to a peer; plain bytes, send it anyhow */
+    uint64_t w[AM_KEY_BYTES / 8];
+};
+
+AM_API am_status_t am_region_register(struct am_ctx *ctx, void *base,
+                                      size_t bytes, struct am_region **r_p);
+AM_API void am_region_deregister(struct am_ctx *ctx, struct am_region *r);
+AM_API void am_region_key(const struct am_region *r, struct am_key *key);
+
+/* Called once when an operation ends, from am_poll. */
+typedef void (*am_done_fn)(void *arg, am_status_t status);
+
+/*
+ * Copy local bytes to [remote, remote + bytes) in the address space of `dest`
+ * (inside one of its regions), then run `handler` there with the words (and
+ * `remote`, `bytes` as its data).  am_ctx_store blocks until `local` may be
+ * reused; am_ctx_store_async returns at once and calls `done` on the sender
+ * when the transfer has ended at the receiver.  Any size.
+ * Errors: AM_ERR_INVALID, AM_ERR_PEER, AM_ERR_MEMORY, AM_ERR_HANDLER (store).
+ */
+AM_API am_status_t am_ctx_store(struct am_ctx *ctx, uint32_t dest,
+                                const void *local, void *remote, size_t bytes,
+                                uint32_t handler, const uint64_t *words,
+                                uint32_t word_count);
+AM_API am_status_t am_ctx_store_async(struct am_ctx *ctx, uint32_t dest,
+                                      const void *local, void *remote,
+                                      size_t bytes, uint32_t handler,
+                                      const uint64_t *words,
+                                      uint32_t word_count, am_done_fn done,
+                                      void *arg);
+
+/*
+ * Fetch [remote, remote + bytes) of `dest` into `local`, then run the local
+ * `handler` with the words.  Returns at once; am_get is split-phase in GAM.
+ */
+AM_API am_status_t am_ctx_get(struct am_ctx *ctx, uint32_t dest,
+                              const void *remote, void *local, size_t bytes,
+                              uint32_t handler, const uint64_t *words,
+                              uint32_t word_count);
+
+AM_API am_status_t am_store(uint32_t dest, const void *local, void *remote,
+                            size_t bytes, uint32_t handler, uint32_t a0);
+AM_API am_status_t am_store_async(uint32_t dest, const void *local,
+                                  void *remote, size_t bytes, uint32_t handler,
+                                  uint32_t a0, am_done_fn done, void *arg);
+AM_API am_status_t am_get(uint32_t dest, const void *remote, void *local,
+                          size_t bytes, uint32_t handler, uint32_t a0);
+
+/*
+ * One-sided put and get between `data` and [offset, offset + data.bytes) of a
+ * region.  `done` is called when the bytes are in place (put: at the target).
+ */
+AM_API am_status_t am_ctx_put(struct am_ctx *ctx, uint32_t dest,
+                              const struct am_data *data,
+                              const struct am_key *key, size_t offset,
+                              am_done_fn done, void *arg);
+AM_API am_status_t am_ctx_rget(struct am_ctx *ctx, uint32_t dest,
+                               const struct am_data *data,
+                               const struct am_key *key, size_t offset,
+                               am_done_fn done, void *arg);
+
+/*
+ * Add `value` to the 8-byte aligned uint64_t at `offset` of a region,
+ * atomically among all fetch-and-adds on it; *old_p is written before `done`.
+ */
+AM_API am_status_t am_ctx_fetch_add(struct am_ctx *ctx, uint32_t dest,
+                                    const struct am_key *key, size_t offset,
+                                    uint64_t value, uint64_t *old_p,
+                                    am_done_fn done, void *arg);
+
+/* ------------------------------------------------- clients, DCMF's sends */
+
+/*
+ * A client registers a reception callback once and gets an id; all ranks must
+ * register clients in the same order.  When the first packet of a send
+ * arrives, `receive` is called with the metadata and the total size and either
+ * returns AM_OK with *landing filled in (bytes >= total; kind any), or
+ * AM_ERR_AGAIN to defer, keeping `recv`, and later calls am_recv_supply.
+ */
+struct am_client;
+struct am_recv; /* one incoming send; valid until its done function ran */
+
+typedef am_status_t (*am_receive_fn)(void *arg, struct am_recv *recv,
+                                     uint32_t source, const void *info,
+                                     size_t info_bytes, size_t bytes,
+                                     struct am_data *landing, am_done_fn *done,
+                                     void **done_arg);
+
+typedef enum {
+    AM_ORDERED = 0, /* delivered in the order sent, for each (client, peer) */
+    AM_UNORDERED,   /* may overtake: large sends do not delay small ones */
+} am_order_t;
+
+#define AM_INFO_BYTES_MAX 128
+
+AM_API am_status_t am_client_register(struct am_ctx *ctx, am_order_t order,
+                                      am_receive_fn receive, void *arg,
+                                      struct am_client **client_p);
+/* Supply the buffer of a deferred receive.  Legal in a handler. */
+AM_API am_status_t am_recv_supply(struct am_recv *recv,
+                                  const struct am_data *landing,
+                                  am_done_fn done, void *arg);
+
+/*
+ * Send `data` with `info` (copied) to the client of the same id at `dest`.
+ * `done` is called when `data` may be reused.  Any size.  Legal in a handler.
+ */
+AM_API am_status_t am_send(struct am_client *client, uint32_t dest,
+                           const void *info, size_t info_bytes,
+                           const struct am_data *data, am_done_fn done,
+                           void *arg);
+
+/* One send to many, and a different one to each; `done` once for all. */
+AM_API am_status_t am_multicast(struct am_client *client,
+                                const uint32_t *dests, uint32_t dest_count,
+                                const void *info, size_t info_bytes,
+                                const struct am_data *data, am_done_fn done,
+                                void *arg);
+struct am_many {
+    uint32_t dest;
+    struct am_data data;
+};
+AM_API am_status_t am_many_to_many(struct am_client *client,
+                                   const struct am_many *many,
+                                   uint32_t many_count, const void *info,
+                                   size_t info_bytes, am_done_fn done,
+                                   void *arg);
+
+/* ---------------------------------------------------------------- progress */
+
+/*
+ * One bounded pass over devices, queues and timers.  Returns the number of
+ * events handled (0: nothing was there), or a negative am_status_t when a
+ * peer died (am_error_text names it).  Inside a handler: AM_ERR_HANDLER.
+ */
+AM_API int am_ctx_poll(struct am_ctx *ctx);
+AM_API int am_poll(void);
+
+/*
+ * The same for a caller that only waits: after a pass that found nothing it
+ * spins, yields the core, or sleeps until a peer sends, as AM_WAIT says.
+ */
+AM_API int am_ctx_poll_wait(struct am_ctx *ctx);
+
+/* ------------------------------------------------- variables and counters */
+
+struct am_variable_info {
+    const char *name, *value, *def, *unit, *help, *choices;
+};
+/* Variable `index` with its value in `ctx` (NULL: its default as value).
+ * AM_ERR_INVALID past the last one.  `text` holds the value. */
+AM_API am_status_t am_variable(const struct am_ctx *ctx, uint32_t index,
+                               struct am_variable_info *info, char *text,
+                               size_t text_bytes);
+
+struct am_counter_info {
+    const char *name, *unit, *help;
+    uint64_t value;
+};
+AM_API am_status_t am_counter(const struct am_ctx *ctx, uint32_t index,
+                              struct am_counter_info *info);
+
+/* Print the protocol table with its reasons, or the devices, into `text`. */
+AM_API size_t am_describe(struct am_ctx *ctx, const char *what, char *text,
+                          size_t text_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

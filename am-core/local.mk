@@ -1,0 +1,17 @@
+# libam itself: the layers' sources, in the order of the cut.
+lib_LTLIBRARIES += libam.la
+libam_la_SOURCES = am-core/lib.c
+libam_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) -fvisibility=hidden
+libam_la_LIBADD = $(HWLOC_LIBS)
+libam_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
+
+# The same objects with every symbol visible, for tests of the inside.
+check_LTLIBRARIES += libamtest.la
+libamtest_la_SOURCES = $(libam_la_SOURCES)
+libamtest_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
+libamtest_la_LIBADD = $(HWLOC_LIBS)
+
+include_HEADERS = am-core/include/am_types.h am-core/include/am.h \
+    am-core/include/am_msg.h
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = am-core/am.pc
