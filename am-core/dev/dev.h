@@ -9,9 +9,10 @@
  *   an upcall, so it is legal inside one.
  * - Upcalls (the am_dev_up functions) are made only from `poll`.
  * - The packet an upcall is given is valid until the upcall returns.
- * - Two classes, request and reply, have space of their own.  The device asks
- *   `up.ready` before it delivers requests of an endpoint and leaves them
- *   where they are while the answer is no; replies are always delivered.
+ * - Two classes, request and reply, have space of their own.  A request is
+ *   delivered only while the device has room for one reply of the largest
+ *   size to its sender (reply_ready), and while `up.ready`, if given, says
+ *   yes; else it stays where it is.  Replies are always delivered.
  * - put and get complete through their done function, from `poll` or before
  *   the call returns AM_DONE.
  * - A missing op points at am_dev_no_<op> and its capability bit is clear.
@@ -86,11 +87,11 @@ struct am_dev_up {
      * memory that a peer can still write: read each word once. */
     void (*packet)(void *user, uint32_t class, const void *hdr,
                    size_t hdr_bytes, void *data, size_t data_bytes);
-    /* May a request of this endpoint be delivered now? */
+    /* May a request of this endpoint be delivered now?  NULL: always. */
     bool (*ready)(void *user);
-    /* An unknown peer sends: its address part; the answer becomes ep->user,
-     * NULL refuses it. */
-    void *(*accept)(void *arg, struct am_dev_ep *ep, const void *blob);
+    /* A peer that has no endpoint here sends: its rank, or UINT32_MAX when it
+     * is outside the job.  The answer becomes ep->user; NULL refuses it. */
+    void *(*accept)(void *arg, struct am_dev_ep *ep, uint32_t rank);
     /* The endpoint can not be reached any more; once for each. */
     void (*dead)(void *user, const char *why);
 };
@@ -139,6 +140,9 @@ struct am_dev_ops {
     /* All ranks' address parts are known (job start); parts[i] may be NULL. */
     am_status_t (*connect_all)(struct am_dev *dev, const void *const *parts,
                                const size_t *part_bytes, uint32_t count);
+    /* Have all ranks of connect_all that this device reaches got what they
+     * need to send without this context's help? */
+    bool (*connected)(struct am_dev *dev);
     /* An endpoint for the address; `rank` UINT32_MAX when outside the job. */
     am_status_t (*connect)(struct am_dev *dev, const void *address,
                            size_t bytes, uint32_t rank, void *user,
@@ -209,6 +213,7 @@ am_status_t am_dev_no_fetch_add(struct am_dev_ep *ep,
                                 am_dev_done_fn done, void *arg);
 void *am_dev_no_map(struct am_dev_ep *ep, const struct am_dev_key *key,
                     size_t offset, size_t bytes);
+bool am_dev_no_connected(struct am_dev *dev); /* true */
 void am_dev_no_wait(struct am_dev *dev, uint64_t idle, bool may_sleep);
 void am_dev_no_check(struct am_dev *dev);
 size_t am_dev_no_describe(struct am_dev *dev, char *text, size_t bytes);
