@@ -29,7 +29,8 @@ void am_trace_close(struct am_trace *trace);
 void am_trace_name(struct am_trace *trace, uint16_t kind, const char *name);
 void am_trace_add(struct am_trace *trace, uint16_t kind, char phase, uint64_t a,
                   uint64_t b);
-/* FNV-1a of all records ever added, for determinism checks. */
+/* FNV-1a (over 64-bit words) of all records ever added: equal runs, equal
+ * hashes. */
 uint64_t am_trace_hash(const struct am_trace *trace);
 /* Write the ring as a Chrome-trace JSON array.  0, or -1 with errno. */
 int am_trace_write(const struct am_trace *trace, FILE *file);

@@ -1,0 +1,143 @@
+/*
+ * Log: parses AM_LOG, opens its file, writes whole lines.  A line goes out in
+ * one write, so ranks that share a file or a terminal do not mix their lines.
+ * Calls libc only.
+ */
+#include <config.h>
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+#define LOG_LINE_BYTES 1024
+#define LOG_PATH_BYTES 4096
+
+static const char *const level_names[] = {"none",  "error", "warn", "info",
+                                          "debug", "trace", "data"};
+
+#define LEVEL_COUNT (sizeof(level_names) / sizeof(level_names[0]))
+
+/* The level named by text[0..length), or -1. */
+static int level_find(const char *text, size_t length)
+{
+    for (size_t i = 0; i < LEVEL_COUNT; i++) {
+        if (strlen(level_names[i]) == length &&
+            strncasecmp(level_names[i], text, length) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+/* Copy `path` with %r replaced by the rank.  False if it does not fit. */
+static bool path_expand(const char *path, uint32_t rank, char *to, size_t bytes)
+{
+    size_t used = 0;
+
+    while (*path != '\0') {
+        char piece[16] = {*path, '\0'};
+        size_t length;
+
+        if (path[0] == '%' && path[1] == 'r') {
+            snprintf(piece, sizeof(piece), "%u", rank);
+            path++;
+        }
+        path++;
+        length = strlen(piece);
+        if (used + length >= bytes) {
+            return false;
+        }
+        memcpy(to + used, piece, length);
+        used += length;
+    }
+    to[used] = '\0';
+    return true;
+}
+
+static int open_file(struct am_log *log, const char *path, char *error,
+                     size_t error_bytes)
+{
+    char expanded[LOG_PATH_BYTES];
+
+    if (*path == '\0' ||
+        !path_expand(path, log->rank, expanded, sizeof(expanded))) {
+        snprintf(error, error_bytes,
+                 "AM_LOG has a file name that is empty or longer than %d bytes",
+                 LOG_PATH_BYTES - 1);
+        return -1;
+    }
+    log->file = fopen(expanded, "ae");
+    if (log->file == NULL) {
+        snprintf(error, error_bytes, "AM_LOG names the file %.512s: %s",
+                 expanded, strerror(errno));
+        return -1;
+    }
+    setvbuf(log->file, NULL, _IOFBF, LOG_LINE_BYTES * 2);
+    return 0;
+}
+
+int am_log_open(struct am_log *log, const char *spec, uint32_t rank,
+                char *error, size_t error_bytes)
+{
+    size_t length;
+    int level;
+
+    *log = (struct am_log){.level = AM_LOG_WARN, .rank = rank, .file = stderr};
+    if (spec == NULL || *spec == '\0') {
+        return 0;
+    }
+    length = strcspn(spec, ":");
+    level = level_find(spec, length);
+    if (level < 0) {
+        snprintf(error, error_bytes,
+                 "AM_LOG is \"%.64s\"; accepted: none, error, warn, info, "
+                 "debug, trace or data, and optionally :FILE (%%r is the rank)",
+                 spec);
+        return -1;
+    }
+    log->level = (am_log_level_t)level;
+    if (spec[length] == '\0') {
+        return 0;
+    }
+    return open_file(log, spec + length + 1, error, error_bytes);
+}
+
+void am_log_close(struct am_log *log)
+{
+    if (log->file != NULL && log->file != stderr) {
+        fclose(log->file);
+    }
+    log->file = NULL;
+    log->level = AM_LOG_NONE;
+}
+
+void am_log_write(struct am_log *log, am_log_level_t level, const char *format,
+                  ...)
+{
+    char line[LOG_LINE_BYTES];
+    va_list args;
+    int head;
+    int body;
+    size_t used;
+
+    if (log->file == NULL || level <= AM_LOG_NONE || level >= LEVEL_COUNT) {
+        return;
+    }
+    head = snprintf(line, sizeof(line), "am %u %s: ", log->rank,
+                    level_names[level]);
+    va_start(args, format);
+    body = vsnprintf(line + head, sizeof(line) - 1 - (size_t)head, format,
+                     args);
+    va_end(args);
+    used = (size_t)head + (body > 0 ? (size_t)body : 0);
+    if (used > sizeof(line) - 2) {
+        used = sizeof(line) - 2; /* cut; vsnprintf wrote no more than that */
+    }
+    line[used] = '\n';
+    fwrite(line, 1, used + 1, log->file);
+    fflush(log->file);
+}
