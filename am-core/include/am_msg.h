@@ -33,8 +33,17 @@ struct am_msg_envelope {
 };
 
 /*
+ * Tag bits that MPI's device uses as marks (error bits): it sends with any
+ * value in them and never lets them decide a match.  Whatever a mask says
+ * about them, matching ignores these bits; the status shows them as sent.
+ * That keeps a receive with a full mask in the exact bins.
+ */
+#define AM_MSG_TAG_MARKS 0xe0000000u
+
+/*
  * Which bits must agree.  Exact receives have all ones; any source is
- * source 0.  The envelope's bits outside the mask are ignored.
+ * source 0.  The envelope's bits outside the mask, and AM_MSG_TAG_MARKS, are
+ * ignored.
  */
 struct am_msg_mask {
     uint32_t context;
