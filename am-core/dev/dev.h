@@ -13,8 +13,9 @@
  *   delivered only while the device has room for one reply of the largest
  *   size to its sender (reply_ready), and while `up.ready`, if given, says
  *   yes; else it stays where it is.  Replies are always delivered.
- * - put and get complete through their done function, from `poll` or before
- *   the call returns AM_DONE.
+ * - put, get and fetch_add return AM_OK and complete through their done
+ *   function, from `poll`; or they are complete when they return AM_DONE, and
+ *   done is not called; or they return an error, and nothing happened.
  * - A missing op points at am_dev_no_<op> and its capability bit is clear.
  */
 #ifndef AM_DEV_DEV_H
@@ -190,7 +191,8 @@ struct am_dev_ops {
 struct am_dev {
     const struct am_dev_ops *ops;
     struct am_dev_attr attr;
-    struct am_dev_up up;
+    struct am_dev_up up; /* used for all upcalls: a device that wraps this one
+                          * puts its own here before the first connect */
 };
 
 /* The devices of this build, NULL-terminated, in order of preference. */

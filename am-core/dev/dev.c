@@ -1,0 +1,75 @@
+/*
+ * The devices of this build, and the answers of ops that a device lacks.
+ */
+#include "dev/dev.h"
+#include "dev/self/self.h"
+
+const struct am_dev_ops *const am_dev_table[] = {&am_dev_self_ops, NULL};
+
+am_status_t am_dev_no_connect_all(struct am_dev *dev, const void *const *parts,
+                                  const size_t *part_bytes, uint32_t count)
+{
+    return AM_OK;
+}
+
+bool am_dev_no_connected(struct am_dev *dev)
+{
+    return true;
+}
+
+am_status_t am_dev_no_mem_register(struct am_dev *dev, void *base, size_t bytes,
+                                   struct am_dev_key *key)
+{
+    return AM_ERR_UNSUPPORTED;
+}
+
+void am_dev_no_mem_deregister(struct am_dev *dev, const struct am_dev_key *key)
+{
+}
+
+void *am_dev_no_alloc(struct am_dev *dev, size_t bytes, struct am_dev_key *key)
+{
+    return NULL;
+}
+
+void am_dev_no_release(struct am_dev *dev, void *base, size_t bytes)
+{
+}
+
+am_status_t am_dev_no_xfer(struct am_dev_ep *ep, const struct iovec *local,
+                           uint32_t count, const struct am_dev_key *key,
+                           size_t offset, am_dev_done_fn done, void *arg)
+{
+    return AM_ERR_UNSUPPORTED;
+}
+
+am_status_t am_dev_no_fetch_add(struct am_dev_ep *ep,
+                                const struct am_dev_key *key, size_t offset,
+                                uint64_t value, uint64_t *old_p,
+                                am_dev_done_fn done, void *arg)
+{
+    return AM_ERR_UNSUPPORTED;
+}
+
+void *am_dev_no_map(struct am_dev_ep *ep, const struct am_dev_key *key,
+                    size_t offset, size_t bytes)
+{
+    return NULL;
+}
+
+void am_dev_no_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
+{
+    /* Nothing to sleep on: the caller goes on polling. */
+}
+
+void am_dev_no_check(struct am_dev *dev)
+{
+}
+
+size_t am_dev_no_describe(struct am_dev *dev, char *text, size_t bytes)
+{
+    if (bytes > 0) {
+        text[0] = '\0';
+    }
+    return 0;
+}
