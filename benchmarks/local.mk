@@ -1,1 +1,18 @@
-# benchmarks
+# benchmarks: MPI programs, built with the mpicc that is to be measured and
+# therefore no part of "make all":  make nas MPICC=/path/to/mpicc
+MPICC = mpicc
+NAS_OUT = $(abs_builddir)/benchmarks/nas/build
+
+nas:
+	$(MAKE) -f '$(abs_srcdir)/benchmarks/nas/Makefile' \
+	    MPICC='$(MPICC)' CFLAGS='-O3' O='$(NAS_OUT)'
+
+.PHONY: nas
+
+EXTRA_DIST += \
+    benchmarks/nas/Makefile \
+    benchmarks/nas/cg.c \
+    benchmarks/nas/ep.c \
+    benchmarks/nas/is.c \
+    benchmarks/nas/nas_common.c \
+    benchmarks/nas/nas_common.h
