@@ -114,6 +114,8 @@ AM_API uint32_t am_size(const struct am_ctx *ctx);
 AM_API am_status_t am_init(void);
 AM_API void am_fini(void);
 AM_API struct am_ctx *am_default(void); /* NULL before am_init */
+/* Why the last am_init failed, as one sentence; "" if it did not. */
+AM_API const char *am_init_error(void);
 /* All ranks of the default context's job reach this point (through PMI). */
 AM_API am_status_t am_barrier(void);
 
