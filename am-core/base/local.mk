@@ -1,9 +1,13 @@
 # am-core/base
 libam_la_SOURCES += \
+    am-core/base/assert.c am-core/base/assert.h \
+    am-core/base/barrier.h \
     am-core/base/config.c am-core/base/config.h \
     am-core/base/env.c am-core/base/env.h \
     am-core/base/list.h \
     am-core/base/log.c am-core/base/log.h \
+    am-core/base/pool.c am-core/base/pool.h \
+    am-core/base/prng.c am-core/base/prng.h \
     am-core/base/stats.c am-core/base/stats.h \
     am-core/base/status.c \
     am-core/base/trace.c am-core/base/trace.h

@@ -1,0 +1,66 @@
+/*
+ * Memory barriers, named by purpose; the only place for bare fences.  They
+ * order accesses between cores of one machine (threads, or processes that
+ * share memory).
+ *
+ *   writer: fill the data, am_publish(flag)      am_observe(flag), use data
+ *   sleeper: set "asleep", am_barrier_announce, look once more, sleep
+ *   waker:   add work,     am_barrier_announce, look at "asleep", wake
+ */
+#ifndef AM_BASE_BARRIER_H
+#define AM_BASE_BARRIER_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Store `value`; who observes it sees all that was written before. */
+static inline void am_publish32(_Atomic uint32_t *flag, uint32_t value)
+{
+    atomic_store_explicit(flag, value, memory_order_release);
+}
+
+static inline void am_publish64(_Atomic uint64_t *flag, uint64_t value)
+{
+    atomic_store_explicit(flag, value, memory_order_release);
+}
+
+/* Load a flag; what was written before it was published is then visible. */
+static inline uint32_t am_observe32(const _Atomic uint32_t *flag)
+{
+    return atomic_load_explicit(flag, memory_order_acquire);
+}
+
+static inline uint64_t am_observe64(const _Atomic uint64_t *flag)
+{
+    return atomic_load_explicit(flag, memory_order_acquire);
+}
+
+/*
+ * My store (above) is visible to all before my load (below) is made.  Both
+ * sides of a "who looks last" protocol need it, or both may miss the other.
+ */
+static inline void am_barrier_announce(void)
+{
+#ifdef __SANITIZE_THREAD__
+    /* gcc's ThreadSanitizer knows no fences; a locked exchange is one here. */
+    _Atomic uint32_t dummy = 0;
+
+    atomic_exchange(&dummy, 1);
+#else
+    atomic_thread_fence(memory_order_seq_cst);
+#endif
+}
+
+/* One turn of a spin loop: eases the other hardware thread of the core. */
+static inline void am_cpu_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#else
+    __asm__ volatile("" ::: "memory");
+#endif
+}
+
+#endif
