@@ -13,6 +13,14 @@ EXTRA_DIST += \
     benchmarks/nas/Makefile \
     benchmarks/nas/cg.c \
     benchmarks/nas/ep.c \
+    benchmarks/nas/ft.c \
+    benchmarks/nas/ft_line.c \
+    benchmarks/nas/ft_line.h \
     benchmarks/nas/is.c \
+    benchmarks/nas/mg.c \
+    benchmarks/nas/mg_grid.c \
+    benchmarks/nas/mg_grid.h \
+    benchmarks/nas/mg_stencil.c \
+    benchmarks/nas/mg_stencil.h \
     benchmarks/nas/nas_common.c \
     benchmarks/nas/nas_common.h
