@@ -17,6 +17,11 @@ bool am_dev_no_connected(struct am_dev *dev)
     return true;
 }
 
+bool am_dev_no_drained(struct am_dev *dev)
+{
+    return true;
+}
+
 am_status_t am_dev_no_mem_register(struct am_dev *dev, void *base, size_t bytes,
                                    struct am_dev_key *key)
 {

@@ -144,6 +144,9 @@ struct am_dev_ops {
     /* Have all ranks of connect_all that this device reaches got what they
      * need to send without this context's help? */
     bool (*connected)(struct am_dev *dev);
+    /* Has all that was sent reached its peers (for a channel: been
+     * acknowledged)? */
+    bool (*drained)(struct am_dev *dev);
     /* An endpoint for the address; `rank` UINT32_MAX when outside the job. */
     am_status_t (*connect)(struct am_dev *dev, const void *address,
                            size_t bytes, uint32_t rank, void *user,
@@ -216,6 +219,7 @@ am_status_t am_dev_no_fetch_add(struct am_dev_ep *ep,
 void *am_dev_no_map(struct am_dev_ep *ep, const struct am_dev_key *key,
                     size_t offset, size_t bytes);
 bool am_dev_no_connected(struct am_dev *dev); /* true */
+bool am_dev_no_drained(struct am_dev *dev);   /* true */
 void am_dev_no_wait(struct am_dev *dev, uint64_t idle, bool may_sleep);
 void am_dev_no_check(struct am_dev *dev);
 size_t am_dev_no_describe(struct am_dev *dev, char *text, size_t bytes);

@@ -448,6 +448,7 @@ const struct am_dev_ops am_dev_self_ops = {
         .reachable = self_reachable,
         .connect_all = am_dev_no_connect_all,
         .connected = am_dev_no_connected,
+        .drained = am_dev_no_drained,
         .connect = self_connect,
         .disconnect = self_disconnect,
         .send = self_send,
