@@ -151,6 +151,24 @@ static am_status_t parse_row(const struct am_config_row *row, const char *text,
     return AM_ERR_CONFIG;
 }
 
+/* "a|b|c" as "a, b or c". */
+static void describe_choices(const char *choices, char *to, size_t bytes)
+{
+    size_t used = 0;
+    const char *comma = "";
+
+    *to = '\0';
+    while (choices != NULL && used < bytes) {
+        const char *next = choice_next(choices);
+        int length = snprintf(to + used, bytes - used, "%s%.*s", comma,
+                              (int)choice_length(choices), choices);
+
+        used += length > 0 ? (size_t)length : 0;
+        comma = next != NULL && choice_next(next) == NULL ? " or " : ", ";
+        choices = next;
+    }
+}
+
 /* What the row's type accepts, as words. */
 static void describe_accepted(const struct am_config_row *row, char *to,
                               size_t bytes)
@@ -165,7 +183,7 @@ static void describe_accepted(const struct am_config_row *row, char *to,
                  UINT64_MAX);
         break;
     case AM_CONFIG_CHOICE:
-        snprintf(to, bytes, "%s", row->choices);
+        describe_choices(row->choices, to, bytes);
         break;
     case AM_CONFIG_BOOL:
         snprintf(to, bytes, "1, y, yes, on, true, 0, n, no, off or false");

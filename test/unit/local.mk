@@ -7,3 +7,51 @@ test_unit_am_pmi_test_SOURCES = test/unit/am_pmi_test.c
 test_unit_am_pmi_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_am_pmi_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 endif
+
+TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test
+noinst_HEADERS += test/support/cm.h test/support/seed.h
+
+if HAVE_CMOCKA
+base_tests = test/unit/base_binalloc_test \
+    test/unit/base_config_test \
+    test/unit/base_env_test \
+    test/unit/base_log_test \
+    test/unit/base_pool_test \
+    test/unit/base_prng_test \
+    test/unit/base_ring_test \
+    test/unit/base_seqwin_test \
+    test/unit/base_trace_test \
+    test/unit/base_twheel_test
+check_PROGRAMS += $(base_tests)
+TESTS += $(base_tests)
+test_unit_base_binalloc_test_SOURCES = test/unit/base_binalloc_test.c
+test_unit_base_binalloc_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_base_binalloc_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_base_config_test_SOURCES = test/unit/base_config_test.c
+test_unit_base_config_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_base_config_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_base_env_test_SOURCES = test/unit/base_env_test.c
+test_unit_base_env_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_base_env_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_base_log_test_SOURCES = test/unit/base_log_test.c
+test_unit_base_log_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_base_log_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_base_pool_test_SOURCES = test/unit/base_pool_test.c
+test_unit_base_pool_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_base_pool_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_base_prng_test_SOURCES = test/unit/base_prng_test.c
+test_unit_base_prng_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_base_prng_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_base_ring_test_SOURCES = test/unit/base_ring_test.c
+test_unit_base_ring_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_base_ring_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_base_seqwin_test_SOURCES = test/unit/base_seqwin_test.c
+test_unit_base_seqwin_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_base_seqwin_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_base_trace_test_SOURCES = test/unit/base_trace_test.c
+test_unit_base_trace_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_base_trace_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_base_twheel_test_SOURCES = test/unit/base_twheel_test.c
+test_unit_base_twheel_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_base_twheel_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+endif

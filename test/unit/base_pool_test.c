@@ -1,0 +1,171 @@
+/*
+ * Pools: quota, alignment, reuse without growth, and in poison builds the
+ * misuse that they find.
+ */
+#include "base/pool.h"
+
+#include "support/cm.h"
+#include "support/seed.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void test_quota(void **state)
+{
+    struct am_pool pool;
+    void *objects[10];
+
+    am_pool_init(&pool, 100, 0, 4, 10);
+    assert_int_equal(pool.object_count, 0); /* nothing until it is asked */
+    for (int i = 0; i < 10; i++) {
+        objects[i] = am_pool_get(&pool);
+        assert_non_null(objects[i]);
+        assert_int_equal((uintptr_t)objects[i] % 64, 0);
+        memset(objects[i], i, 100);
+    }
+    assert_null(am_pool_get(&pool));
+    assert_int_equal(pool.object_count, 10); /* 4 + 4 + 2 */
+    assert_true(am_pool_is_valid(&pool));
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(*(unsigned char *)objects[i], i);
+        am_pool_put(&pool, objects[i]);
+        assert_true(am_pool_is_valid(&pool));
+    }
+    assert_int_equal(pool.used_count, 0);
+    assert_ptr_equal(am_pool_get(&pool), objects[9]); /* warm one first */
+    am_pool_fini(&pool);
+}
+
+static void test_no_room(void **state)
+{
+    struct am_pool pool;
+
+    am_pool_init(&pool, 64, 0, 16, 0); /* quota of nothing */
+    assert_null(am_pool_get(&pool));
+    am_pool_fini(&pool);
+    am_pool_init(&pool, SIZE_MAX / 4, 0, 16, UINT64_MAX); /* overflow */
+    assert_null(am_pool_get(&pool));
+    assert_true(am_pool_is_valid(&pool));
+    am_pool_fini(&pool);
+}
+
+static void test_align(void **state)
+{
+    for (size_t align = 1; align <= 4096; align *= 2) {
+        struct am_pool pool;
+
+        am_pool_init(&pool, 1, align, 3, 100);
+        for (int i = 0; i < 7; i++) {
+            char *object = am_pool_get(&pool);
+
+            assert_int_equal((uintptr_t)object % align, 0);
+            *object = 1;
+        }
+        assert_true(am_pool_is_valid(&pool));
+        am_pool_fini(&pool);
+    }
+}
+
+static void test_random(void **state)
+{
+    struct am_prng prng = test_prng("base_pool_test");
+    struct am_pool pool;
+    uint64_t *live[64];
+    uint32_t live_count = 0;
+
+    am_pool_init(&pool, 3 * sizeof(uint64_t), 8, 5, 64);
+    for (uint64_t step = 0; step < 20000; step++) {
+        if (live_count < 64 && am_prng_below(&prng, 2) == 0) {
+            uint64_t *object = am_pool_get(&pool);
+
+            assert_non_null(object);
+            for (uint32_t i = 0; i < live_count; i++) {
+                assert_ptr_not_equal(object, live[i]);
+            }
+            object[0] = object[2] = (uintptr_t)object;
+            live[live_count++] = object;
+        } else if (live_count > 0) {
+            uint32_t i = (uint32_t)am_prng_below(&prng, live_count);
+
+            assert_int_equal(live[i][0], (uintptr_t)live[i]);
+            assert_int_equal(live[i][2], (uintptr_t)live[i]);
+            am_pool_put(&pool, live[i]);
+            live[i] = live[--live_count];
+        }
+        if (step % 100 == 0) {
+            assert_true(am_pool_is_valid(&pool));
+        }
+        assert_int_equal(pool.used_count, live_count);
+    }
+    am_pool_fini(&pool);
+}
+
+/* ------------------------------------------------- misuse, in poison builds */
+
+static void put_twice(struct am_pool *pool)
+{
+    void *object = am_pool_get(pool);
+
+    am_pool_put(pool, object);
+    am_pool_put(pool, object);
+}
+
+static void write_after_put(struct am_pool *pool)
+{
+    char *object = am_pool_get(pool);
+
+    am_pool_put(pool, object);
+    object[20] = 1;
+    am_pool_get(pool);
+}
+
+/* Does the process die of it?  Its complaint is not of interest. */
+static void assert_dies(void (*misuse)(struct am_pool *pool))
+{
+    pid_t child = fork();
+    int status = 0;
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct rlimit none = {0, 0};
+        struct am_pool pool;
+
+        setrlimit(RLIMIT_CORE, &none);
+        signal(SIGABRT, SIG_DFL);
+        close(STDERR_FILENO);
+        am_pool_init(&pool, 64, 0, 4, 8);
+        misuse(&pool);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_false(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void test_misuse(void **state)
+{
+    struct am_pool pool;
+
+    am_pool_init(&pool, 64, 0, 4, 8);
+    if (!pool.poison) {
+        am_pool_fini(&pool);
+        skip();
+    }
+    am_pool_fini(&pool);
+    assert_dies(put_twice);
+    assert_dies(write_after_put);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_quota),  cmocka_unit_test(test_no_room),
+            cmocka_unit_test(test_align),  cmocka_unit_test(test_random),
+            cmocka_unit_test(test_misuse),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
