@@ -5,7 +5,6 @@
  */
 #include "base/config.h"
 
-#include <am.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -36,8 +36,6 @@ struct am_config_table {
     uint32_t row_count;
 };
 
-struct am_option; /* am.h */
-
 /*
  * Fill `values` from the table.  On a bad value returns AM_ERR_CONFIG and
  * writes one sentence naming the variable, its value and what is accepted.

@@ -47,12 +47,6 @@ typedef int (*am_allgather_fn)(void *arg, const void *mine, void *all,
 
 struct am_env; /* base/env.h; NULL means the real machine */
 
-/* A variable set by the program; it wins over the environment. */
-struct am_option {
-    const char *name;  /* for example "AM_EAGER_MAX" */
-    const char *value; /* text, as in the environment */
-};
-
 struct am_params {
     uint32_t rank, size;              /* my rank, ranks of the job (>= 1) */
     am_allgather_fn allgather;        /* NULL: caller does address/connect */

@@ -50,6 +50,12 @@ typedef enum {
 /* Text of a status, static storage, never NULL.  Legal in a handler. */
 AM_API const char *am_status_text(am_status_t status);
 
+/* A variable set by the program; it wins over the environment. */
+struct am_option {
+    const char *name;  /* for example "AM_EAGER_MAX" */
+    const char *value; /* text, as in the environment */
+};
+
 /*
  * A piece of user data: contiguous, a list of iovecs, or a pair of functions
  * that pack and unpack any byte range of it.  All lengths are 64-bit.  The

@@ -8,7 +8,6 @@
 #include "support/cm.h"
 #include "support/seed.h"
 
-#include <am.h>
 #include <stdlib.h>
 #include <string.h>
 
