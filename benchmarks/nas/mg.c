@@ -218,6 +218,32 @@ static void cycle(struct mg *s)
     smooth(s, s->top);
 }
 
+/* Adds the squares of a line and takes its largest size into both sums. */
+static void norm_line(const double *restrict line, int count, double sums[2])
+{
+    double square[4] = {0, 0, 0, 0};
+    double largest = sums[1];
+    int x = 0;
+
+    for (; x + 4 <= count; x += 4) {
+        for (int lane = 0; lane < 4; lane++) {
+            square[lane] += line[x + lane] * line[x + lane];
+        }
+    }
+    for (; x < count; x++) {
+        square[0] += line[x] * line[x];
+    }
+    for (x = 0; x < count; x++) {
+        double size = fabs(line[x]);
+
+        if (size > largest) {
+            largest = size;
+        }
+    }
+    sums[0] += square[0] + square[1] + (square[2] + square[3]);
+    sums[1] = largest;
+}
+
 /* Root of the mean square of the finest residual, on every rank. */
 static double norm(const struct mg *s)
 {
@@ -229,14 +255,8 @@ static double norm(const struct mg *s)
 
     for (int z = 1; z < box->m[2] - 1; z++) {
         for (int y = 1; y < box->m[1] - 1; y++) {
-            const double *line = s->top->r + mg_box_line(box, y, z);
-
-            for (int x = 1; x < box->m[0] - 1; x++) {
-                double size = fabs(line[x]);
-
-                mine[0] += line[x] * line[x];
-                mine[1] = size > mine[1] ? size : mine[1];
-            }
+            norm_line(s->top->r + mg_box_line(box, y, z) + 1, box->m[0] - 2,
+                      mine);
         }
     }
     MPI_Allreduce(&mine[1], &largest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
