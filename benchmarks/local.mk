@@ -13,10 +13,15 @@ EXTRA_DIST += \
     benchmarks/nas/Makefile \
     benchmarks/nas/cg.c \
     benchmarks/nas/ep.c \
+    benchmarks/nas/flow.c \
+    benchmarks/nas/flow.h \
     benchmarks/nas/ft.c \
     benchmarks/nas/ft_line.c \
     benchmarks/nas/ft_line.h \
     benchmarks/nas/is.c \
+    benchmarks/nas/lu.c \
+    benchmarks/nas/lu_sweep.c \
+    benchmarks/nas/lu_sweep.h \
     benchmarks/nas/mg.c \
     benchmarks/nas/mg_grid.c \
     benchmarks/nas/mg_grid.h \
