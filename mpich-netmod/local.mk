@@ -1,0 +1,22 @@
+# mpich-netmod: the netmod's sources and `make mpich`.
+EXTRA_DIST += mpich-netmod/overlay mpich-netmod/patches mpich-netmod/scripts
+
+# MPICH needs a libam at a fixed place; this one is refreshed by every
+# `make mpich`, so a changed libam is taken over without building MPICH again.
+# MPICH_FLAGS go to mpich-netmod/scripts/build (and so to MPICH's configure).
+mpich_dir = $(abs_builddir)/mpich
+mpich_libam = $(mpich_dir)/libam
+MPICH_FLAGS =
+
+.PHONY: mpich mpich-libam
+mpich-libam: libam.la
+	$(AM_V_at)$(MKDIR_P) $(mpich_libam)/include $(mpich_libam)/lib
+	$(AM_V_at)for header in $(include_HEADERS); do \
+	    cmp -s $(srcdir)/$$header $(mpich_libam)/include/$${header##*/} || \
+	    cp $(srcdir)/$$header $(mpich_libam)/include/ || exit 1; done
+	$(AM_V_at)rm -f $(mpich_libam)/lib/libam.so*
+	$(AM_V_at)cp -P .libs/libam.so* $(mpich_libam)/lib/
+
+mpich: mpich-libam
+	$(srcdir)/mpich-netmod/scripts/build --with-am=$(mpich_libam) \
+	    --build-dir=$(mpich_dir) $(MPICH_FLAGS)

@@ -1,0 +1,20 @@
+##
+## The am netmod: MPICH over libam.
+##
+
+if BUILD_CH4_NETMOD_AM
+
+noinst_HEADERS   +=
+mpi_core_sources += src/mpid/ch4/netmod/am/func_table.c \
+                    src/mpid/ch4/netmod/am/am_init.c \
+                    src/mpid/ch4/netmod/am/am_world.c \
+                    src/mpid/ch4/netmod/am/am_vars.c \
+                    src/mpid/ch4/netmod/am/am_done.c \
+                    src/mpid/ch4/netmod/am/am_dtype.c \
+                    src/mpid/ch4/netmod/am/am_client.c \
+                    src/mpid/ch4/netmod/am/am_spawn.c \
+                    src/mpid/ch4/netmod/am/am_hooks.c
+
+errnames_txt_files += src/mpid/ch4/netmod/am/errnames.txt
+
+endif

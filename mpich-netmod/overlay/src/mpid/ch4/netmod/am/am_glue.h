@@ -1,0 +1,270 @@
+/*
+ * The entries that ch4 calls, with the signatures of MPICH 4.0.x.  All that
+ * depends on the MPICH release is here and in am_pre.h: for another release
+ * this file gets a sibling, and the rest stays.
+ *
+ * What 4.1 and later change: mpi_issend and isend_coll become flags in `attr`,
+ * which also takes the place of context_offset; mpi_cancel_recv gets a second
+ * argument; progress gets made_progress in place of blocking; request
+ * completion is MPIDI_Request_complete_fast.
+ */
+#ifndef AM_GLUE_H_INCLUDED
+#define AM_GLUE_H_INCLUDED
+
+#include "am_impl.h"
+
+/* The same vci is computed on both sides, so a message meets its receive. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_AM_vci(int flag, MPIR_Comm * comm, int src_rank, int dst_rank,
+                                          int tag)
+{
+    return MPIDI_get_vci(flag, comm, src_rank, dst_rank, tag) % MPIDI_AM_global.n_ctx;
+}
+
+#ifdef MPIDI_ENABLE_AM_ONLY
+#include "netmod_am_fallback.h"
+#else
+#include "netmod_am_fallback_rma.h"
+#include "netmod_am_fallback_coll.h"
+#include "netmod_am_fallback_part.h"
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_AM_locked_isend(const void *buf, MPI_Aint count,
+                                                   MPI_Datatype datatype, int rank, int tag,
+                                                   MPIR_Comm * comm, int context_offset,
+                                                   MPIDI_av_entry_t * addr, unsigned flags,
+                                                   int marks, MPIR_Request ** request)
+{
+    int src_vci = MPIDI_AM_vci(SRC_VCI_FROM_SENDER, comm, comm->rank, rank, tag);
+    int dst_vci = MPIDI_AM_vci(DST_VCI_FROM_SENDER, comm, comm->rank, rank, tag);
+    int mpi_errno;
+
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(src_vci).lock);
+    mpi_errno = MPIDI_AM_isend(buf, count, datatype, tag | marks, comm, context_offset, addr,
+                               flags, src_vci, dst_vci, request);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(src_vci).lock);
+    return mpi_errno;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
+                                                MPI_Datatype datatype, int rank, int tag,
+                                                MPIR_Comm * comm, int context_offset,
+                                                MPIDI_av_entry_t * addr, MPIR_Request ** request)
+{
+    return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, 0,
+                                 0, request);
+}
+
+/* The state of a collective that has failed travels in the tag's error bits. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count,
+                                                 MPI_Datatype datatype, int rank, int tag,
+                                                 MPIR_Comm * comm, int context_offset,
+                                                 MPIDI_av_entry_t * addr, MPIR_Request ** request,
+                                                 MPIR_Errflag_t * errflag)
+{
+    int marks = 0;
+
+    if (unlikely(*errflag == MPIR_ERR_PROC_FAILED)) {
+        MPIR_TAG_SET_PROC_FAILURE_BIT(marks);
+    } else if (unlikely(*errflag != MPIR_ERR_NONE)) {
+        MPIR_TAG_SET_ERROR_BIT(marks);
+    }
+    return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, 0,
+                                 marks, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count,
+                                                 MPI_Datatype datatype, int rank, int tag,
+                                                 MPIR_Comm * comm, int context_offset,
+                                                 MPIDI_av_entry_t * addr, MPIR_Request ** request)
+{
+    return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, comm, context_offset, addr,
+                                 AM_MSG_SYNC, 0, request);
+}
+
+/* A send is never cancelled: the standard allows it, and no queue needs it. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_send(MPIR_Request * sreq)
+{
+    return MPI_SUCCESS;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
+                                                int rank, int tag, MPIR_Comm * comm,
+                                                int context_offset, MPIDI_av_entry_t * addr,
+                                                MPIR_Request ** request, MPIR_Request * partner)
+{
+    int vci = MPIDI_AM_vci(DST_VCI_FROM_RECVER, comm, rank, comm->rank, tag);
+    int mpi_errno;
+
+    /* With MPICH's own shared memory an any-source receive comes here with the
+     * lock held already. */
+    MPID_THREAD_CS_ENTER_REC_VCI(MPIDI_VCI(vci).lock);
+    mpi_errno = MPIDI_AM_irecv(buf, count, datatype, rank, tag, comm, context_offset, vci,
+                               partner, request);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+    return mpi_errno;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
+                                                 MPIR_Request * message)
+{
+    int vci = MPIDI_Request_get_vci(message);
+    int mpi_errno;
+
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
+    mpi_errno = MPIDI_AM_imrecv(buf, count, datatype, message);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+    return mpi_errno;
+}
+
+/* The caller holds the lock. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_recv(MPIR_Request * rreq)
+{
+    return MPIDI_AM_cancel_recv(rreq);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm * comm,
+                                                 int context_offset, MPIDI_av_entry_t * addr,
+                                                 int *flag, MPI_Status * status)
+{
+    int vci = MPIDI_AM_vci(DST_VCI_FROM_RECVER, comm, source, comm->rank, tag);
+    int mpi_errno;
+
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
+    mpi_errno = MPIDI_AM_iprobe(source, tag, comm, context_offset, vci, flag, status);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+    return mpi_errno;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm * comm,
+                                                  int context_offset, MPIDI_av_entry_t * addr,
+                                                  int *flag, MPIR_Request ** message,
+                                                  MPI_Status * status)
+{
+    int vci = MPIDI_AM_vci(DST_VCI_FROM_RECVER, comm, source, comm->rank, tag);
+    int mpi_errno;
+
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
+    mpi_errno = MPIDI_AM_improbe(source, tag, comm, context_offset, vci, flag, message, status);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+    return mpi_errno;
+}
+#endif /* MPIDI_ENABLE_AM_ONLY */
+
+/* ------------------------------------------------------------ progress */
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci, int blocking)
+{
+    struct am_ctx *ctx;
+    int events;
+
+    if (unlikely(vci >= MPIDI_AM_global.n_ctx)) {
+        return MPI_SUCCESS;
+    }
+    ctx = MPIDI_AM_global.ctx[vci];
+    if (blocking == MPIDI_AM_WAIT) {
+        events = am_ctx_poll_wait(ctx);
+    } else {
+        events = am_ctx_poll(ctx);
+    }
+    if (unlikely(events <= 0)) {
+        return MPIDI_AM_idle(ctx, events, blocking);
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---------------------------------------------- ch4's active messages */
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm * comm, int handler_id,
+                                                  const void *am_hdr, MPI_Aint am_hdr_sz,
+                                                  int src_vci, int dst_vci)
+{
+    return MPIDI_AM_client_send(MPIDIU_comm_rank_to_av(comm, rank), handler_id, am_hdr, am_hdr_sz,
+                                NULL, 0, MPI_BYTE, src_vci, dst_vci, NULL);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int handler_id,
+                                               const void *am_hdr, MPI_Aint am_hdr_sz,
+                                               const void *data, MPI_Aint count,
+                                               MPI_Datatype datatype, int src_vci, int dst_vci,
+                                               MPIR_Request * sreq)
+{
+    return MPIDI_AM_client_send(MPIDIU_comm_rank_to_av(comm, rank), handler_id, am_hdr, am_hdr_sz,
+                                data, count, datatype, src_vci, dst_vci, sreq);
+}
+
+/* libam's sends are legal in handlers, so replies are sends like any other. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr_reply(MPIR_Comm * comm, int rank,
+                                                        int handler_id, const void *am_hdr,
+                                                        MPI_Aint am_hdr_sz, int src_vci,
+                                                        int dst_vci)
+{
+    return MPIDI_NM_am_send_hdr(rank, comm, handler_id, am_hdr, am_hdr_sz, src_vci, dst_vci);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend_reply(MPIR_Comm * comm, int src_rank,
+                                                     int handler_id, const void *am_hdr,
+                                                     MPI_Aint am_hdr_sz, const void *data,
+                                                     MPI_Aint count, MPI_Datatype datatype,
+                                                     int src_vci, int dst_vci, MPIR_Request * sreq)
+{
+    return MPIDI_NM_am_isend(src_rank, comm, handler_id, am_hdr, am_hdr_sz, data, count, datatype,
+                             src_vci, dst_vci, sreq);
+}
+
+MPL_STATIC_INLINE_PREFIX MPI_Aint MPIDI_NM_am_hdr_max_sz(void)
+{
+    return MPIDI_AM_HDR_BYTES_MAX;
+}
+
+MPL_STATIC_INLINE_PREFIX MPI_Aint MPIDI_NM_am_eager_limit(void)
+{
+    return MPIDI_AM_EAGER_BYTES_MAX;
+}
+
+MPL_STATIC_INLINE_PREFIX MPI_Aint MPIDI_NM_am_eager_buf_limit(void)
+{
+    return MPIDI_AM_EAGER_BYTES_MAX;
+}
+
+MPL_STATIC_INLINE_PREFIX bool MPIDI_NM_am_check_eager(MPI_Aint am_hdr_sz, MPI_Aint data_sz,
+                                                      const void *data, MPI_Aint count,
+                                                      MPI_Datatype datatype, MPIR_Request * sreq)
+{
+    return data_sz <= MPIDI_AM_EAGER_BYTES_MAX;
+}
+
+MPL_STATIC_INLINE_PREFIX MPIDIG_recv_data_copy_cb MPIDI_NM_am_get_data_copy_cb(uint32_t attr)
+{
+    return NULL;
+}
+
+MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_init(MPIR_Request * req)
+{
+    req->dev.ch4.am.netmod_am.am.layout = NULL;
+}
+
+MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_finalize(MPIR_Request * req)
+{
+}
+
+/* ------------------------------------------------------------ processes */
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rank_is_local(int rank, MPIR_Comm * comm)
+{
+    return MPIDIU_rank_is_local(rank, comm);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_comm_get_gpid(MPIR_Comm * comm_ptr, int idx,
+                                                    uint64_t * gpid_ptr, bool is_remote)
+{
+    int avtid = 0, lpid = 0;
+
+    if (comm_ptr->comm_kind == MPIR_COMM_KIND__INTRACOMM || is_remote) {
+        MPIDIU_comm_rank_to_pid(comm_ptr, idx, &lpid, &avtid);
+    } else {
+        MPIDIU_comm_rank_to_pid_local(comm_ptr, idx, &lpid, &avtid);
+    }
+    *gpid_ptr = MPIDIU_GPID_CREATE(avtid, lpid);
+    return MPI_SUCCESS;
+}
+
+#endif /* AM_GLUE_H_INCLUDED */

@@ -1,0 +1,90 @@
+/*
+ * The inside of the am netmod: its one global, and the functions that live in
+ * .c files.  What depends on the MPICH release is in am_glue.h.
+ */
+#ifndef AM_IMPL_H_INCLUDED
+#define AM_IMPL_H_INCLUDED
+
+#include <mpidimpl.h>
+#include "mpidch4r.h"
+#include "ch4_impl.h"
+
+#include <am_msg.h>
+
+#define MPIDI_AM_REQ(req)   ((req)->dev.ch4.netmod.am)
+#define MPIDI_AM_AV(av)     ((av)->netmod.am)
+
+/* The peer that `av` is, for a message from my vci `src` to its vci `dst`. */
+#define MPIDI_AM_PEER(av, src, dst)   (MPIDI_AM_AV(av).peer[src][dst])
+
+/* One libam context for each vci. */
+typedef struct {
+    struct am_ctx *ctx[MPIDI_CH4_MAX_VCIS];
+    struct am_client *client[MPIDI_CH4_MAX_VCIS];       /* ch4's active messages */
+    int n_ctx;
+    int idle_polls;             /* in a row, of callers that may only yield */
+} MPIDI_AM_global_t;
+
+extern MPIDI_AM_global_t MPIDI_AM_global;
+
+/* Values of `blocking` in MPIDI_NM_progress; set by the patched wait loops. */
+enum {
+    MPIDI_AM_TEST = 0,          /* return at once */
+    MPIDI_AM_WAIT = 1,          /* the caller has nothing else to do: may sleep */
+    MPIDI_AM_YIELD = 2,         /* it waits, but other things need polls as well */
+};
+
+/* ch4's active messages: largest header (with ours it is the info of a send),
+ * and the largest payload that goes without ch4's own rendezvous. */
+typedef struct {
+    uint16_t handler_id;
+    uint16_t am_hdr_sz;
+    uint16_t src_vci, dst_vci;
+} MPIDI_AM_hdr_t;
+#define MPIDI_AM_HDR_BYTES_MAX   ((MPI_Aint) (AM_INFO_BYTES_MAX - sizeof(MPIDI_AM_hdr_t)))
+#define MPIDI_AM_EAGER_BYTES_MAX ((MPI_Aint) 65536)
+
+/* am_done.c: completions, called by libam inside a poll */
+void MPIDI_AM_send_done(void *arg, const struct am_msg_status *status);
+void MPIDI_AM_recv_done(void *arg, const struct am_msg_status *status);
+/* Fill in a receive's status; may create an error code. */
+void MPIDI_AM_recv_error(MPIR_Request * rreq, const struct am_msg_status *status);
+/* An MPI error code for a failed call of libam. */
+int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status);
+/* A poll that found nothing (events 0) or failed (negative). */
+int MPIDI_AM_idle(struct am_ctx *ctx, int events, int blocking);
+int MPIDI_AM_cancel_recv(MPIR_Request * rreq);
+int MPIDI_AM_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request * message);
+
+/* am_dtype.c: data that is not contiguous */
+int MPIDI_AM_isend_layout(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                          struct am_ctx *ctx, uint32_t peer,
+                          const struct am_msg_envelope *envelope, unsigned flags, int vci,
+                          MPIR_Comm * comm, MPIR_Request ** request);
+int MPIDI_AM_irecv_layout(void *buf, MPI_Aint count, MPI_Datatype datatype,
+                          struct am_ctx *ctx, const struct am_msg_envelope *envelope,
+                          const struct am_msg_mask *mask, int vci, MPIR_Comm * comm,
+                          MPIR_Request * partner, MPIR_Request ** request);
+struct MPIDI_AM_layout *MPIDI_AM_layout_create(const void *buf, MPI_Aint count,
+                                               MPI_Datatype datatype, struct am_data *data);
+/* After a receive: do the last bytes that came make no whole basic element? */
+bool MPIDI_AM_layout_partial(const struct MPIDI_AM_layout *layout);
+void MPIDI_AM_layout_free(struct MPIDI_AM_layout *layout);
+
+/* am_client.c: ch4's active messages */
+int MPIDI_AM_client_open(int vci);
+int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int handler_id, const void *am_hdr,
+                         MPI_Aint am_hdr_sz, const void *data, MPI_Aint count,
+                         MPI_Datatype datatype, int src_vci, int dst_vci, MPIR_Request * sreq);
+
+/* am_world.c: contexts and addresses */
+int MPIDI_AM_world_open(void);
+int MPIDI_AM_vcis_open(void);
+void MPIDI_AM_world_close(void);
+
+/* am_vars.c: control and performance variables */
+int MPIDI_AM_options(struct am_option *options, int max);
+void MPIDI_AM_counters_register(void);
+void MPIDI_AM_summary(void);
+
+#endif /* AM_IMPL_H_INCLUDED */

@@ -1,0 +1,178 @@
+/*
+ * Native point to point: the path of contiguous data, from ch4's arguments to
+ * libam's msg layer.  Everything else goes to am_dtype.c and am_done.c.
+ */
+#ifndef AM_PT2PT_H_INCLUDED
+#define AM_PT2PT_H_INCLUDED
+
+#include "am_impl.h"
+
+/* A pending request: one reference is the user's, one ours. */
+MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDI_AM_request(MPIR_Request_kind_t kind, int vci,
+                                                        MPIR_Comm * comm, int ref_count)
+{
+    MPIR_Request *req = MPIR_Request_create_from_pool(kind, vci, ref_count);
+
+    if (req != NULL) {
+        MPIDI_AM_REQ(req).msg = NULL;
+        MPIDI_AM_REQ(req).layout = NULL;
+        req->comm = comm;
+        MPIR_Comm_add_ref(comm);
+    }
+    return req;
+}
+
+MPL_STATIC_INLINE_PREFIX void MPIDI_AM_recv_status(MPIR_Request * rreq,
+                                                   const struct am_msg_status *status)
+{
+    rreq->status.MPI_SOURCE = (int) status->envelope.source;
+    rreq->status.MPI_TAG = (int) status->envelope.tag;
+    MPIR_STATUS_SET_COUNT(rreq->status, (MPI_Aint) status->bytes);
+    if (unlikely(status->status != AM_OK)) {
+        MPIDI_AM_recv_error(rreq, status);
+    }
+}
+
+/* What a receive or probe asks for. */
+MPL_STATIC_INLINE_PREFIX void MPIDI_AM_match(int rank, int tag, int context_id,
+                                             struct am_msg_envelope *envelope,
+                                             struct am_msg_mask *mask)
+{
+    envelope->context = (uint32_t) context_id;
+    envelope->source = (rank == MPI_ANY_SOURCE) ? 0 : (uint32_t) rank;
+    envelope->tag = (tag == MPI_ANY_TAG) ? 0 : (uint32_t) tag;
+    mask->context = UINT32_MAX;
+    mask->source = (rank == MPI_ANY_SOURCE) ? 0 : UINT32_MAX;
+    /* The bit above the usable ones says "collective" and always counts. */
+    mask->tag = (tag == MPI_ANY_TAG) ? ~(uint32_t) MPIR_TAG_USABLE_BITS : UINT32_MAX;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_AM_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                                            int tag, MPIR_Comm * comm, int context_offset,
+                                            MPIDI_av_entry_t * av, unsigned flags, int src_vci,
+                                            int dst_vci, MPIR_Request ** request)
+{
+    struct am_ctx *ctx = MPIDI_AM_global.ctx[src_vci];
+    uint32_t peer = MPIDI_AM_PEER(av, src_vci, dst_vci);
+    struct am_msg_envelope envelope;
+    struct am_msg_req *msg;
+    struct am_data data;
+    am_status_t status;
+    MPIR_Datatype *dt_ptr;
+    MPI_Aint true_lb;
+    size_t bytes;
+    int contig;
+
+    envelope.context = (uint32_t) (comm->context_id + context_offset);
+    envelope.source = (uint32_t) comm->rank;
+    envelope.tag = (uint32_t) tag;
+    MPIDI_Datatype_get_info(count, datatype, contig, bytes, dt_ptr, true_lb);
+    if (unlikely(!contig && bytes > 0)) {
+        return MPIDI_AM_isend_layout(buf, count, datatype, ctx, peer, &envelope, flags, src_vci,
+                                     comm, request);
+    }
+    data = am_data_contig(MPIR_get_contig_ptr(buf, true_lb), bytes);
+    status = am_msg_isend(ctx, peer, &envelope, &data, flags, NULL, NULL, &msg);
+    if (likely(status == AM_DONE)) {
+        *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
+        return MPI_SUCCESS;
+    }
+    if (unlikely(status != AM_OK)) {
+        return MPIDI_AM_error(ctx, status);
+    }
+    *request = MPIDI_AM_request(MPIR_REQUEST_KIND__SEND, src_vci, comm, 2);
+    MPIDI_AM_REQ(*request).msg = msg;
+    am_msg_attach(msg, MPIDI_AM_send_done, *request);
+    return MPI_SUCCESS;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_AM_irecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
+                                            int rank, int tag, MPIR_Comm * comm,
+                                            int context_offset, int vci, MPIR_Request * partner,
+                                            MPIR_Request ** request)
+{
+    struct am_ctx *ctx = MPIDI_AM_global.ctx[vci];
+    struct am_msg_envelope envelope;
+    struct am_msg_mask mask;
+    struct am_msg_status result;
+    struct am_msg_req *msg;
+    struct am_data data;
+    am_status_t status;
+    MPIR_Datatype *dt_ptr;
+    MPI_Aint true_lb;
+    size_t bytes;
+    int contig;
+
+    MPIDI_AM_match(rank, tag, comm->recvcontext_id + context_offset, &envelope, &mask);
+    MPIDI_Datatype_get_info(count, datatype, contig, bytes, dt_ptr, true_lb);
+    if (unlikely(!contig && bytes > 0)) {
+        return MPIDI_AM_irecv_layout(buf, count, datatype, ctx, &envelope, &mask, vci, comm,
+                                     partner, request);
+    }
+    data = am_data_contig(MPIR_get_contig_ptr(buf, true_lb), bytes);
+    status = am_msg_irecv(ctx, &envelope, &mask, &data, NULL, NULL, &result, &msg);
+    if (unlikely(status < 0)) {
+        return MPIDI_AM_error(ctx, status);
+    }
+    if (status == AM_DONE) {
+        *request = MPIDI_AM_request(MPIR_REQUEST_KIND__RECV, vci, comm, 1);
+        MPIR_cc_set(&(*request)->cc, 0);
+        MPIDI_AM_recv_status(*request, &result);
+    } else {
+        *request = MPIDI_AM_request(MPIR_REQUEST_KIND__RECV, vci, comm, 2);
+        MPIDI_AM_REQ(*request).msg = msg;
+        am_msg_attach(msg, MPIDI_AM_recv_done, *request);
+    }
+    MPIDI_REQUEST_SET_LOCAL(*request, 0, partner);
+    return MPI_SUCCESS;
+}
+
+MPL_STATIC_INLINE_PREFIX void MPIDI_AM_probe_status(const struct am_msg_status *result,
+                                                    MPI_Status * status)
+{
+    if (status != MPI_STATUS_IGNORE) {
+        status->MPI_ERROR = MPI_SUCCESS;
+        status->MPI_SOURCE = (int) result->envelope.source;
+        status->MPI_TAG = (int) result->envelope.tag;
+        MPIR_STATUS_SET_COUNT(*status, (MPI_Aint) result->bytes_sent);
+    }
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_AM_iprobe(int source, int tag, MPIR_Comm * comm,
+                                             int context_offset, int vci, int *flag,
+                                             MPI_Status * status)
+{
+    struct am_msg_envelope envelope;
+    struct am_msg_mask mask;
+    struct am_msg_status result;
+
+    MPIDI_AM_match(source, tag, comm->recvcontext_id + context_offset, &envelope, &mask);
+    *flag = am_msg_iprobe(MPIDI_AM_global.ctx[vci], &envelope, &mask, &result) == AM_DONE;
+    if (*flag) {
+        MPIDI_AM_probe_status(&result, status);
+    }
+    return MPI_SUCCESS;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_AM_improbe(int source, int tag, MPIR_Comm * comm,
+                                              int context_offset, int vci, int *flag,
+                                              MPIR_Request ** message, MPI_Status * status)
+{
+    struct am_msg_envelope envelope;
+    struct am_msg_mask mask;
+    struct am_msg_status result;
+    struct am_msg_req *msg;
+
+    MPIDI_AM_match(source, tag, comm->recvcontext_id + context_offset, &envelope, &mask);
+    *message = NULL;
+    *flag = am_msg_improbe(MPIDI_AM_global.ctx[vci], &envelope, &mask, &result, &msg) == AM_DONE;
+    if (*flag) {
+        *message = MPIDI_AM_request(MPIR_REQUEST_KIND__MPROBE, vci, comm, 2);
+        MPIDI_AM_REQ(*message).msg = msg;
+        MPIDI_REQUEST_SET_LOCAL(*message, 0, NULL);
+        MPIDI_AM_probe_status(&result, status);
+    }
+    return MPI_SUCCESS;
+}
+
+#endif /* AM_PT2PT_H_INCLUDED */

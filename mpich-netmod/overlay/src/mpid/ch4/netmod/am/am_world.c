@@ -1,0 +1,243 @@
+/*
+ * Contexts and addresses: one libam context for each vci, connected to all
+ * ranks of the world.  Addresses go through MPICH's shared memory of the node,
+ * and through PMI between nodes.
+ */
+#include <mpidimpl.h>
+#include "am_impl.h"
+#include "mpidu_bc.h"
+#include "mpidu_init_shm.h"
+
+#define ERROR_BYTES  512
+#define OPTIONS_MAX  128
+
+/* The first exchange carries whether a rank failed before it, so that all
+ * learn it and one of them speaks. */
+struct card {
+    uint64_t failed;
+    char address[AM_ADDRESS_BYTES];
+};
+
+struct exchange {
+    bool first_done;
+    int failed_rank;            /* lowest, -1 if none */
+};
+
+static int gather(const void *mine, void *all, size_t bytes)
+{
+    int mpi_errno = MPI_SUCCESS;
+    void *table = NULL;
+    int card_bytes = (int) bytes;
+
+    if (MPIR_Process.size == 1) {
+        memcpy(all, mine, bytes);
+        return MPI_SUCCESS;
+    }
+    if (MPIR_Process.num_nodes == 1) {
+        /* the segment is shared by all: no PMI needed */
+        mpi_errno = MPIDU_Init_shm_alloc(bytes * (size_t) MPIR_Process.size, &table);
+        MPIR_ERR_CHECK(mpi_errno);
+        memcpy((char *) table + bytes * (size_t) MPIR_Process.rank, mine, bytes);
+        mpi_errno = MPIDU_Init_shm_barrier();
+        MPIR_ERR_CHECK(mpi_errno);
+        memcpy(all, table, bytes * (size_t) MPIR_Process.size);
+        mpi_errno = MPIDU_Init_shm_barrier();
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIDU_Init_shm_free(table);
+    } else {
+        mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size,
+                                          MPIR_Process.node_map, (void *) (uintptr_t) mine,
+                                          card_bytes, TRUE, FALSE, &table, &card_bytes);
+        MPIR_ERR_CHECK(mpi_errno);
+        memcpy(all, table, bytes * (size_t) MPIR_Process.size);
+        mpi_errno = MPIDU_bc_table_destroy();
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The first exchange: sets failed_rank; `all` may be NULL. */
+static int exchange_cards(struct exchange *exchange, const struct card *card, void *all,
+                          size_t bytes)
+{
+    int size = MPIR_Process.size;
+    struct card *cards = MPL_malloc((size_t) size * sizeof(*cards), MPL_MEM_ADDRESS);
+    int mpi_errno;
+
+    MPIR_Assertp(cards != NULL);
+    exchange->first_done = true;
+    mpi_errno = gather(card, cards, sizeof(*cards));
+    for (int i = size - 1; mpi_errno == MPI_SUCCESS && i >= 0; i--) {
+        if (cards[i].failed) {
+            exchange->failed_rank = i;
+        }
+        if (all != NULL) {
+            memcpy((char *) all + (size_t) i * bytes, cards[i].address, bytes);
+        }
+    }
+    MPL_free(cards);
+    return mpi_errno;
+}
+
+static int world_allgather(void *arg, const void *mine, void *all, size_t bytes)
+{
+    struct exchange *exchange = arg;
+    struct card card = { 0 };
+    bool in_card = bytes <= sizeof(card.address);
+
+    if (!exchange->first_done) {
+        if (in_card) {
+            memcpy(card.address, mine, bytes);
+        }
+        if (exchange_cards(exchange, &card, in_card ? all : NULL, bytes) != MPI_SUCCESS ||
+            exchange->failed_rank >= 0) {
+            return -1;
+        }
+        if (in_card) {
+            return 0;
+        }
+    }
+    return gather(mine, all, bytes) == MPI_SUCCESS ? 0 : -1;
+}
+
+/* One sentence from one rank, and the end of the job. */
+static void speak_and_end(const struct exchange *exchange, const char *error)
+{
+    if (exchange->failed_rank == MPIR_Process.rank) {
+        fprintf(stderr, "%s\n", error);
+        fflush(stderr);
+        MPIR_pmi_abort(1, error);
+    }
+    sleep(10);                  /* the launcher ends us before */
+    exit(1);
+}
+
+static int open_context(int vci, am_allgather_fn allgather, void *arg, char *error)
+{
+    struct am_option options[OPTIONS_MAX];
+    struct am_params params = {
+        .rank = (uint32_t) MPIR_Process.rank,
+        .size = (uint32_t) MPIR_Process.size,
+        .allgather = allgather,
+        .allgather_arg = arg,
+        .options = options,
+        .error = error,
+        .error_bytes = ERROR_BYTES,
+    };
+    am_status_t status;
+
+    params.option_count = (uint32_t) MPIDI_AM_options(options, OPTIONS_MAX);
+    error[0] = '\0';
+    status = am_open(&params, &MPIDI_AM_global.ctx[vci]);
+    if (status != AM_OK && error[0] == '\0') {
+        MPL_strncpy(error, am_status_text(status), ERROR_BYTES);
+    }
+    return status;
+}
+
+int MPIDI_AM_world_open(void)
+{
+    struct exchange exchange = {.first_done = false,.failed_rank = -1 };
+    struct card card = {.failed = 1 };
+    char error[ERROR_BYTES];
+    int mpi_errno = MPI_SUCCESS;
+
+    if (open_context(0, world_allgather, &exchange, error) != AM_OK) {
+        if (!exchange.first_done) {
+            exchange_cards(&exchange, &card, NULL, 0);
+        }
+        if (exchange.failed_rank >= 0) {
+            speak_and_end(&exchange, error);
+        }
+        MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_OTHER, "**am_open", "**am_open %s", error);
+    }
+    MPIDI_AM_global.n_ctx = 1;
+    for (int i = 0; i < MPIR_Process.size; i++) {
+        MPIDI_AM_PEER(&MPIDIU_get_av(0, i), 0, 0) = (uint32_t) i;
+    }
+    mpi_errno = MPIDI_AM_client_open(0);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int comm_allgather(void *arg, const void *mine, void *all, size_t bytes)
+{
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+
+    return MPIR_Allgather_allcomm_auto(mine, (MPI_Aint) bytes, MPI_BYTE, all, (MPI_Aint) bytes,
+                                       MPI_BYTE, MPIR_Process.comm_world,
+                                       &errflag) == MPI_SUCCESS ? 0 : -1;
+}
+
+/* Connect every vci of mine to every other vci of each rank. */
+static int connect_across(int n, const char *addresses)
+{
+    for (int rank = 0; rank < MPIR_Process.size; rank++) {
+        for (int src = 0; src < n; src++) {
+            for (int dst = 0; dst < n; dst++) {
+                uint32_t *peer = &MPIDI_AM_PEER(&MPIDIU_get_av(0, rank), src, dst);
+                const char *address = addresses + (size_t) (rank * n + dst) * AM_ADDRESS_BYTES;
+                am_status_t status;
+
+                if (src == dst) {
+                    *peer = (uint32_t) rank;
+                    continue;
+                }
+                status = am_connect(MPIDI_AM_global.ctx[src], address, peer);
+                if (status != AM_OK) {
+                    return MPIDI_AM_error(MPIDI_AM_global.ctx[src], status);
+                }
+            }
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+int MPIDI_AM_vcis_open(void)
+{
+    int n = MPIDI_global.n_vcis;
+    size_t bytes = (size_t) n * AM_ADDRESS_BYTES;
+    char *mine = MPL_malloc(bytes, MPL_MEM_ADDRESS);
+    char *all = MPL_malloc(bytes * (size_t) MPIR_Process.size, MPL_MEM_ADDRESS);
+    char error[ERROR_BYTES];
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_Assertp(mine != NULL && all != NULL);
+    for (int i = 1; i < n; i++) {
+        if (open_context(i, comm_allgather, NULL, error) != AM_OK) {
+            MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_OTHER, "**am_open", "**am_open %s", error);
+        }
+        mpi_errno = MPIDI_AM_client_open(i);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    for (int i = 0; i < n; i++) {
+        am_address(MPIDI_AM_global.ctx[i], mine + i * AM_ADDRESS_BYTES);
+    }
+    comm_allgather(NULL, mine, all, bytes);
+    mpi_errno = connect_across(n, all);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_AM_global.n_ctx = n;
+
+  fn_exit:
+    MPL_free(mine);
+    MPL_free(all);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void MPIDI_AM_world_close(void)
+{
+    for (int i = 0; i < MPIDI_AM_global.n_ctx; i++) {
+        am_close(MPIDI_AM_global.ctx[i]);
+        MPIDI_AM_global.ctx[i] = NULL;
+    }
+    MPIDI_AM_global.n_ctx = 0;
+}

@@ -1,0 +1,17 @@
+# test/mpi: MPICH's own suite on ch4:am.
+EXTRA_DIST += test/mpi/run test/mpi/xfail
+
+# The part that continuous integration has time for, and the whole.
+MPICH_CI_FOLDERS = attr init pt2pt coll comm datatype
+MPICH_CHECK_FLAGS =
+
+.PHONY: mpich-check mpich-check-ci
+mpich-check-ci: mpich
+	$(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS) \
+	    $(MPICH_CI_FOLDERS)
+
+mpich-check: mpich
+	$(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS) \
+	    --lists testlist,testlist.dtp
+	$(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS) \
+	    --setting rendezvous --setting eager
