@@ -33,6 +33,7 @@ struct am_env_ops {
 struct am_env {
     const struct am_env_ops *ops;
     bool simulated; /* charge does something; devices must not block */
+    void *port; /* struct ns_port of a host of nic-sim, for dev/snic; or NULL */
 };
 
 /* The machine's own environment: one for the process, never NULL. */
