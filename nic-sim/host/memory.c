@@ -1,0 +1,195 @@
+/*
+ * Shared memory and its write-back cache, line by line.
+ */
+#include "host/memory.h"
+#include "nicsim_port.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LINE_VALID = 1,
+    LINE_DIRTY = 2
+};
+
+int ns_memory_init(struct ns_memory *memory, uint32_t bytes,
+                   uint32_t line_bytes)
+{
+    *memory = (struct ns_memory){.line_bytes = line_bytes, .bytes = bytes};
+    memory->memory = calloc(1, bytes);
+    memory->cache = calloc(1, bytes);
+    memory->lines = calloc(1, bytes / line_bytes + 1);
+    if (memory->memory == NULL || memory->cache == NULL ||
+        memory->lines == NULL) {
+        ns_memory_fini(memory);
+        return -1;
+    }
+    return 0;
+}
+
+void ns_memory_fini(struct ns_memory *memory)
+{
+    free(memory->memory);
+    free(memory->cache);
+    free(memory->lines);
+    *memory = (struct ns_memory){0};
+}
+
+uint32_t ns_memory_alloc(struct ns_memory *memory, size_t bytes, size_t align)
+{
+    uint64_t at = ((uint64_t)memory->used + align - 1) / align * align;
+
+    if (!ns_memory_holds(memory, at, bytes)) {
+        return NS_ADDRESS_NONE;
+    }
+    memory->used = (uint32_t)(at + bytes);
+    return (uint32_t)at;
+}
+
+bool ns_memory_holds(const struct ns_memory *memory, uint64_t address,
+                     uint64_t bytes)
+{
+    return bytes <= memory->bytes && address <= memory->bytes - bytes;
+}
+
+/* The lines of a range: first to last, inclusive; bytes > 0. */
+static uint32_t line_first(const struct ns_memory *memory, uint32_t address)
+{
+    return address / memory->line_bytes;
+}
+
+static uint32_t line_last(const struct ns_memory *memory, uint32_t address,
+                          size_t bytes)
+{
+    return (uint32_t)((address + bytes - 1) / memory->line_bytes);
+}
+
+static uint32_t lines_count(const struct ns_memory *memory, uint32_t address,
+                            size_t bytes, uint8_t mask, uint8_t value)
+{
+    uint32_t count = 0;
+
+    if (bytes == 0) {
+        return 0;
+    }
+    for (uint32_t i = line_first(memory, address);
+         i <= line_last(memory, address, bytes); i++) {
+        count += (memory->lines[i] & mask) == value;
+    }
+    return count;
+}
+
+uint32_t ns_memory_misses(const struct ns_memory *memory, uint32_t address,
+                          size_t bytes)
+{
+    return lines_count(memory, address, bytes, LINE_VALID, 0);
+}
+
+uint32_t ns_memory_dirty(const struct ns_memory *memory, uint32_t address,
+                         size_t bytes)
+{
+    return lines_count(memory, address, bytes, LINE_DIRTY, LINE_DIRTY);
+}
+
+uint32_t ns_memory_lines(const struct ns_memory *memory, uint32_t address,
+                         size_t bytes)
+{
+    return lines_count(memory, address, bytes, 0, 0);
+}
+
+static bool line_covered(const struct ns_memory *memory, uint32_t line,
+                         uint32_t address, size_t bytes)
+{
+    uint64_t start = (uint64_t)line * memory->line_bytes;
+
+    return start >= address &&
+           start + memory->line_bytes <= (uint64_t)address + bytes;
+}
+
+uint32_t ns_memory_store_misses(const struct ns_memory *memory,
+                                uint32_t address, size_t bytes)
+{
+    uint32_t count = 0;
+
+    if (bytes == 0) {
+        return 0;
+    }
+    for (uint32_t i = line_first(memory, address);
+         i <= line_last(memory, address, bytes); i++) {
+        count += (memory->lines[i] & LINE_VALID) == 0 &&
+                 !line_covered(memory, i, address, bytes);
+    }
+    return count;
+}
+
+/* Bring all lines of the range into the cache. */
+static void lines_fetch(struct ns_memory *memory, uint32_t address,
+                        size_t bytes)
+{
+    for (uint32_t i = line_first(memory, address);
+         i <= line_last(memory, address, bytes); i++) {
+        if ((memory->lines[i] & LINE_VALID) == 0) {
+            size_t at = (size_t)i * memory->line_bytes;
+
+            memcpy(memory->cache + at, memory->memory + at, memory->line_bytes);
+            memory->lines[i] = LINE_VALID;
+        }
+    }
+}
+
+void ns_memory_load(struct ns_memory *memory, uint32_t address, void *to,
+                    size_t bytes)
+{
+    NS_CHECK(ns_memory_holds(memory, address, bytes));
+    if (bytes > 0) {
+        lines_fetch(memory, address, bytes);
+        memcpy(to, memory->cache + address, bytes);
+    }
+}
+
+void ns_memory_store(struct ns_memory *memory, uint32_t address,
+                     const void *from, size_t bytes)
+{
+    NS_CHECK(ns_memory_holds(memory, address, bytes));
+    if (bytes == 0) {
+        return;
+    }
+    /* Whole lines would need no fetch; their old bytes are overwritten. */
+    lines_fetch(memory, address, bytes);
+    memcpy(memory->cache + address, from, bytes);
+    for (uint32_t i = line_first(memory, address);
+         i <= line_last(memory, address, bytes); i++) {
+        memory->lines[i] = LINE_VALID | LINE_DIRTY;
+    }
+}
+
+void ns_memory_flush(struct ns_memory *memory, uint32_t address, size_t bytes)
+{
+    NS_CHECK(ns_memory_holds(memory, address, bytes));
+    if (bytes == 0) {
+        return;
+    }
+    for (uint32_t i = line_first(memory, address);
+         i <= line_last(memory, address, bytes); i++) {
+        size_t at = (size_t)i * memory->line_bytes;
+
+        if ((memory->lines[i] & LINE_DIRTY) != 0) {
+            memcpy(memory->memory + at, memory->cache + at, memory->line_bytes);
+        }
+        memory->lines[i] = 0;
+    }
+}
+
+void ns_memory_dma_read(const struct ns_memory *memory, uint32_t address,
+                        void *to, size_t bytes)
+{
+    NS_CHECK(ns_memory_holds(memory, address, bytes));
+    memcpy(to, memory->memory + address, bytes);
+}
+
+void ns_memory_dma_write(struct ns_memory *memory, uint32_t address,
+                         const void *from, size_t bytes)
+{
+    NS_CHECK(ns_memory_holds(memory, address, bytes));
+    memcpy(memory->memory + address, from, bytes);
+}

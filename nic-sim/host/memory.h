@@ -1,0 +1,51 @@
+/*
+ * Memory that host and NIC share: what is in memory, which DMA reads and
+ * writes, and what the host's cache holds of it, which DMA does not touch.
+ * Pure data: costs and time are the host's business.
+ */
+#ifndef NS_HOST_MEMORY_H
+#define NS_HOST_MEMORY_H
+
+#include "nicsim.h"
+
+struct ns_memory {
+    uint8_t *memory, *cache;
+    uint8_t *lines; /* LINE_VALID, LINE_DIRTY for each */
+    uint32_t line_bytes;
+    uint32_t bytes, used;
+};
+
+/* 0, or -1 when out of memory. */
+int ns_memory_init(struct ns_memory *memory, uint32_t bytes,
+                   uint32_t line_bytes);
+void ns_memory_fini(struct ns_memory *memory);
+/* NS_ADDRESS_NONE when there is no more. */
+uint32_t ns_memory_alloc(struct ns_memory *memory, size_t bytes, size_t align);
+bool ns_memory_holds(const struct ns_memory *memory, uint64_t address,
+                     uint64_t bytes);
+
+/* Lines that a load of the range must fetch. */
+uint32_t ns_memory_misses(const struct ns_memory *memory, uint32_t address,
+                          size_t bytes);
+/* The same for a store: lines that it covers wholly need no fetch. */
+uint32_t ns_memory_store_misses(const struct ns_memory *memory,
+                                uint32_t address, size_t bytes);
+/* Lines of the range that the host has changed and not written back. */
+uint32_t ns_memory_dirty(const struct ns_memory *memory, uint32_t address,
+                         size_t bytes);
+uint32_t ns_memory_lines(const struct ns_memory *memory, uint32_t address,
+                         size_t bytes);
+
+void ns_memory_load(struct ns_memory *memory, uint32_t address, void *to,
+                    size_t bytes);
+void ns_memory_store(struct ns_memory *memory, uint32_t address,
+                     const void *from, size_t bytes);
+void ns_memory_flush(struct ns_memory *memory, uint32_t address, size_t bytes);
+
+/* The NIC's side. */
+void ns_memory_dma_read(const struct ns_memory *memory, uint32_t address,
+                        void *to, size_t bytes);
+void ns_memory_dma_write(struct ns_memory *memory, uint32_t address,
+                         const void *from, size_t bytes);
+
+#endif

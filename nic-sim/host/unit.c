@@ -1,0 +1,121 @@
+/*
+ * Numbers with units: "1.5 us" to picoseconds and so on, in integers.
+ */
+#include "nicsim_machine.h"
+
+#include <ctype.h>
+#include <string.h>
+
+struct unit {
+    ns_unit_t type;
+    const char *name;
+    uint64_t factor;  /* base units in one */
+    uint64_t divisor; /* ... divided by this */
+};
+
+static const struct unit units[] = {
+        {NS_UNIT_TIME, "ps", 1, 1},
+        {NS_UNIT_TIME, "ns", 1000, 1},
+        {NS_UNIT_TIME, "us", 1000000, 1},
+        {NS_UNIT_TIME, "ms", 1000000000, 1},
+        {NS_UNIT_BYTES, "B", 1, 1},
+        {NS_UNIT_BYTES, "KiB", 1024, 1},
+        {NS_UNIT_BYTES, "MiB", 1024 * 1024, 1},
+        {NS_UNIT_RATE, "MB/s", 1000000, 1},
+        {NS_UNIT_RATE, "GB/s", 1000000000, 1},
+        {NS_UNIT_RATE, "Mb/s", 1000000, 8},
+        {NS_UNIT_RATE, "Gb/s", 1000000000, 8},
+        {NS_UNIT_FREQUENCY, "MHz", 1000000, 1},
+        {NS_UNIT_FREQUENCY, "GHz", 1000000000, 1},
+        {NS_UNIT_CYCLES, "cycles", 1, 1},
+        {NS_UNIT_COUNT, "entries", 1, 1},
+        {NS_UNIT_COUNT, "packets", 1, 1},
+        {NS_UNIT_COUNT, "routes", 1, 1},
+        {NS_UNIT_COUNT, "ports", 1, 1},
+        {NS_UNIT_COUNT, "nodes", 1, 1},
+        {NS_UNIT_COUNT, "lengths", 1, 1},
+        {NS_UNIT_COUNT, "hops", 1, 1},
+        {NS_UNIT_COUNT, "buffers", 1, 1},
+};
+
+/* "12.25" to 1225 and 100.  Up to 15 digits.  NULL if it is no number. */
+static const char *parse_decimal(const char *text, uint64_t *digits_p,
+                                 uint64_t *scale_p)
+{
+    uint64_t digits = 0;
+    uint64_t scale = 1;
+    uint32_t count = 0;
+    bool fraction = false;
+
+    for (; isdigit((unsigned char)*text) || (*text == '.' && !fraction);
+         text++) {
+        if (*text == '.') {
+            fraction = true;
+            continue;
+        }
+        if (++count > 15) {
+            return NULL;
+        }
+        digits = digits * 10 + (uint64_t)(*text - '0');
+        scale *= fraction ? 10 : 1;
+    }
+    *digits_p = digits;
+    *scale_p = scale;
+    return count == 0 ? NULL : text;
+}
+
+static const struct unit *unit_find(ns_unit_t type, const char *name)
+{
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (units[i].type == type && strcmp(units[i].name, name) == 0) {
+            return &units[i];
+        }
+    }
+    return NULL;
+}
+
+const char *ns_unit_parse(const char *text, ns_unit_t type, uint64_t *value_p)
+{
+    static const char *const wanted[] = {
+            [NS_UNIT_TIME] = "it needs a unit: ps, ns, us or ms",
+            [NS_UNIT_BYTES] = "it needs a unit: B, KiB or MiB",
+            [NS_UNIT_RATE] = "it needs a unit: MB/s, GB/s, Mb/s or Gb/s",
+            [NS_UNIT_COUNT] = "it needs a unit, such as entries or packets",
+            [NS_UNIT_CYCLES] = "it needs the unit cycles",
+            [NS_UNIT_FREQUENCY] = "it needs a unit: MHz or GHz",
+    };
+    uint64_t digits;
+    uint64_t scale;
+    const char *rest = parse_decimal(text, &digits, &scale);
+    const struct unit *unit;
+    unsigned __int128 value;
+
+    if (rest == NULL) {
+        return "it does not begin with a number";
+    }
+    while (*rest == ' ') {
+        rest++;
+    }
+    unit = unit_find(type, rest);
+    if (unit == NULL) {
+        return wanted[type];
+    }
+    value = (unsigned __int128)digits * unit->factor;
+    scale *= unit->divisor;
+    if (type != NS_UNIT_FREQUENCY && value % scale != 0) {
+        return "it is finer than the simulator's unit";
+    }
+    if (type == NS_UNIT_FREQUENCY) { /* the period, to the nearest ps */
+        if (value == 0) {
+            return "a frequency may not be zero";
+        }
+        value = ((unsigned __int128)NS_PS_PER_SECOND * scale + value / 2) /
+                value;
+        scale = 1;
+    }
+    if (value / scale > INT64_MAX) {
+        return "it is too large";
+    }
+    *value_p = (uint64_t)(value / scale);
+    return NULL;
+}

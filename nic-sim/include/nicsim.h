@@ -1,0 +1,318 @@
+/*
+ * The simulator's kernel: engine, components, events, clock domains, links,
+ * statistics, fibers.  Time is integer picoseconds.  Includes am-core/base
+ * only (trace records are shared with am-core).
+ *
+ * Order.  Events run by (time, phase, component, per-component sequence).
+ * Component numbers come from the order of construction and the sequence from
+ * the component that schedules, so the order does not depend on how events of
+ * different components were interleaved when they were inserted.
+ */
+#ifndef NS_NICSIM_H
+#define NS_NICSIM_H
+
+#include "base/env.h"
+#include "base/list.h"
+#include "base/stats.h"
+#include "base/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NS_API __attribute__((visibility("default")))
+
+#define NS_NEVER         UINT64_MAX /* a time that does not come */
+#define NS_PS_PER_SECOND UINT64_C(1000000000000)
+#define NS_NODE_NONE     UINT32_MAX /* components of no node (the network) */
+
+/* What happens first among events of one instant. */
+typedef enum {
+    NS_PHASE_WIRE,  /* links: heads and tails of packets */
+    NS_PHASE_NIC,   /* buses, DMA completions */
+    NS_PHASE_CLOCK, /* edges of clock domains */
+    NS_PHASE_HOST,  /* hosts: they see all of the above */
+    NS_PHASE_STAT,  /* observers */
+} ns_phase_t;
+
+/* Always on: an own invariant of the simulator does not hold. */
+#define NS_CHECK(_condition)                                  \
+    do {                                                      \
+        if (__builtin_expect(!(_condition), 0)) {             \
+            ns_check_failed(#_condition, __FILE__, __LINE__); \
+        }                                                     \
+    } while (0)
+NS_API void ns_check_failed(const char *what, const char *file, int line)
+        __attribute__((noreturn));
+
+/* ------------------------------------------------------- engine and events */
+
+struct ns_engine;
+
+struct ns_engine_params {
+    uint64_t seed;
+    uint64_t limit_ps;      /* virtual time at which a run gives up */
+    uint32_t trace_records; /* kept for each node, for the timeline; 0: hash */
+    bool no_sleep;          /* clocked components never sleep (for tests) */
+};
+
+/* Why ns_engine_run returned. */
+typedef enum {
+    NS_RUN_STOPPED, /* ns_engine_stop was called */
+    NS_RUN_IDLE,    /* no event is left */
+    NS_RUN_LIMIT,   /* limit_ps was reached */
+} ns_run_t;
+
+/* Something with events: a link, a bus, a NIC, a host.  Embed it. */
+struct ns_component {
+    struct ns_engine *engine;
+    const char *name; /* static storage */
+    uint32_t id;      /* order of construction, from 0 */
+    uint32_t node;    /* or NS_NODE_NONE */
+    uint64_t sequence;
+    struct am_trace *trace; /* the node's ring, owned by the engine */
+};
+
+/* One thing that will happen; embedded in its owner, pending at most once. */
+struct ns_event {
+    uint64_t time_ps;
+    uint64_t order; /* phase, component, sequence */
+    uint32_t slot;  /* 1 + index in the heap; 0: not pending */
+    void (*run)(struct ns_event *event);
+};
+
+/* An engine for `node_count` nodes; NULL when out of memory. */
+NS_API struct ns_engine *ns_engine_open(const struct ns_engine_params *params,
+                                        uint32_t node_count);
+NS_API void ns_engine_close(struct ns_engine *engine);
+NS_API uint64_t ns_engine_now(const struct ns_engine *engine);
+NS_API uint64_t ns_engine_seed(const struct ns_engine *engine);
+NS_API bool ns_engine_no_sleep(const struct ns_engine *engine);
+/* Events run so far. */
+NS_API uint64_t ns_engine_events(const struct ns_engine *engine);
+NS_API ns_run_t ns_engine_run(struct ns_engine *engine);
+/* Run one event.  NS_RUN_STOPPED, or NS_RUN_IDLE or NS_RUN_LIMIT without. */
+NS_API ns_run_t ns_engine_step(struct ns_engine *engine);
+/* Make ns_engine_run return after the present event. */
+NS_API void ns_engine_stop(struct ns_engine *engine);
+/* FNV-1a over the trace records of all nodes: equal runs have equal hashes. */
+NS_API uint64_t ns_engine_hash(const struct ns_engine *engine);
+/* One Chrome-trace JSON array of all nodes.  0, or -1 with errno. */
+NS_API int ns_engine_trace_write(const struct ns_engine *engine, FILE *file);
+
+NS_API void ns_component_init(struct ns_component *component,
+                              struct ns_engine *engine, const char *name,
+                              uint32_t node);
+
+NS_API void ns_event_init(struct ns_event *event,
+                          void (*run)(struct ns_event *event));
+/* Run `event` at `time_ps`, which is not in the past. */
+NS_API void ns_event_schedule(struct ns_component *component,
+                              struct ns_event *event, ns_phase_t phase,
+                              uint64_t time_ps);
+/* Take it back; nothing happens when it is not pending. */
+NS_API void ns_event_cancel(struct ns_engine *engine, struct ns_event *event);
+
+static inline bool ns_event_pending(const struct ns_event *event)
+{
+    return event->slot != 0;
+}
+
+/*
+ * If an event of `component` in `phase` at `time_ps` would be the next to run,
+ * make its instant the present and return true: the caller goes on as if it
+ * were that event, which costs no heap and no switch.
+ */
+NS_API bool ns_engine_advance(struct ns_component *component, ns_phase_t phase,
+                              uint64_t time_ps);
+/* The phase of the event that runs now. */
+NS_API ns_phase_t ns_engine_phase(const struct ns_engine *engine);
+
+/* ------------------------------------------------------------------- trace */
+
+typedef enum {
+    NS_TRACE_PIO,     /* a: register, b: value */
+    NS_TRACE_DMA_OUT, /* host memory to NIC done. a: packet, b: bytes */
+    NS_TRACE_DMA_IN,  /* NIC to host memory done. a: packet, b: bytes */
+    NS_TRACE_FW,      /* firmware task ends. a: task, b: packet */
+    NS_TRACE_INJECT,  /* packet enters the network. a: packet, b: bytes */
+    NS_TRACE_ARRIVE,  /* its tail is in. a: packet, b: bytes */
+    NS_TRACE_DROP,    /* a: packet, b: bytes */
+    NS_TRACE_SEND,    /* driver queued a packet. a: peer, b: bytes */
+    NS_TRACE_RECEIVE, /* driver took a packet. a: peer, b: bytes */
+    NS_TRACE_USER,    /* a program's own mark */
+    NS_TRACE_COUNT
+} ns_trace_t;
+
+/* A record at `time_ps` on the component's node; `b` as in the list above. */
+NS_API void ns_trace_at(struct ns_component *component, uint64_t time_ps,
+                        ns_trace_t kind, uint64_t a, uint64_t b);
+
+static inline void ns_trace(struct ns_component *component, ns_trace_t kind,
+                            uint64_t a, uint64_t b)
+{
+    ns_trace_at(component, ns_engine_now(component->engine), kind, a, b);
+}
+
+/* ------------------------------------------------------------------- marks */
+
+/*
+ * The stages of one message, for --explain: ns_marks_arm, then the first mark
+ * of each stage counts, until the last stage is marked.  ns_stage_t is in
+ * nicsim_port.h.
+ */
+#define NS_MARKS_MAX 16
+
+struct ns_marks {
+    bool armed;
+    bool seen[NS_MARKS_MAX];
+    uint64_t time_ps[NS_MARKS_MAX];
+};
+
+NS_API void ns_marks_arm(struct ns_engine *engine);
+NS_API void ns_mark(struct ns_engine *engine, uint32_t stage, uint64_t time_ps);
+NS_API const struct ns_marks *ns_marks_get(const struct ns_engine *engine);
+
+/* ----------------------------------------------------------- clock domains */
+
+struct ns_clocked;
+
+/*
+ * All components of a domain do one phase before any does the next: `sample`
+ * latches what others have published, `evaluate` computes from that only,
+ * `commit` publishes.  `evaluate` returns the time before which it need not
+ * run again: 0 for the next edge, NS_NEVER to sleep until ns_clocked_wake.
+ * Being run earlier must change nothing (a test runs with sleeping off).
+ */
+struct ns_clocked_ops {
+    void (*sample)(struct ns_clocked *clocked);
+    uint64_t (*evaluate)(struct ns_clocked *clocked);
+    void (*commit)(struct ns_clocked *clocked);
+};
+
+struct ns_clock {
+    struct ns_component component;
+    struct ns_event edge;
+    uint64_t period_ps;
+    struct ns_clocked *first, **last;
+    uint64_t edges; /* statistics */
+};
+
+struct ns_clocked {
+    struct ns_clock *clock;
+    const struct ns_clocked_ops *ops;
+    struct ns_clocked *next;
+    uint64_t wake_ps; /* evaluate not before */
+    bool awake;       /* in the present edge */
+};
+
+NS_API void ns_clock_init(struct ns_clock *clock, struct ns_engine *engine,
+                          const char *name, uint32_t node, uint64_t period_ps);
+/* Asleep at first. */
+NS_API void ns_clocked_init(struct ns_clocked *clocked, struct ns_clock *clock,
+                            const struct ns_clocked_ops *ops);
+/* Evaluate at the next edge that has not begun. */
+NS_API void ns_clocked_wake(struct ns_clocked *clocked);
+
+/* ------------------------------------------------------- packets and links */
+
+#define NS_PACKET_BYTES_MAX 256
+
+struct ns_link;
+
+/* One packet in a NIC or on the way.  Owned by the pool it came from. */
+struct ns_packet {
+    struct am_list link; /* on whatever queue holds it */
+    struct ns_event event;
+    uint64_t id; /* node << 40 | count: the same in every run */
+    uint32_t source, destination, route;
+    uint32_t bytes;      /* on the wire */
+    uint32_t hop;        /* links passed */
+    struct ns_link *at;  /* whose far buffer it holds */
+    uint64_t started_ps; /* first byte on the first link */
+    void *receiver;      /* the NIC that takes it in */
+    struct ns_packet *free_next;
+    uint8_t data[NS_PACKET_BYTES_MAX];
+};
+
+struct ns_packet_pool {
+    struct ns_packet *free;
+    struct ns_packet **slabs;
+    uint32_t slab_count;
+    uint64_t out; /* packets in use */
+};
+
+/* NULL when out of memory.  Slabs are kept until fini. */
+NS_API struct ns_packet *ns_packet_get(struct ns_packet_pool *pool);
+NS_API void ns_packet_put(struct ns_packet_pool *pool,
+                          struct ns_packet *packet);
+NS_API void ns_packet_pool_fini(struct ns_packet_pool *pool);
+
+/* A packet's head has arrived; its tail follows after its serialisation. */
+typedef void (*ns_link_sink_fn)(void *arg, struct ns_link *link,
+                                struct ns_packet *packet);
+
+/*
+ * A one-way link: packets leave one after the other, each holds the wire for
+ * bytes / rate and its head arrives `latency_ps` after it left (virtual
+ * cut-through).  A packet starts only with a credit: a buffer at the far end,
+ * given back (by ns_link_credit) when its tail has left that buffer.
+ *
+ *   send -> queue -> [credit?] -> wire --latency--> sink(head)
+ *                                   \--bytes/rate-> tail: next may start
+ */
+struct ns_link {
+    struct ns_component component;
+    struct ns_event tail;
+    uint64_t latency_ps;
+    uint64_t bytes_per_second;
+    uint32_t credits, credits_max;
+    struct am_list queue;
+    uint32_t queued;
+    bool busy;
+    struct ns_link *behind; /* whose buffer the packet on the wire empties */
+    ns_link_sink_fn sink;
+    void *sink_arg;
+    void (*left)(void *arg); /* a packet's tail has left; may be NULL */
+    uint64_t packets, bytes; /* statistics */
+    uint64_t busy_ps, stall_ps;
+    uint64_t stall_from_ps;
+};
+
+NS_API void ns_link_init(struct ns_link *link, struct ns_engine *engine,
+                         const char *name, uint32_t node, uint64_t latency_ps,
+                         uint64_t bytes_per_second, uint32_t credits,
+                         ns_link_sink_fn sink, void *sink_arg);
+/* Queue a packet; its head has arrived at this end now. */
+NS_API void ns_link_send(struct ns_link *link, struct ns_packet *packet);
+/* A buffer at the far end is free again. */
+NS_API void ns_link_credit(struct ns_link *link);
+
+/* Time that `bytes` take at `bytes_per_second`, rounded up to 1 ps. */
+static inline uint64_t ns_bytes_ps(uint64_t bytes, uint64_t bytes_per_second)
+{
+    return (bytes * NS_PS_PER_SECOND + bytes_per_second - 1) / bytes_per_second;
+}
+
+/* ------------------------------------------------------------------ fibers */
+
+struct ns_fiber;
+
+typedef enum {
+    NS_FIBER_CONTEXT, /* ucontext with a guard page below its stack */
+    NS_FIBER_THREAD,  /* a thread that runs only when resumed */
+} ns_fiber_kind_t;
+
+/* A fiber that will run `fn(arg)`; NULL when out of memory. */
+NS_API struct ns_fiber *ns_fiber_open(ns_fiber_kind_t kind,
+                                      void (*fn)(void *arg), void *arg,
+                                      size_t stack_bytes);
+/* Run it until it yields or ends.  Never from inside a fiber. */
+NS_API void ns_fiber_resume(struct ns_fiber *fiber);
+/* From inside it: back to who resumed it. */
+NS_API void ns_fiber_yield(struct ns_fiber *fiber);
+NS_API bool ns_fiber_ended(const struct ns_fiber *fiber);
+/* Free it; what an unfinished fiber owns on its stack is lost. */
+NS_API void ns_fiber_close(struct ns_fiber *fiber);
+
+#endif

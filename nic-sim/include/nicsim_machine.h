@@ -1,0 +1,110 @@
+/*
+ * Machine files: every number of a simulated machine, with unit, kind and
+ * source.  A setting is
+ *     key = ["value unit", "kind", "source"];
+ * in a group ("host", "bus", "nic", "net"), kind one of
+ *     fact        from a source that is named
+ *     derived     computed from facts; the source says how
+ *     calibrated  fitted to one target figure, which the source names
+ *     assumed     no source known; the text says why this value
+ */
+#ifndef NS_NICSIM_MACHINE_H
+#define NS_NICSIM_MACHINE_H
+
+#include "nicsim.h"
+
+#define NS_MACHINE_TEXT 160
+
+/* Cost of n units: fixed_ps + n * unit_fs / 1000. */
+struct ns_cost {
+    uint64_t fixed_ps;
+    uint64_t unit_ps;
+};
+
+struct ns_host_settings {
+    uint64_t clock_ps;
+    uint64_t line_bytes;
+    uint64_t memory_bytes_per_second; /* of the memory bus */
+    uint64_t copy_bytes_per_second;
+    uint64_t pio_ps;
+    uint64_t send_ps, receive_ps, poll_ps; /* driver */
+    uint64_t am_send_ps, am_word_ps;       /* AM_COST_SEND */
+    uint64_t am_dispatch_ps, am_match_ps;  /* 1 each */
+    uint64_t am_alloc_ps, am_poll_ps;
+    uint64_t shared_bytes; /* of memory that the NIC reaches */
+};
+
+struct ns_bus_settings {
+    uint64_t bytes_per_second;
+    uint64_t arbitration_ps;
+    uint64_t burst_bytes;
+};
+
+struct ns_tb2_settings {
+    uint64_t clock_ps;
+    uint64_t packet_cycles;
+    uint64_t send_entries, receive_entries;
+    uint64_t fifo_bytes;
+    uint64_t pop_batch, length_batch;
+};
+
+struct ns_sp_settings {
+    uint64_t link_bytes_per_second;
+    uint64_t hop_ps;
+    uint64_t routes;
+    uint64_t chip_ports; /* nodes of one chip */
+    uint64_t buffer_packets;
+    uint64_t nodes_max;
+};
+
+/* One setting as it is in force, for the head of a run's output. */
+struct ns_setting {
+    const char *key; /* "host.pio" */
+    char value[NS_MACHINE_TEXT];
+    char kind[16];
+    char source[NS_MACHINE_TEXT];
+};
+
+#define NS_SETTINGS_MAX 48
+
+struct ns_machine {
+    char name[32];
+    char nic[16], network[16];
+    struct ns_host_settings host;
+    struct ns_bus_settings bus;
+    struct ns_tb2_settings tb2;
+    struct ns_sp_settings sp;
+    struct ns_setting settings[NS_SETTINGS_MAX];
+    uint32_t setting_count;
+};
+
+/*
+ * Load machine `name`: a path when it has a '/' or ends in ".conf", else one
+ * of the built-in files.  `sets` are overrides "key=value".  Returns the
+ * machine, owned by the caller (free), or NULL with one sentence in `error`
+ * that names file and line.
+ */
+NS_API struct ns_machine *ns_machine_load(const char *name,
+                                          const char *const *sets,
+                                          uint32_t set_count, char *error,
+                                          size_t error_bytes);
+/* The text of a built-in file, NULL if there is none of that name. */
+NS_API const char *ns_machine_text(const char *name);
+/* Names of the built-in files, NULL past the last. */
+NS_API const char *ns_machine_name(uint32_t index);
+
+/* Parse "1.5 us" of the given type into its base unit (ps, bytes, B/s, 1).
+ * Returns NULL, or what is wrong with it. */
+typedef enum {
+    NS_UNIT_TIME,
+    NS_UNIT_BYTES,
+    NS_UNIT_RATE,
+    NS_UNIT_COUNT,
+    NS_UNIT_CYCLES,
+    NS_UNIT_FREQUENCY, /* becomes its period in ps */
+} ns_unit_t;
+
+NS_API const char *ns_unit_parse(const char *text, ns_unit_t type,
+                                 uint64_t *value_p);
+
+#endif

@@ -1,0 +1,392 @@
+/*
+ * The engine: a binary heap of intrusive events, and the run loop.  The heap
+ * array holds the keys, so that sifting touches no event but to note its
+ * place; it grows by doubling when more events are pending than ever before,
+ * and nothing is allocated for an event.
+ */
+#include "kernel/engine.h"
+#include "nicsim_port.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAP_FIRST 256
+
+/* order: phase 4 bits, component 20 bits, sequence 40 bits */
+#define ORDER_PHASE_SHIFT     60
+#define ORDER_COMPONENT_SHIFT 40
+
+void ns_check_failed(const char *what, const char *file, int line)
+{
+    fprintf(stderr, "nic-sim: %s:%d: this must hold: %s\n", file, line, what);
+    abort();
+}
+
+static uint64_t trace_now(struct am_env *env)
+{
+    return am_container(env, struct ns_engine, trace_env)->trace_ps;
+}
+
+static const struct am_env_ops trace_env_ops = {.now = trace_now};
+
+static const char *const trace_names[NS_TRACE_COUNT] = {
+        [NS_TRACE_PIO] = "pio",         [NS_TRACE_DMA_OUT] = "dma out",
+        [NS_TRACE_DMA_IN] = "dma in",   [NS_TRACE_FW] = "firmware",
+        [NS_TRACE_INJECT] = "inject",   [NS_TRACE_ARRIVE] = "arrive",
+        [NS_TRACE_DROP] = "drop",       [NS_TRACE_SEND] = "send",
+        [NS_TRACE_RECEIVE] = "receive", [NS_TRACE_USER] = "mark",
+};
+
+/* One ring for each node and one for the network. */
+static int traces_open(struct ns_engine *engine)
+{
+    engine->traces = calloc(engine->node_count + 1, sizeof(*engine->traces));
+    if (engine->traces == NULL) {
+        return -1;
+    }
+    for (uint32_t i = 0; i <= engine->node_count; i++) {
+        engine->traces[i] = am_trace_open(&engine->trace_env, i,
+                                          engine->params.trace_records);
+        if (engine->traces[i] == NULL) {
+            return -1;
+        }
+        for (uint16_t kind = 0; kind < NS_TRACE_COUNT; kind++) {
+            am_trace_name(engine->traces[i], kind, trace_names[kind]);
+        }
+    }
+    return 0;
+}
+
+struct ns_engine *ns_engine_open(const struct ns_engine_params *params,
+                                 uint32_t node_count)
+{
+    struct ns_engine *engine = calloc(1, sizeof(*engine));
+
+    if (engine == NULL) {
+        return NULL;
+    }
+    engine->params = *params;
+    if (engine->params.limit_ps == 0) {
+        engine->params.limit_ps = NS_NEVER;
+    }
+    engine->node_count = node_count;
+    engine->trace_env.ops = &trace_env_ops;
+    engine->trace_env.simulated = true;
+    engine->heap_max = HEAP_FIRST;
+    engine->heap = malloc(engine->heap_max * sizeof(*engine->heap));
+    if (engine->heap == NULL || traces_open(engine) != 0) {
+        ns_engine_close(engine);
+        return NULL;
+    }
+    return engine;
+}
+
+void ns_engine_close(struct ns_engine *engine)
+{
+    if (engine == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; engine->traces != NULL && i <= engine->node_count;
+         i++) {
+        am_trace_close(engine->traces[i]);
+    }
+    free(engine->traces);
+    free(engine->heap);
+    free(engine);
+}
+
+uint64_t ns_engine_now(const struct ns_engine *engine)
+{
+    return engine->now_ps;
+}
+
+uint64_t ns_engine_seed(const struct ns_engine *engine)
+{
+    return engine->params.seed;
+}
+
+bool ns_engine_no_sleep(const struct ns_engine *engine)
+{
+    return engine->params.no_sleep;
+}
+
+uint64_t ns_engine_events(const struct ns_engine *engine)
+{
+    return engine->events;
+}
+
+ns_phase_t ns_engine_phase(const struct ns_engine *engine)
+{
+    return (ns_phase_t)(engine->order >> ORDER_PHASE_SHIFT);
+}
+
+void ns_component_init(struct ns_component *component, struct ns_engine *engine,
+                       const char *name, uint32_t node)
+{
+    uint32_t ring = node == NS_NODE_NONE ? engine->node_count : node;
+
+    NS_CHECK(ring <= engine->node_count);
+    NS_CHECK(engine->component_count < UINT32_C(1) << 20);
+    *component = (struct ns_component){
+            .engine = engine,
+            .name = name,
+            .id = engine->component_count++,
+            .node = node,
+            .trace = engine->traces[ring],
+    };
+}
+
+void ns_event_init(struct ns_event *event, void (*run)(struct ns_event *event))
+{
+    *event = (struct ns_event){.run = run};
+}
+
+/* ---------------------------------------------------------------- the heap */
+
+static bool key_before(const struct ns_heap_entry *a,
+                       const struct ns_heap_entry *b)
+{
+    if (a->time_ps != b->time_ps) {
+        return a->time_ps < b->time_ps;
+    }
+    return a->order < b->order;
+}
+
+static void heap_place(struct ns_engine *engine, uint32_t index,
+                       struct ns_heap_entry entry)
+{
+    engine->heap[index] = entry;
+    entry.event->slot = index + 1;
+}
+
+static void heap_up(struct ns_engine *engine, uint32_t index,
+                    struct ns_heap_entry entry)
+{
+    while (index > 0) {
+        uint32_t parent = (index - 1) / 2;
+
+        if (!key_before(&entry, &engine->heap[parent])) {
+            break;
+        }
+        heap_place(engine, index, engine->heap[parent]);
+        index = parent;
+    }
+    heap_place(engine, index, entry);
+}
+
+static void heap_down(struct ns_engine *engine, uint32_t index,
+                      struct ns_heap_entry entry)
+{
+    for (;;) {
+        uint32_t child = 2 * index + 1;
+
+        if (child >= engine->heap_count) {
+            break;
+        }
+        if (child + 1 < engine->heap_count &&
+            key_before(&engine->heap[child + 1], &engine->heap[child])) {
+            child++;
+        }
+        if (!key_before(&engine->heap[child], &entry)) {
+            break;
+        }
+        heap_place(engine, index, engine->heap[child]);
+        index = child;
+    }
+    heap_place(engine, index, entry);
+}
+
+static void heap_remove(struct ns_engine *engine, uint32_t index)
+{
+    struct ns_heap_entry last = engine->heap[engine->heap_count - 1];
+
+    engine->heap[index].event->slot = 0;
+    engine->heap_count--;
+    if (index == engine->heap_count) {
+        return;
+    }
+    if (index > 0 && key_before(&last, &engine->heap[(index - 1) / 2])) {
+        heap_up(engine, index, last);
+    } else {
+        heap_down(engine, index, last);
+    }
+}
+
+static void heap_grow(struct ns_engine *engine)
+{
+    uint32_t max = engine->heap_max * 2;
+    struct ns_heap_entry *heap =
+            realloc(engine->heap, max * sizeof(*engine->heap));
+
+    NS_CHECK(heap != NULL);
+    engine->heap = heap;
+    engine->heap_max = max;
+}
+
+/* ------------------------------------------------------------------ events */
+
+static uint64_t order_next(struct ns_component *component, ns_phase_t phase)
+{
+    return (uint64_t)phase << ORDER_PHASE_SHIFT |
+           (uint64_t)component->id << ORDER_COMPONENT_SHIFT |
+           component->sequence++;
+}
+
+void ns_event_schedule(struct ns_component *component, struct ns_event *event,
+                       ns_phase_t phase, uint64_t time_ps)
+{
+    struct ns_engine *engine = component->engine;
+
+    NS_CHECK(event->slot == 0);
+    NS_CHECK(time_ps >= engine->now_ps && time_ps != NS_NEVER);
+    if (engine->heap_count == engine->heap_max) {
+        heap_grow(engine);
+    }
+    event->time_ps = time_ps;
+    event->order = order_next(component, phase);
+    engine->heap_count++;
+    heap_up(engine, engine->heap_count - 1,
+            (struct ns_heap_entry){time_ps, event->order, event});
+}
+
+void ns_event_cancel(struct ns_engine *engine, struct ns_event *event)
+{
+    if (event->slot != 0) {
+        heap_remove(engine, event->slot - 1);
+    }
+}
+
+bool ns_engine_advance(struct ns_component *component, ns_phase_t phase,
+                       uint64_t time_ps)
+{
+    struct ns_engine *engine = component->engine;
+    uint64_t order = (uint64_t)phase << ORDER_PHASE_SHIFT |
+                     (uint64_t)component->id << ORDER_COMPONENT_SHIFT |
+                     component->sequence;
+    struct ns_heap_entry entry = {time_ps, order, NULL};
+
+    NS_CHECK(time_ps >= engine->now_ps);
+    if ((engine->heap_count > 0 && key_before(&engine->heap[0], &entry)) ||
+        time_ps > engine->params.limit_ps || engine->stop) {
+        return false;
+    }
+    component->sequence++;
+    engine->now_ps = time_ps;
+    engine->order = order;
+    engine->events++;
+    return true;
+}
+
+ns_run_t ns_engine_step(struct ns_engine *engine)
+{
+    struct ns_heap_entry entry;
+
+    if (engine->heap_count == 0) {
+        return NS_RUN_IDLE;
+    }
+    entry = engine->heap[0];
+    if (entry.time_ps > engine->params.limit_ps) {
+        return NS_RUN_LIMIT;
+    }
+    heap_remove(engine, 0);
+    engine->now_ps = entry.time_ps;
+    engine->order = entry.order;
+    engine->events++;
+    entry.event->run(entry.event);
+    return NS_RUN_STOPPED;
+}
+
+ns_run_t ns_engine_run(struct ns_engine *engine)
+{
+    ns_run_t why = NS_RUN_STOPPED;
+
+    engine->stop = false;
+    while (!engine->stop && why == NS_RUN_STOPPED) {
+        why = ns_engine_step(engine);
+    }
+    return why;
+}
+
+void ns_engine_stop(struct ns_engine *engine)
+{
+    engine->stop = true;
+}
+
+/* ------------------------------------------------------------------- trace */
+
+void ns_trace_at(struct ns_component *component, uint64_t time_ps,
+                 ns_trace_t kind, uint64_t a, uint64_t b)
+{
+    component->engine->trace_ps = time_ps;
+    am_trace_add(component->trace, (uint16_t)kind, 'i', a, b);
+}
+
+/* ------------------------------------------------------------------- marks */
+
+void ns_marks_arm(struct ns_engine *engine)
+{
+    engine->marks = (struct ns_marks){.armed = true};
+}
+
+void ns_mark(struct ns_engine *engine, uint32_t stage, uint64_t time_ps)
+{
+    struct ns_marks *marks = &engine->marks;
+
+    if (marks->armed && !marks->seen[stage]) {
+        marks->seen[stage] = true;
+        marks->time_ps[stage] = time_ps;
+        marks->armed = stage + 1 != NS_STAGE_COUNT;
+    }
+}
+
+const struct ns_marks *ns_marks_get(const struct ns_engine *engine)
+{
+    return &engine->marks;
+}
+
+uint64_t ns_engine_hash(const struct ns_engine *engine)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (uint32_t i = 0; i <= engine->node_count; i++) {
+        hash = (hash ^ am_trace_hash(engine->traces[i])) *
+               UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+/* The inside of the JSON array of one ring, "" when it is empty. */
+static int trace_write_one(const struct am_trace *trace, FILE *file, bool *any)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    int status = memory == NULL ? -1 : am_trace_write(trace, memory);
+
+    if (memory != NULL && fclose(memory) != 0) {
+        status = -1;
+    }
+    /* "[\n" ... "\n]\n" */
+    if (status == 0 && bytes > 5) {
+        fputs(*any ? ",\n" : "", file);
+        fwrite(text + 2, 1, bytes - 5, file);
+        *any = true;
+    }
+    free(text);
+    return status;
+}
+
+int ns_engine_trace_write(const struct ns_engine *engine, FILE *file)
+{
+    bool any = false;
+
+    fputs("[\n", file);
+    for (uint32_t i = 0; i <= engine->node_count; i++) {
+        if (trace_write_one(engine->traces[i], file, &any) != 0) {
+            return -1;
+        }
+    }
+    fputs("\n]\n", file);
+    return fflush(file) == 0 && !ferror(file) ? 0 : -1;
+}

@@ -1,0 +1,66 @@
+# nic-sim: the simulator, a library of its own.  Left out by --disable-sim.
+NS_MACHINES = nic-sim/machines/sp-thin.conf nic-sim/machines/sp-wide.conf
+EXTRA_DIST += $(NS_MACHINES)
+
+if BUILD_SIM
+noinst_LTLIBRARIES += libnicsim.la
+libnicsim_la_SOURCES = \
+    nic-sim/include/nicsim.h nic-sim/include/nicsim_machine.h \
+    nic-sim/include/nicsim_port.h \
+    nic-sim/kernel/engine.h nic-sim/kernel/engine.c \
+    nic-sim/kernel/clock.c nic-sim/kernel/link.c nic-sim/kernel/fiber.c \
+    nic-sim/host/memory.h nic-sim/host/memory.c \
+    nic-sim/host/bus.h nic-sim/host/bus.c \
+    nic-sim/host/host.h nic-sim/host/host.c \
+    nic-sim/host/unit.c nic-sim/host/machine.c \
+    am-core/base/trace.c am-core/base/stats.c
+nodist_libnicsim_la_SOURCES = nic-sim/machine_text.c
+libnicsim_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
+    -I$(top_srcdir)/nic-sim/include
+libnicsim_la_CFLAGS = $(AM_CFLAGS) $(LIBCONFIG_CFLAGS)
+libnicsim_la_LIBADD = $(LIBCONFIG_LIBS) -lpthread
+
+# The machine files as text, so that they are found from anywhere.
+nic-sim/machine_text.c: $(NS_MACHINES) $(top_srcdir)/nic-sim/local.mk
+	$(AM_V_GEN)$(MKDIR_P) nic-sim; { \
+	echo '#include "nicsim_machine.h"'; echo '#include <string.h>'; \
+	echo 'static const char *const machines[][2] = {'; \
+	for m in $(NS_MACHINES); do \
+	  n=`basename $$m .conf`; echo "{\"$$n\","; \
+	  sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' \
+	    $(top_srcdir)/$$m; echo '},'; \
+	done; echo '{NULL, NULL}};'; \
+	echo 'const char *ns_machine_text(const char *name) {'; \
+	echo 'for (int i = 0; machines[i][0] != NULL; i++) {'; \
+	echo 'if (strcmp(machines[i][0], name) == 0) { return machines[i][1]; }'; \
+	echo '} return NULL; }'; \
+	echo 'const char *ns_machine_name(uint32_t index) {'; \
+	echo 'return index < sizeof(machines) / sizeof(machines[0]) - 1'; \
+	echo '? machines[index][0] : NULL; }'; \
+	} > $@.tmp && mv $@.tmp $@
+CLEANFILES += nic-sim/machine_text.c
+endif
+
+if BUILD_SIM
+if HAVE_CMOCKA
+NS_TEST_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
+    -I$(top_srcdir)/nic-sim/include -I$(top_srcdir)/test
+NS_TEST_LIBS = libnicsim.la libamtest.la $(CMOCKA_LIBS)
+ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
+    test/unit/sim_machine_test
+check_PROGRAMS += $(ns_tests)
+TESTS += $(ns_tests)
+test_unit_sim_kernel_test_SOURCES = test/unit/sim_kernel_test.c
+test_unit_sim_kernel_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_kernel_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_kernel_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_host_test_SOURCES = test/unit/sim_host_test.c
+test_unit_sim_host_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_host_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_host_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_machine_test_SOURCES = test/unit/sim_machine_test.c
+test_unit_sim_machine_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_machine_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_machine_test_LDADD = $(NS_TEST_LIBS)
+endif
+endif
