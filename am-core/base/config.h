@@ -19,8 +19,8 @@ typedef enum {
 #define AM_CONFIG_TEXT_BYTES 256
 
 struct am_config_row {
-    const char *name;    /* "AM_EAGER_MAX" */
-    const char *def;     /* default as text */
+    const char *name; /* "AM_EAGER_MAX" */
+    const char *def;  /* default as text */
     am_config_type_t type;
     const char *unit;    /* "bytes", "polls", "" */
     const char *help;    /* one sentence */

@@ -4,6 +4,7 @@ libam_la_SOURCES += \
     am-core/base/barrier.h \
     am-core/base/binalloc.c am-core/base/binalloc.h \
     am-core/base/config.c am-core/base/config.h \
+    am-core/base/config_value.c am-core/base/config_value.h \
     am-core/base/env.c am-core/base/env.h \
     am-core/base/list.h \
     am-core/base/log.c am-core/base/log.h \
