@@ -86,7 +86,7 @@ struct am_data {
 /* The descriptor of `bytes` bytes at `base`. */
 static inline struct am_data am_data_contig(const void *base, size_t bytes)
 {
-    struct am_data data = {.kind = AM_DATA_CONTIG, .bytes = bytes};
+    struct am_data data = {AM_DATA_CONTIG, 0, bytes, {NULL}, NULL, NULL};
 
     data.u.base = (void *) (uintptr_t) base;
     return data;
