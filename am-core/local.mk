@@ -1,6 +1,7 @@
 # libam itself: the layers' sources, in the order of the cut.
 lib_LTLIBRARIES += libam.la
-libam_la_SOURCES = am-core/lib.c
+libam_la_SOURCES = am-core/lib.c am-core/am/core.h am-core/am/core_inl.h \
+    am-core/msg/msg.h
 libam_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) -fvisibility=hidden
 libam_la_LIBADD = $(HWLOC_LIBS)
 libam_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0

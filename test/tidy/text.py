@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+"""Text that no tracked file may contain: absolute paths of somebody's machine
+and addresses of package registries; and what marks careless edits."""
+import re
+
+import tree
+
+RULES = {
+    "absolute path of one machine": re.compile(
+        r"(?<![\w.$(){}<>*/-])/(?:work|root|home|Users|workspace)(?:/|\b)"),
+    "address of a registry or mirror": re.compile(
+        r"(?:docker|ghcr|quay|gcr|npmjs|pypi)\.(?:io|org)\b|\bregistry[.-]\w"
+        r"|\bartifactory\b|\bjfrog\b|(?<=://)[\w.-]*\.(?:internal|local)\b"),
+    "white space at the end of a line": re.compile(r"[ \t]+$"),
+    "carriage return": re.compile(r"\r"),
+    "merge marker": re.compile(r"^(?:<{7}|>{7}|={7})(?: |$)"),
+}
+SKIP = ("test/tidy/text.py",)
+BINARY = (".png", ".pdf", ".gz", ".xz", ".ico")
+
+for name in tree.files():
+    if name in SKIP or name.endswith(BINARY) or name.endswith(".patch"):
+        continue
+    for number, line in enumerate(tree.read(name).split("\n"), 1):
+        for what, pattern in RULES.items():
+            if pattern.search(line):
+                tree.fail(name, number, what)
+        if "\t" in line and name.endswith((".c", ".h", ".py")):
+            tree.fail(name, number, "tab")
+tree.finish()
