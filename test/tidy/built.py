@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every tracked .c and .h is named in a makefile, so it is built and goes into
-a release; and every file that a makefile names is there."""
+a release; and every file that a makefile names is there or made by a rule."""
 import os
 import re
 
@@ -32,7 +32,9 @@ for makefile, text in makefiles.items():
     if makefile.endswith("local.mk"):
         for match in re.finditer(r"(?<![\w./$()-])[\w-]+(?:/[\w.-]+)+\.[ch]\b",
                                  text):
-            if not os.path.isfile(os.path.join(tree.ROOT, match.group())):
+            made = re.search(r"^%s\s*:" % re.escape(match.group()), text, re.M)
+            if not made and not os.path.isfile(
+                    os.path.join(tree.ROOT, match.group())):
                 line = text.count("\n", 0, match.start()) + 1
                 tree.fail(makefile, line, "%s is not there" % match.group())
 tree.finish()

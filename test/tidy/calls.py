@@ -37,10 +37,11 @@ RULES = {
         []),
     "standard error (base/log.h)": (
         r"\bstderr\b|\bSTDERR_FILENO\b",
-        ["am-core/base/log.c", "am-core/base/assert.c"]),
+        ["am-core/base/log.c", "am-core/base/assert.c",
+         "nic-sim/kernel/engine.c"]),
     "an end of the process (base/assert.h)": (
         r"\b(abort|_?exit|_Exit|quick_exit|assert)\s*\(",
-        ["am-core/base/assert.c"]),
+        ["am-core/base/assert.c", "nic-sim/kernel/engine.c"]),
     "a bare fence (base/barrier.h)": (
         r"\b(atomic_thread_fence|__atomic_thread_fence|__sync_synchronize"
         r"|_mm_[lsm]fence|__builtin_ia32_[lsm]fence)\s*\(",

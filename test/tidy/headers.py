@@ -9,7 +9,7 @@ import tree
 
 CC = os.environ.get("CC", "cc").split()
 INCLUDES = ["-I" + os.path.join(tree.ROOT, place) for place in (
-    "am-core/include", "am-core", "nic-sim/include", "collectives/include",
+    "am-core/include", "am-core", "nic-sim/include", "nic-sim", "collectives/include",
     "test", "")]
 FLAGS = ["-fsyntax-only", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wshadow",
          "-Wno-unused-parameter", "-Werror"]

@@ -27,7 +27,7 @@ def area(path):
 def target(name, included):
     """The path in the tree that an include means, or None for a system's."""
     places = [os.path.dirname(name), "am-core", "am-core/include",
-              "nic-sim/include", "collectives/include", "test", ""]
+              "nic-sim/include", "nic-sim", "collectives/include", "test", ""]
     for place in places:
         path = os.path.normpath(os.path.join(place, included))
         if os.path.isfile(os.path.join(tree.ROOT, path)):
