@@ -11,6 +11,7 @@ nas:
 
 EXTRA_DIST += \
     benchmarks/nas/Makefile \
+    benchmarks/nas/bt.c \
     benchmarks/nas/cg.c \
     benchmarks/nas/ep.c \
     benchmarks/nas/flow.c \
@@ -27,5 +28,8 @@ EXTRA_DIST += \
     benchmarks/nas/mg_grid.h \
     benchmarks/nas/mg_stencil.c \
     benchmarks/nas/mg_stencil.h \
+    benchmarks/nas/mp_grid.c \
+    benchmarks/nas/mp_grid.h \
     benchmarks/nas/nas_common.c \
-    benchmarks/nas/nas_common.h
+    benchmarks/nas/nas_common.h \
+    benchmarks/nas/sp.c
