@@ -33,17 +33,10 @@ struct am_hdr {
 struct am_peer;
 struct am_op;
 
-/* Try once.  AM_OK: done, the op is off the queue (and may be gone);
- * AM_ERR_AGAIN: stays at the head.  Errors are the op's own business. */
+/* Try once.  AM_ERR_AGAIN: stays at the head.  AM_OK: it is over; the op has
+ * been taken off its queue before the call and may be gone after it, or queued
+ * again.  Errors are the op's own business. */
 typedef am_status_t (*am_op_run_fn)(struct am_op *op);
-
-/* Work that waits for space to a peer; embedded in its owner. */
-struct am_op {
-    struct am_list link;
-    am_op_run_fn run;
-    struct am_peer *peer;
-    bool queued;
-};
 
 /*
  * AM_OP_ORDERED ops of a peer run strictly in the order queued, and while one
@@ -51,6 +44,15 @@ struct am_op {
  * ops (streams of payload) take turns after them and hold nobody up.
  */
 typedef enum { AM_OP_ORDERED, AM_OP_BULK } am_op_kind_t;
+
+/* Work that waits for space to a peer; embedded in its owner, zeroed. */
+struct am_op {
+    struct am_list link;
+    am_op_run_fn run;
+    struct am_peer *peer;
+    am_op_kind_t kind;
+    bool queued;
+};
 
 struct am_peer {
     /* hot: one cache line for a short send */
@@ -64,6 +66,7 @@ struct am_peer {
     bool dead;
     /* cold */
     struct am_dev *dev;
+    void *blob;               /* address of a late peer, or NULL */
     struct am_list ordered, bulk;
     struct am_list busy_link; /* on ctx->busy while an op is queued */
 };
@@ -175,12 +178,14 @@ void *am_data_at(const struct am_data *data, size_t offset, size_t bytes);
 struct am_region {
     struct am_ctx *ctx;
     struct am_data data;
-    uint32_t id, generation;      /* what a peer names it by */
-    struct am_dev_key dev_key[2]; /* of up to two devices; zero if none */
-    size_t landed_bytes;          /* of a transfer in progress, counted */
-    am_done_fn landed;            /* called when landed_bytes == expected */
+    uint64_t handle;           /* what a peer names it by; 0: closed */
+    struct am_dev *dev;        /* that dev_key is registered with; or NULL */
+    struct am_dev_key dev_key;
+    size_t landed_bytes;       /* of a transfer into it, counted */
+    size_t expected_bytes;     /* `landed` is called when all are here */
+    am_done_fn landed;         /* may be NULL */
     void *landed_arg;
-    size_t expected_bytes;
+    struct am_list link;       /* on ctx->public_regions, if registered */
 };
 
 /* Open a region over `data` in caller's memory.  AM_ERR_MEMORY. */
@@ -198,7 +203,8 @@ void am_region_key_for(const struct am_region *region,
  * and a stream of packets (put over send).  The am_bulk is the caller's,
  * untouched until `done`.  `done` is called from am_ctx_poll only.  When
  * `handler` is non-zero a put runs it at the target after the data is in place.
- * Legal in a handler.
+ * A put is done when `local` may be reused; with `acknowledged` set, when the
+ * data is in place.  Legal in a handler.
  */
 struct am_bulk {
     struct am_op op;
@@ -206,11 +212,17 @@ struct am_bulk {
     struct am_key key;
     size_t offset;       /* in the region */
     size_t bytes, sent_bytes;
+    size_t local_offset; /* of byte 0 of the transfer in `local` */
+    bool acknowledged;   /* set before am_bulk_put; else false */
+    bool by_device;      /* single copy chosen */
+    bool get;
     uint32_t handler, word_count;
     uint64_t words[4];
     am_done_fn done;
     void *arg;
     am_status_t status;
+    uint64_t handle;     /* that the answer names; 0: none */
+    uint64_t source;     /* get served here: handle of the region read */
     struct am_region landing; /* get over send: where the stream arrives */
 };
 void am_bulk_put(struct am_bulk *bulk, struct am_peer *peer,
@@ -218,6 +230,8 @@ void am_bulk_put(struct am_bulk *bulk, struct am_peer *peer,
                  size_t offset, size_t bytes, uint32_t handler,
                  const uint64_t *words, uint32_t word_count, am_done_fn done,
                  void *arg);
+/* Give up a transfer that has not ended: `done` will not be called. */
+void am_bulk_cancel(struct am_bulk *bulk);
 void am_bulk_get(struct am_bulk *bulk, struct am_peer *peer,
                  const struct am_data *local, const struct am_key *key,
                  size_t offset, size_t bytes, am_done_fn done, void *arg);

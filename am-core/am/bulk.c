@@ -1,0 +1,564 @@
+/*
+ * Transfers between local data and a peer's region, of any size, both ways:
+ *
+ *   single copy   the device's put or get, where it has them and they cost less
+ *   stream        packets that the target's CPU copies into place
+ *
+ *   put over send:   STREAM, STREAM, ... STREAM_LAST(handler, ack) -->
+ *                    <-- ACK (when asked for)
+ *   get over send:   GET(region, offset, bytes, landing) -->
+ *                    <-- STREAM, STREAM, ...   (or REFUSED)
+ */
+#include "config.h"
+
+#include "am/ctx.h"
+#include "base/pool.h"
+
+#include <string.h>
+
+/* Words of STREAM_LAST; up to four of the handler follow. */
+enum {
+    LAST_REGION,
+    LAST_OFFSET,
+    LAST_HANDLER, /* index; 0: none */
+    LAST_ACK,     /* the sender's handle; 0: none */
+    LAST_BYTES,   /* of the whole transfer */
+    LAST_WORDS
+};
+enum { GET_REGION, GET_OFFSET, GET_BYTES, GET_LANDING, GET_WORDS };
+
+static uint64_t linfn_ps(const struct am_linfn *f, size_t bytes)
+{
+    return f->fixed_ps + f->per_byte_fs * (uint64_t) bytes / 1000;
+}
+
+uint64_t am_bulk_cost_ps(const struct am_peer *peer, bool get, size_t bytes,
+                         bool contiguous)
+{
+    const struct am_dev_attr *attr = &peer->dev->attr;
+    const struct am_dev_perf *perf = &attr->perf;
+    uint64_t packets = bytes / attr->packet_bytes_max + 1;
+    uint64_t send = perf->send_overhead.per_byte_fs;
+    uint64_t recv = perf->recv_overhead.per_byte_fs;
+    uint64_t per_byte = perf->shared_core ? send + recv
+                        : send > recv     ? send
+                                          : recv;
+    uint64_t stream = linfn_ps(&perf->wire, bytes)
+                      + packets * perf->send_overhead.fixed_ps
+                      + perf->recv_overhead.fixed_ps
+                      + per_byte * (uint64_t) bytes / 1000;
+    uint32_t need = get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
+    uint64_t single;
+
+    if (get) { /* the request for it */
+        stream += perf->wire.fixed_ps + perf->send_overhead.fixed_ps
+                  + perf->recv_overhead.fixed_ps;
+    }
+    if ((attr->caps & need) == 0 || !contiguous) {
+        return stream;
+    }
+    single = linfn_ps(get ? &perf->get : &perf->put, bytes);
+    return single < stream ? single : stream;
+}
+
+/* Is the device's single copy possible, and cheaper than a stream? */
+static bool device_is_better(const struct am_bulk *bulk,
+                             const struct am_peer *peer)
+{
+    uint32_t need = bulk->get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
+    uint64_t stream;
+
+    if ((peer->dev->attr.caps & need) == 0 || bulk->key.w[3] == 0
+        || am_data_at(&bulk->local, bulk->local_offset, bulk->bytes) == NULL) {
+        return false;
+    }
+    stream = am_bulk_cost_ps(peer, bulk->get, bulk->bytes, false);
+    return linfn_ps(bulk->get ? &peer->dev->attr.perf.get
+                              : &peer->dev->attr.perf.put,
+                    bulk->bytes)
+           < stream;
+}
+
+/* The transfer has ended: `done` is called at the end of the poll. */
+static void bulk_end(struct am_bulk *bulk, am_status_t status)
+{
+    struct am_ctx *ctx = bulk->op.peer->ctx;
+
+    bulk->status = status;
+    if (bulk->handle != 0) {
+        am_handle_free(ctx, bulk->handle);
+        bulk->handle = 0;
+    }
+    am_region_close(&bulk->landing);
+    am_list_push(&ctx->finished, &bulk->op.link);
+}
+
+int am_bulk_finish(struct am_ctx *ctx)
+{
+    struct am_list *node;
+    int count = 0;
+
+    while ((node = am_list_pop(&ctx->finished)) != NULL) {
+        struct am_bulk *bulk = am_container(node, struct am_bulk, op.link);
+
+        count++;
+        bulk->done(bulk->arg, bulk->status);
+    }
+    return count;
+}
+
+/* To or from a region of this very context: one copy. */
+static am_status_t self_copy(struct am_bulk *bulk)
+{
+    struct am_ctx *ctx = bulk->op.peer->ctx;
+    size_t offset = bulk->offset;
+    struct am_region *region =
+            am_region_find(ctx, bulk->key.w[0], &offset, bulk->bytes);
+    const struct am_data *from = bulk->get ? NULL : &bulk->local;
+    const struct am_data *to = bulk->get ? &bulk->local : NULL;
+    size_t from_at = bulk->local_offset, to_at = bulk->local_offset;
+    char piece[4096];
+
+    if (region == NULL) {
+        return AM_ERR_INVALID;
+    }
+    if (bulk->get) {
+        from = &region->data;
+        from_at = offset;
+    } else {
+        to = &region->data;
+        to_at = offset;
+    }
+    if (am_data_at(from, from_at, bulk->bytes) != NULL) {
+        am_data_write(to, to_at, am_data_at(from, from_at, bulk->bytes),
+                      bulk->bytes);
+    } else if (am_data_at(to, to_at, bulk->bytes) != NULL) {
+        am_data_read(from, from_at, am_data_at(to, to_at, bulk->bytes),
+                     bulk->bytes);
+    } else {
+        for (size_t at = 0; at < bulk->bytes; at += sizeof(piece)) {
+            size_t bytes = bulk->bytes - at < sizeof(piece) ? bulk->bytes - at
+                                                            : sizeof(piece);
+
+            am_data_read(from, from_at + at, piece, bytes);
+            am_data_write(to, to_at + at, piece, bytes);
+        }
+    }
+    return AM_OK;
+}
+
+/* One copy by the device.  AM_ERR_UNSUPPORTED: stream instead. */
+static am_status_t device_copy(struct am_bulk *bulk)
+{
+    struct am_peer *peer = bulk->op.peer;
+    const struct am_dev_ops *ops = peer->dev->ops;
+    struct am_dev_key key = {{bulk->key.w[1], bulk->key.w[2], bulk->key.w[3]}};
+    struct iovec local = {
+            am_data_at(&bulk->local, bulk->local_offset, bulk->bytes),
+            bulk->bytes};
+    am_status_t status;
+
+    if (peer->index == peer->ctx->rank) {
+        return self_copy(bulk);
+    }
+    status = (bulk->get ? ops->get : ops->put)(peer->ep, &local, 1, &key,
+                                               bulk->offset, NULL, NULL);
+    if (status == AM_DONE) {
+        peer->ctx->stats[bulk->get ? AM_STAT_DEVICE_GETS
+                                   : AM_STAT_DEVICE_PUTS]++;
+        return AM_OK;
+    }
+    return status;
+}
+
+struct fill {
+    const struct am_data *data;
+    size_t offset;
+};
+
+static void fill_from_data(void *arg, void *to, size_t bytes)
+{
+    struct fill *fill = arg;
+
+    am_data_read(fill->data, fill->offset, to, bytes);
+}
+
+static am_status_t stream_packet(struct am_bulk *bulk, uint32_t handler,
+                                 const uint64_t *words, uint32_t word_count,
+                                 size_t bytes)
+{
+    size_t at = bulk->local_offset + bulk->sent_bytes;
+    void *base = bytes == 0 ? NULL : am_data_at(&bulk->local, at, bytes);
+    struct fill fill = {&bulk->local, at};
+
+    if (base == NULL && bytes > 0) {
+        return am_op_send_fill(&bulk->op, handler, 0, words, word_count,
+                               fill_from_data, &fill, bytes);
+    }
+    return am_op_send(&bulk->op, handler, 0, words, word_count, base, bytes);
+}
+
+/* The final packet: what is left, the handler, the wish for an answer. */
+static am_status_t stream_last(struct am_bulk *bulk, size_t bytes)
+{
+    uint64_t words[LAST_WORDS + 4] = {
+            [LAST_REGION] = bulk->key.w[0],
+            [LAST_OFFSET] = bulk->offset + bulk->sent_bytes,
+            [LAST_HANDLER] = bulk->handler,
+            [LAST_ACK] = bulk->handle,
+            [LAST_BYTES] = bulk->bytes,
+    };
+
+    memcpy(words + LAST_WORDS, bulk->words,
+           bulk->word_count * sizeof(uint64_t));
+    return stream_packet(bulk, AM_H_STREAM_LAST, words,
+                         LAST_WORDS + bulk->word_count, bytes);
+}
+
+/* Send what there is space for.  AM_ERR_AGAIN: more later. */
+static am_status_t stream_run(struct am_bulk *bulk)
+{
+    struct am_peer *peer = bulk->op.peer;
+    uint64_t *stats = peer->ctx->stats;
+    bool last_matters = bulk->handler != 0 || bulk->handle != 0;
+    size_t packet = am_peer_payload_max(peer, 2);
+    size_t last_max = am_peer_payload_max(peer, LAST_WORDS + 4);
+    am_status_t status = AM_OK;
+
+    while (bulk->sent_bytes < bulk->bytes || last_matters) {
+        size_t left = bulk->bytes - bulk->sent_bytes;
+        uint64_t words[2] = {bulk->key.w[0], bulk->offset + bulk->sent_bytes};
+        size_t bytes = left < packet ? left : packet;
+
+        if (last_matters && left <= last_max) {
+            status = stream_last(bulk, left);
+            last_matters = status != AM_OK;
+            bytes = left;
+        } else {
+            status = stream_packet(bulk, AM_H_STREAM, words, 2, bytes);
+        }
+        if (status != AM_OK) {
+            return status;
+        }
+        bulk->sent_bytes += bytes;
+        stats[AM_STAT_STREAM_BYTES] += bytes;
+    }
+    return AM_OK;
+}
+
+/* A get that is served ends when its region is closed under it. */
+static bool source_is_gone(struct am_bulk *bulk)
+{
+    return bulk->source != 0
+           && am_handle_find(bulk->op.peer->ctx, bulk->source, AM_HANDLE_REGION)
+                      == NULL;
+}
+
+static am_status_t put_run(struct am_op *op)
+{
+    struct am_bulk *bulk = am_container(op, struct am_bulk, op);
+    am_status_t status = AM_OK;
+
+    if (source_is_gone(bulk)) {
+        bulk_end(bulk, AM_ERR_INVALID);
+        return AM_OK;
+    }
+    if (bulk->by_device && bulk->sent_bytes < bulk->bytes) {
+        status = device_copy(bulk);
+        if (status == AM_OK) {
+            bulk->sent_bytes = bulk->bytes;
+            if (bulk->handle != 0 && bulk->handler == 0) {
+                am_handle_free(op->peer->ctx, bulk->handle);
+                bulk->handle = 0; /* in place already: no answer needed */
+            }
+        } else if (status == AM_ERR_UNSUPPORTED) {
+            bulk->by_device = false;
+            status = AM_OK;
+        }
+    }
+    if (status == AM_OK) {
+        status = stream_run(bulk);
+    }
+    if (status == AM_ERR_AGAIN) {
+        return status;
+    }
+    if (status != AM_OK || bulk->handle == 0) {
+        bulk_end(bulk, status);
+    }
+    return AM_OK;
+}
+
+static am_status_t get_run(struct am_op *op)
+{
+    struct am_bulk *bulk = am_container(op, struct am_bulk, op);
+    uint64_t words[GET_WORDS] = {
+            [GET_REGION] = bulk->key.w[0],
+            [GET_OFFSET] = bulk->offset,
+            [GET_BYTES] = bulk->bytes,
+            [GET_LANDING] = bulk->landing.handle,
+    };
+    am_status_t status;
+
+    if (bulk->by_device || bulk->bytes == 0) {
+        status = bulk->bytes == 0 ? AM_OK : device_copy(bulk);
+        if (status != AM_ERR_UNSUPPORTED) {
+            bulk_end(bulk, status);
+            return AM_OK;
+        }
+        bulk->by_device = false;
+    }
+    status = am_op_send(op, AM_H_GET, 0, words, GET_WORDS, NULL, 0);
+    if (status == AM_ERR_AGAIN) {
+        return status;
+    }
+    if (status != AM_OK) {
+        bulk_end(bulk, status);
+    }
+    return AM_OK;
+}
+
+/* Start at once unless others wait; what is left is queued. */
+static void bulk_start(struct am_bulk *bulk, struct am_peer *peer,
+                       am_op_run_fn run)
+{
+    am_list_init(&bulk->op.link);
+    bulk->op.queued = false;
+    bulk->op.peer = peer;
+    bulk->by_device = peer->index == peer->ctx->rank
+                      || device_is_better(bulk, peer);
+    if (!am_list_is_empty(&peer->bulk) || run(&bulk->op) == AM_ERR_AGAIN) {
+        am_op_queue(&bulk->op, peer, run, AM_OP_BULK);
+    }
+}
+
+void am_bulk_put(struct am_bulk *bulk, struct am_peer *peer,
+                 const struct am_data *local, const struct am_key *key,
+                 size_t offset, size_t bytes, uint32_t handler,
+                 const uint64_t *words, uint32_t word_count, am_done_fn done,
+                 void *arg)
+{
+    bulk->local = *local;
+    bulk->key = *key;
+    bulk->offset = offset;
+    bulk->bytes = bytes;
+    bulk->sent_bytes = 0;
+    bulk->get = false;
+    bulk->handler = handler;
+    bulk->word_count = word_count < 4 ? word_count : 4;
+    if (bulk->word_count > 0) {
+        memcpy(bulk->words, words, bulk->word_count * sizeof(*words));
+    }
+    bulk->done = done;
+    bulk->arg = arg;
+    bulk->status = AM_OK;
+    bulk->landing.handle = 0;
+    bulk->handle = bulk->acknowledged
+                           ? am_handle_new(peer->ctx, AM_HANDLE_BULK, bulk)
+                           : 0;
+    bulk_start(bulk, peer, put_run);
+}
+
+static void get_landed(void *arg, am_status_t status)
+{
+    bulk_end(arg, status);
+}
+
+void am_bulk_get(struct am_bulk *bulk, struct am_peer *peer,
+                 const struct am_data *local, const struct am_key *key,
+                 size_t offset, size_t bytes, am_done_fn done, void *arg)
+{
+    struct am_data landing = *local;
+
+    landing.bytes = bytes;
+    bulk->local = *local;
+    bulk->local_offset = 0;
+    bulk->source = 0;
+    bulk->key = *key;
+    bulk->offset = offset;
+    bulk->bytes = bytes;
+    bulk->sent_bytes = 0;
+    bulk->get = true;
+    bulk->handler = 0;
+    bulk->word_count = 0;
+    bulk->done = done;
+    bulk->arg = arg;
+    bulk->status = AM_OK;
+    bulk->op.peer = peer;
+    bulk->handle = am_handle_new(peer->ctx, AM_HANDLE_BULK, bulk);
+    if (am_region_open(peer->ctx, &bulk->landing, &landing) != AM_OK) {
+        am_list_init(&bulk->op.link);
+        bulk_end(bulk, AM_ERR_MEMORY);
+        return;
+    }
+    bulk->landing.expected_bytes = bytes;
+    bulk->landing.landed = get_landed;
+    bulk->landing.landed_arg = bulk;
+    bulk_start(bulk, peer, get_run);
+}
+
+void am_bulk_cancel(struct am_bulk *bulk)
+{
+    am_op_cancel(&bulk->op);
+    am_list_remove(&bulk->op.link);
+    am_region_close(&bulk->landing);
+    if (bulk->handle != 0) {
+        am_handle_free(bulk->op.peer->ctx, bulk->handle);
+        bulk->handle = 0;
+    }
+}
+
+void am_bulk_fail(struct am_bulk *bulk, am_status_t status)
+{
+    am_op_cancel(&bulk->op);
+    bulk_end(bulk, status);
+}
+
+/* -------------------------------------------------------------- handlers */
+
+/* Put a piece in place; the region, or NULL when it was refused. */
+static struct am_region *piece_land(struct am_ctx *ctx, uint64_t handle,
+                                    size_t *offset, const void *data,
+                                    size_t bytes)
+{
+    struct am_region *region = am_region_find(ctx, handle, offset, bytes);
+
+    if (region == NULL) {
+        return NULL;
+    }
+    am_data_write(&region->data, *offset, data, bytes);
+    am_env_charge(ctx->env, AM_COST_COPY, bytes);
+    region->landed_bytes += bytes;
+    ctx->stats[AM_STAT_LANDED_BYTES] += bytes;
+    return region;
+}
+
+static void region_landed(struct am_region *region)
+{
+    if (region->landed != NULL
+        && region->landed_bytes == region->expected_bytes) {
+        region->landed(region->landed_arg, AM_OK);
+    }
+}
+
+static void handle_stream(struct am_token *token, const uint64_t *words,
+                          uint32_t word_count, void *data, size_t bytes)
+{
+    size_t offset = word_count == 2 ? words[1] : 0;
+    struct am_region *region =
+            piece_land(token->ctx, words[0], &offset, data, bytes);
+
+    if (region != NULL) {
+        region_landed(region);
+    }
+}
+
+static void handle_stream_last(struct am_token *token, const uint64_t *words,
+                               uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_ctx *ctx = token->ctx;
+    size_t offset, total;
+    uint64_t handler, ack;
+    struct am_region *region;
+
+    if (word_count < LAST_WORDS) {
+        ctx->stats[AM_STAT_RX_BAD_PACKET]++;
+        return;
+    }
+    offset = words[LAST_OFFSET];
+    total = words[LAST_BYTES];
+    handler = words[LAST_HANDLER];
+    ack = words[LAST_ACK];
+    region = piece_land(ctx, words[LAST_REGION], &offset, data, bytes);
+    if (ack != 0) {
+        uint64_t answer[2] = {ack, region != NULL};
+
+        (void) am_ctx_request(ctx, token->peer->index, AM_H_ACK, answer, 2,
+                              NULL, 0);
+    }
+    if (region == NULL) {
+        return;
+    }
+    if (handler != 0) {
+        size_t start = offset + bytes - total;
+        const struct am_handler *to = &ctx->handlers[handler % AM_HANDLERS_MAX];
+
+        if (handler < AM_HANDLER_MSG || handler >= AM_HANDLERS_MAX
+            || to->fn == NULL || total > offset + bytes) {
+            ctx->stats[AM_STAT_RX_BAD_HANDLER]++;
+        } else {
+            token->arg = to->arg;
+            to->fn(token, words + LAST_WORDS, word_count - LAST_WORDS,
+                   am_data_at(&region->data, start, total), total);
+            return; /* the handler owns what follows; region may be gone */
+        }
+    }
+    region_landed(region);
+}
+
+static void handle_ack(struct am_token *token, const uint64_t *words,
+                       uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_bulk *bulk =
+            word_count != 2 ? NULL
+                            : am_handle_find(token->ctx, words[0],
+                                             AM_HANDLE_BULK);
+
+    if (bulk != NULL && bulk->op.peer == token->peer && !bulk->get) {
+        bulk_end(bulk, words[1] != 0 ? AM_OK : AM_ERR_INVALID);
+    }
+}
+
+static void served_done(void *arg, am_status_t status)
+{
+    struct am_bulk *bulk = arg;
+
+    am_pool_put(bulk->op.peer->ctx->bulk_pool, bulk);
+}
+
+static void handle_get(struct am_token *token, const uint64_t *words,
+                       uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_ctx *ctx = token->ctx;
+    size_t offset = words[GET_OFFSET], length = words[GET_BYTES];
+    uint64_t landing = words[GET_LANDING];
+    struct am_region *region =
+            word_count != GET_WORDS
+                    ? NULL
+                    : am_region_find(ctx, words[GET_REGION], &offset, length);
+    struct am_bulk *bulk =
+            region == NULL ? NULL : am_pool_get(ctx->bulk_pool);
+    struct am_key key = {{landing}};
+
+    if (bulk == NULL) {
+        (void) am_token_reply(token, AM_H_REFUSED, &landing, 1, NULL, 0);
+        return;
+    }
+    memset(bulk, 0, sizeof(*bulk));
+    bulk->source = region->handle;
+    bulk->local_offset = offset;
+    am_bulk_put(bulk, token->peer, &region->data, &key, 0, length, 0, NULL, 0,
+                served_done, bulk);
+}
+
+static void handle_refused(struct am_token *token, const uint64_t *words,
+                           uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_region *region =
+            word_count != 1 ? NULL
+                            : am_handle_find(token->ctx, words[0],
+                                             AM_HANDLE_REGION);
+
+    if (region != NULL && region->landed != NULL) {
+        region->landed(region->landed_arg, AM_ERR_INVALID);
+    }
+}
+
+void am_bulk_init(struct am_ctx *ctx)
+{
+    am_handler_set(ctx, AM_H_STREAM, handle_stream, NULL, "stream");
+    am_handler_set(ctx, AM_H_STREAM_LAST, handle_stream_last, NULL,
+                   "stream_last");
+    am_handler_set(ctx, AM_H_ACK, handle_ack, NULL, "ack");
+    am_handler_set(ctx, AM_H_GET, handle_get, NULL, "get");
+    am_handler_set(ctx, AM_H_REFUSED, handle_refused, NULL, "refused");
+}

@@ -1,0 +1,403 @@
+/*
+ * A context's life: variables, devices, modules, addresses, close.
+ */
+#include "config.h"
+
+#include "am/ctx.h"
+
+#include "chan/chan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void warn_log(void *arg, const char *text)
+{
+    am_log((struct am_log *) arg, AM_LOG_WARN, "%s", text);
+}
+
+/* Read every table, so that each bad value is found whatever is used. */
+static am_status_t variables_load(struct am_ctx *ctx,
+                                  const struct am_params *params, char *error,
+                                  size_t error_bytes)
+{
+    const struct am_config_table *tables[AM_TABLES_MAX];
+    uint32_t count;
+
+    am_config_tables(tables, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        am_status_t status;
+
+        ctx->table_values[i] = calloc(1, am_config_table_bytes(i));
+        if (ctx->table_values[i] == NULL) {
+            return AM_ERR_MEMORY;
+        }
+        status = am_config_load(tables[i], ctx->table_values[i],
+                                params->options, params->option_count, error,
+                                error_bytes);
+        if (status != AM_OK) {
+            return status;
+        }
+    }
+    ctx->values = *(struct am_values *) ctx->table_values[0];
+    if (am_log_open(&ctx->log, ctx->values.log, params->rank, error,
+                    error_bytes)
+        != 0) {
+        return AM_ERR_CONFIG;
+    }
+    if (params->rank == 0) {
+        am_config_check_names(tables, count, params->options,
+                              params->option_count, warn_log, &ctx->log);
+    }
+    return AM_OK;
+}
+
+/* Is `name` in the list AM_DEVICES, or the list "auto"? */
+static bool device_wanted(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    if (strcmp(list, "auto") == 0) {
+        return true;
+    }
+    for (const char *at = list; *at != '\0';) {
+        size_t part = strcspn(at, ",");
+
+        if (part == length && strncmp(at, name, length) == 0) {
+            return true;
+        }
+        at += part + (at[part] == ',');
+    }
+    return false;
+}
+
+static am_status_t devices_open(struct am_ctx *ctx,
+                                const struct am_params *params, char *error,
+                                size_t error_bytes)
+{
+    struct am_dev_params dev_params = {
+            .env = ctx->env,
+            .log = &ctx->log,
+            .rank = ctx->rank,
+            .size = ctx->size,
+            .nonce = ctx->nonce,
+            .options = params->options,
+            .option_count = params->option_count,
+            .up = {ctx, am_dispatch, NULL, am_peer_accept, am_peer_dead},
+            .stats = ctx->dev_stats,
+            .error = error,
+            .error_bytes = error_bytes,
+    };
+
+    for (uint32_t i = 0; am_dev_table[i] != NULL; i++) {
+        const struct am_dev_ops *ops = am_dev_table[i];
+        bool is_self = strcmp(ops->name, "self") == 0;
+        struct am_dev *dev;
+        am_status_t status;
+
+        if (!is_self && !device_wanted(ctx->values.devices, ops->name)) {
+            continue;
+        }
+        status = is_self ? ops->open(&dev_params, &dev)
+                         : am_dev_stack_open(ops, &dev_params, &dev);
+        if (status != AM_OK) {
+            return status;
+        }
+        if (is_self) {
+            ctx->self = dev;
+        } else if (ctx->dev_count < AM_DEVS_MAX - 1) {
+            ctx->devs[ctx->dev_count++] = dev;
+        }
+    }
+    return AM_OK;
+}
+
+static am_status_t modules_open(struct am_ctx *ctx)
+{
+    for (uint32_t i = 0; am_modules[i] != NULL; i++) {
+        const struct am_module *module = am_modules[i];
+        am_status_t status;
+
+        ctx->module_stats[i] = calloc(module->stat_count + 1, sizeof(uint64_t));
+        if (ctx->module_stats[i] == NULL) {
+            return AM_ERR_MEMORY;
+        }
+        status = module->open(ctx, i, am_module_values(ctx, i),
+                              ctx->module_stats[i]);
+        if (status != AM_OK) {
+            return status;
+        }
+    }
+    return AM_OK;
+}
+
+static void pools_open(struct am_ctx *ctx)
+{
+    am_pool_init(&ctx->pools[0], sizeof(struct am_bulk), 0, 16, AM_OPS_MAX);
+    am_pool_init(&ctx->pools[1], AM_ONE_BYTES, 0, 16, AM_OPS_MAX);
+    am_pool_init(&ctx->pools[2], AM_SEND_BYTES, 0, 16, AM_OPS_MAX);
+    ctx->bulk_pool = &ctx->pools[0];
+    ctx->one_pool = &ctx->pools[1];
+    ctx->send_pool = &ctx->pools[2];
+}
+
+/* Exchange addresses, and wait until nobody needs anybody's help to send. */
+static am_status_t job_connect(struct am_ctx *ctx,
+                               const struct am_params *params, char *error,
+                               size_t error_bytes)
+{
+    uint64_t deadline;
+    struct am_blob mine, *all;
+    am_status_t status = am_address(ctx, &mine);
+
+    all = malloc(ctx->size * sizeof(*all));
+    if (all == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    if (params->allgather(params->allgather_arg, &mine, all, sizeof(mine))
+        != 0) {
+        snprintf(error, error_bytes, "exchanging addresses failed");
+        status = AM_ERR_SYSTEM;
+    }
+    if (status == AM_OK) {
+        status = am_connect_all(ctx, all);
+    }
+    free(all);
+    deadline = am_env_now(ctx->env)
+               + ctx->values.connect_timeout_ms * 1000000000ull;
+    while (status == AM_OK && !am_connected(ctx)) {
+        (void) am_ctx_poll(ctx);
+        am_env_relax(ctx->env, 0);
+        if (am_env_now(ctx->env) > deadline) {
+            snprintf(error, error_bytes,
+                     "not all ranks of this node connected within %llu ms",
+                     (unsigned long long) ctx->values.connect_timeout_ms);
+            status = AM_ERR_PEER;
+        }
+    }
+    return status;
+}
+
+am_status_t am_open(const struct am_params *params, struct am_ctx **ctx_p)
+{
+    char local_error[256] = "";
+    char *error = params->error != NULL ? params->error : local_error;
+    size_t error_bytes =
+            params->error != NULL ? params->error_bytes : sizeof(local_error);
+    struct am_ctx *ctx;
+    am_status_t status = AM_ERR_MEMORY;
+
+    if (error_bytes > 0) {
+        error[0] = '\0';
+    }
+    if (params->size < 1 || params->rank >= params->size) {
+        snprintf(error, error_bytes, "rank %u of a job of %u ranks",
+                 params->rank, params->size);
+        return AM_ERR_INVALID;
+    }
+    ctx = aligned_alloc(64, (sizeof(*ctx) + 63) / 64 * 64);
+    if (ctx == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    memset(ctx, 0, sizeof(*ctx));
+    ctx->env = params->env != NULL ? params->env : am_env_real();
+    ctx->rank = params->rank;
+    ctx->size = params->size;
+    ctx->nonce = am_env_random(ctx->env);
+    am_list_init(&ctx->busy);
+    am_list_init(&ctx->finished);
+    am_list_init(&ctx->public_regions);
+    pools_open(ctx);
+    ctx->peer_max = ctx->size;
+    ctx->peer_count = ctx->size;
+    ctx->peers = calloc(ctx->size, sizeof(struct am_peer *));
+    if (ctx->peers != NULL) {
+        status = variables_load(ctx, params, error, error_bytes);
+    }
+    if (status == AM_OK && ctx->values.trace[0] != '\0') {
+        ctx->trace = am_trace_open(ctx->env, ctx->rank,
+                                   (uint32_t) ctx->values.trace_records);
+    }
+    if (status == AM_OK) {
+        am_peer_init(ctx);
+        am_bulk_init(ctx);
+        am_onesided_init(ctx);
+        am_client_init(ctx);
+        status = devices_open(ctx, params, error, error_bytes);
+    }
+    if (status == AM_OK) {
+        status = modules_open(ctx);
+    }
+    if (status == AM_OK && params->allgather != NULL) {
+        status = job_connect(ctx, params, error, error_bytes);
+    }
+    if (status != AM_OK) {
+        if (error_bytes > 0 && error[0] == '\0') {
+            snprintf(error, error_bytes, "%s",
+                     ctx->error[0] != '\0' ? ctx->error
+                                           : am_status_text(status));
+        }
+        am_close(ctx);
+        return status;
+    }
+    *ctx_p = ctx;
+    return AM_OK;
+}
+
+am_status_t am_address(struct am_ctx *ctx, void *to)
+{
+    struct am_blob blob = {
+            .magic = AM_BLOB_MAGIC, .rank = ctx->rank, .nonce = ctx->nonce};
+    size_t at = 0;
+
+    for (uint32_t i = 0, part = 0; i < ctx->dev_count && part < AM_BLOB_PARTS;
+         i++) {
+        struct am_dev *dev = ctx->devs[i];
+        size_t bytes;
+
+        if (dev == ctx->self) {
+            continue;
+        }
+        bytes = dev->ops->address(dev, blob.parts + at,
+                                  sizeof(blob.parts) - at);
+        blob.dev[part] = (uint8_t) dev->ops->name[0];
+        blob.bytes[part++] = (uint8_t) bytes;
+        at += bytes;
+    }
+    memcpy(to, &blob, sizeof(blob));
+    return AM_OK;
+}
+
+am_status_t am_connect_all(struct am_ctx *ctx, const void *blobs)
+{
+    size_t bytes = ctx->size * sizeof(struct am_blob);
+    const void **parts = calloc(ctx->size, sizeof(*parts));
+    size_t *part_bytes = calloc(ctx->size, sizeof(*part_bytes));
+    am_status_t status = AM_OK;
+
+    ctx->blobs = malloc(bytes);
+    if (ctx->blobs == NULL || parts == NULL || part_bytes == NULL) {
+        status = AM_ERR_MEMORY;
+        goto out;
+    }
+    memcpy(ctx->blobs, blobs, bytes);
+    for (uint32_t rank = 0; rank < ctx->size; rank++) {
+        if (ctx->blobs[rank].magic != AM_BLOB_MAGIC
+            || ctx->blobs[rank].rank != rank) {
+            snprintf(ctx->error, sizeof(ctx->error),
+                     "the address of rank %u is not one of this library", rank);
+            status = AM_ERR_INVALID;
+            goto out;
+        }
+    }
+    for (uint32_t i = 0; i < ctx->dev_count && status == AM_OK; i++) {
+        struct am_dev *dev = ctx->devs[i];
+
+        if (dev == ctx->self) {
+            continue;
+        }
+        for (uint32_t rank = 0; rank < ctx->size; rank++) {
+            parts[rank] =
+                    am_blob_part(&ctx->blobs[rank], dev, &part_bytes[rank]);
+        }
+        status = dev->ops->connect_all(dev, parts, part_bytes, ctx->size);
+    }
+out:
+    free(parts);
+    free(part_bytes);
+    return status;
+}
+
+bool am_connected(struct am_ctx *ctx)
+{
+    for (uint32_t i = 0; i < ctx->dev_count; i++) {
+        if (!ctx->devs[i]->ops->connected(ctx->devs[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void am_close(struct am_ctx *ctx)
+{
+    if (ctx == NULL) {
+        return;
+    }
+    am_ctx_stats_write(ctx);
+    for (uint32_t i = 0; am_modules[i] != NULL; i++) {
+        if (ctx->module_stats[i] != NULL) {
+            am_modules[i]->close(ctx, i);
+        }
+    }
+    am_peers_close(ctx);
+    for (uint32_t i = 0; i < ctx->dev_count; i++) {
+        if (ctx->devs[i] != ctx->self) {
+            ctx->devs[i]->ops->close(ctx->devs[i]);
+        }
+    }
+    if (ctx->self != NULL) {
+        ctx->self->ops->close(ctx->self);
+    }
+    am_client_fini(ctx);
+    while (!am_list_is_empty(&ctx->public_regions)) {
+        am_region_deregister(ctx,
+                             am_container(ctx->public_regions.next,
+                                          struct am_region, link));
+    }
+    for (int i = 0; i < 3; i++) {
+        am_pool_fini(&ctx->pools[i]);
+    }
+    for (int i = 0; i < AM_TABLES_MAX; i++) {
+        free(ctx->table_values[i]);
+    }
+    for (int i = 0; i < AM_MODULES_MAX; i++) {
+        free(ctx->module_stats[i]);
+    }
+    if (ctx->trace != NULL) {
+        am_trace_close(ctx->trace);
+    }
+    am_log_close(&ctx->log);
+    free(ctx->handles);
+    free(ctx->blobs);
+    free(ctx);
+}
+
+uint32_t am_rank(const struct am_ctx *ctx)
+{
+    return ctx->rank;
+}
+
+uint32_t am_size(const struct am_ctx *ctx)
+{
+    return ctx->size;
+}
+
+const char *am_error_text(const struct am_ctx *ctx)
+{
+    return ctx->error;
+}
+
+void *am_module_data(const struct am_ctx *ctx, uint32_t slot)
+{
+    return ctx->module_data[slot];
+}
+
+void am_module_set_data(struct am_ctx *ctx, uint32_t slot, void *data)
+{
+    ctx->module_data[slot] = data;
+}
+
+struct am_env *am_ctx_env(struct am_ctx *ctx)
+{
+    return ctx->env;
+}
+
+struct am_log *am_ctx_log(struct am_ctx *ctx)
+{
+    return &ctx->log;
+}
+
+struct am_trace *am_ctx_trace(struct am_ctx *ctx)
+{
+    return ctx->trace;
+}

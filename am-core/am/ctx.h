@@ -1,0 +1,203 @@
+/*
+ * struct am_ctx: all that one endpoint owns.  For the am layer's own files.
+ */
+#ifndef AM_AM_CTX_H
+#define AM_AM_CTX_H
+
+#include "am/core.h"
+#include "base/config.h"
+#include "base/pool.h"
+
+#define AM_DEVS_MAX    4
+#define AM_TABLES_MAX  (3 + AM_MODULES_MAX) /* am, chan, shm, modules */
+#define AM_QUEUE_MAX   65536 /* requests queued by handlers, at most */
+#define AM_POLL_BUDGET 64    /* packets of one lane in one poll */
+#define AM_ONE_BYTES   512   /* an object of one_pool */
+#define AM_SEND_BYTES  640   /* an object of send_pool */
+#define AM_OPS_MAX     (1u << 20) /* quota of each pool: objects */
+
+/* am's own handlers, below AM_HANDLER_MSG. */
+enum {
+    AM_H_HELLO = AM_HANDLER_AM, /* a late peer's address blob */
+    AM_H_STREAM,                /* a piece of a put */
+    AM_H_STREAM_LAST,           /* its last piece: handler, acknowledgement */
+    AM_H_ACK,                   /* reply: a put is in place */
+    AM_H_GET,                   /* stream me this, please */
+    AM_H_REFUSED,               /* that region does not exist */
+    AM_H_FETCH_ADD,
+    AM_H_FETCHED,
+    AM_H_SEND,                  /* client send, whole */
+    AM_H_SEND_RTS,              /* client send, to be fetched */
+    AM_H_SEND_FIN
+};
+
+/* Counters of the am layer; rows in am/info.c. */
+enum {
+    AM_STAT_TX_REQUESTS,
+    AM_STAT_TX_REPLIES,
+    AM_STAT_RX_REQUESTS,
+    AM_STAT_RX_REPLIES,
+    AM_STAT_QUEUED,
+    AM_STAT_STREAM_BYTES,
+    AM_STAT_LANDED_BYTES,
+    AM_STAT_DEVICE_PUTS,
+    AM_STAT_DEVICE_GETS,
+    AM_STAT_RX_BAD_PACKET,
+    AM_STAT_RX_BAD_HANDLER,
+    AM_STAT_RX_BAD_REGION,
+    AM_STAT_RX_BAD_HANDLE,
+    AM_STAT_PEERS_DEAD,
+    AM_STAT_COUNT
+};
+
+struct am_values { /* the am layer's variables */
+    char devices[AM_CONFIG_TEXT_BYTES];
+    char log[AM_CONFIG_TEXT_BYTES];
+    char stats[AM_CONFIG_TEXT_BYTES];
+    char trace[AM_CONFIG_TEXT_BYTES];
+    size_t trace_records;
+    uint64_t connect_timeout_ms;
+};
+
+/* What a peer may name by number: regions, operations that await an answer. */
+typedef enum {
+    AM_HANDLE_FREE,
+    AM_HANDLE_REGION,
+    AM_HANDLE_BULK,
+    AM_HANDLE_FETCH,
+    AM_HANDLE_SEND
+} am_handle_kind_t;
+
+struct am_handle {
+    void *object;
+    uint32_t generation; /* changes when the slot is freed */
+    uint16_t kind;
+    uint32_t next_free;
+};
+
+/* An address blob: what am_address gives and peers exchange. */
+#define AM_BLOB_MAGIC 0x616d6164u /* "amad" */
+#define AM_BLOB_PARTS 3
+struct am_blob {
+    uint32_t magic;
+    uint32_t rank;
+    uint64_t nonce;
+    uint8_t dev[AM_BLOB_PARTS];   /* first letter of the device's name */
+    uint8_t bytes[AM_BLOB_PARTS];
+    uint8_t pad[2];
+    uint8_t parts[AM_ADDRESS_BYTES - 24];
+};
+AM_STATIC_ASSERT(sizeof(struct am_blob) == AM_ADDRESS_BYTES);
+
+struct am_ctx {
+    /* hot: what a poll and a short send read */
+    struct am_peer **peers;
+    uint32_t peer_count;      /* job ranks, then late peers */
+    uint32_t dev_count;
+    struct am_dev *devs[AM_DEVS_MAX];
+    bool polling;             /* inside am_ctx_poll: handlers, done calls */
+    bool failed;              /* a peer died since the last report */
+    uint32_t empty_polls;
+    uint64_t idle;            /* empty polls in a row, of am_ctx_poll_wait */
+    struct am_list busy;      /* peers with queued ops */
+    struct am_list finished;  /* transfers whose done function is due */
+    struct am_env *env;
+    struct am_trace *trace;
+    uint64_t stats[AM_STAT_COUNT];
+    struct am_handler handlers[AM_HANDLERS_MAX];
+
+    /* cold */
+    struct am_dev *self;      /* loop-back; among devs once used */
+    uint64_t dev_stats[AM_DEV_STAT_COUNT];
+    uint32_t rank, size;
+    uint64_t nonce;
+    struct am_blob *blobs;    /* of the job's ranks */
+    uint32_t peer_max;        /* allocated entries of peers */
+    struct am_handle *handles;
+    uint32_t handle_count, handle_free;
+    struct am_list public_regions;
+    struct am_pool *bulk_pool; /* gets served: struct am_bulk */
+    struct am_pool *one_pool;  /* AM_ONE_BYTES: one-sided operations */
+    struct am_pool *send_pool; /* client sends and receives */
+    struct am_pool pools[3];
+    struct am_client **clients;
+    uint32_t client_count;
+    uint32_t queued_count;    /* requests that handlers queued */
+    uint64_t checked_ps;
+    struct am_log log;
+    struct am_values values;
+    void *table_values[AM_TABLES_MAX]; /* by table of am_config_tables() */
+    uint64_t *module_stats[AM_MODULES_MAX];
+    void *module_data[AM_MODULES_MAX];
+    char error[256];
+};
+
+/* ---------------------------------------------------------------- peer.c */
+
+/* A new peer at `index`, not connected. */
+struct am_peer *am_peer_new(struct am_ctx *ctx, uint32_t index);
+void am_peers_close(struct am_ctx *ctx);
+void am_peer_init(struct am_ctx *ctx); /* register the handler */
+/* The device upcalls. */
+void *am_peer_accept(void *arg, struct am_dev_ep *ep, uint32_t rank);
+void am_peer_dead(void *user, const char *why);
+/* This device's part of a blob, NULL if it has none. */
+const void *am_blob_part(const struct am_blob *blob, const struct am_dev *dev,
+                         size_t *bytes_p);
+
+/* -------------------------------------------------------------- handle.c */
+
+/* A number for `object`: index | generation << 32, never 0; 0 = no memory. */
+uint64_t am_handle_new(struct am_ctx *ctx, am_handle_kind_t kind,
+                       void *object);
+/* The object, or NULL (counted) when the number is stale or of another kind. */
+void *am_handle_find(struct am_ctx *ctx, uint64_t handle,
+                     am_handle_kind_t kind);
+void am_handle_free(struct am_ctx *ctx, uint64_t handle);
+
+/* -------------------------------------------------------------- region.c */
+
+/* The region that a peer names by handle and offset, or by handle 0 and an
+ * address (then *offset becomes relative); NULL, counted, when the range is
+ * not inside one. */
+struct am_region *am_region_find(struct am_ctx *ctx, uint64_t handle,
+                                 size_t *offset, size_t bytes);
+
+/* ------------------------------------------------------------ dispatch.c */
+
+void am_dispatch(void *user, uint32_t class, const void *hdr, size_t hdr_bytes,
+                 void *data, size_t bytes);
+
+/* ------------------------------------------- handlers of regions, transfers */
+
+void am_bulk_init(struct am_ctx *ctx); /* register the handlers */
+void am_onesided_init(struct am_ctx *ctx);
+void am_client_init(struct am_ctx *ctx);
+void am_client_fini(struct am_ctx *ctx);
+/* The peer has died: end what waits for it. */
+void am_bulk_fail(struct am_bulk *bulk, am_status_t status);
+void am_fetch_fail(struct am_ctx *ctx, void *fetch, struct am_peer *peer);
+void am_send_fail(struct am_ctx *ctx, void *send, struct am_peer *peer);
+/* Call the done functions that are due. */
+int am_bulk_finish(struct am_ctx *ctx);
+
+/* ---------------------------------------------------------------- info.c */
+
+extern const struct am_config_table am_ctx_config;
+extern const struct am_stat_row am_ctx_stat_rows[];
+extern const struct am_stat_row am_dev_stat_rows[];
+/* All tables of this build, `count_p` of them, in am_variable's order. */
+void am_config_tables(const struct am_config_table **tables,
+                      uint32_t *count_p);
+/* Size of the struct that table `index` fills. */
+size_t am_config_table_bytes(uint32_t index);
+void *am_module_values(struct am_ctx *ctx, uint32_t slot);
+/* Write counters and trace to the files that AM_STATS and AM_TRACE name. */
+void am_ctx_stats_write(struct am_ctx *ctx);
+
+/* ----------------------------------------------------------------- ctx.c */
+
+/* Can every rank send without another one's help? */
+bool am_connected(struct am_ctx *ctx);
+
+#endif

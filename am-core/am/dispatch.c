@@ -1,0 +1,114 @@
+/*
+ * From a device's packet to its handler, and the handler's one reply.
+ */
+#include "config.h"
+
+#include "am/ctx.h"
+
+#include <string.h>
+
+void am_dispatch(void *user, uint32_t class, const void *packet,
+                 size_t hdr_bytes, void *data, size_t bytes)
+{
+    struct am_peer *peer = user;
+    struct am_ctx *ctx = peer->ctx;
+    const struct am_packet_hdr *p = packet;
+    struct am_hdr hdr = p->hdr; /* read once: the peer can still write it */
+    const struct am_handler *handler = &ctx->handlers[hdr.handler];
+    struct am_token token = {
+            .ctx = ctx,
+            .peer = peer,
+            .arg = handler->arg,
+            .aux = hdr.aux,
+            .class = class,
+    };
+
+    if (am_unlikely(hdr_bytes != sizeof(hdr) + 8u * hdr.word_count)) {
+        ctx->stats[AM_STAT_RX_BAD_PACKET]++;
+        return;
+    }
+    if (am_unlikely(handler->fn == NULL)) {
+        ctx->stats[AM_STAT_RX_BAD_HANDLER]++;
+        return;
+    }
+    am_trace_event(ctx->trace, hdr.handler, peer->index, bytes);
+    am_env_charge(ctx->env, AM_COST_DISPATCH, 1);
+    ctx->stats[AM_STAT_RX_REQUESTS + class]++;
+    handler->fn(&token, p->words, hdr.word_count, bytes == 0 ? NULL : data,
+                bytes);
+}
+
+uint32_t am_token_source(const struct am_token *token)
+{
+    return token->peer->index;
+}
+
+struct am_ctx *am_token_ctx(const struct am_token *token)
+{
+    return token->ctx;
+}
+
+void *am_token_arg(const struct am_token *token)
+{
+    return token->arg;
+}
+
+am_status_t am_token_reply_aux(struct am_token *token, uint32_t handler,
+                               uint32_t aux, const uint64_t *words,
+                               uint32_t word_count, const void *data,
+                               size_t bytes)
+{
+    struct am_peer *peer = token->peer;
+    struct am_packet_hdr packet;
+    size_t hdr_bytes;
+    am_status_t status;
+
+    if (token->class != AM_DEV_REQUEST || token->replied) {
+        return AM_ERR_HANDLER;
+    }
+    if (word_count > AM_WORDS_MAX || handler >= AM_HANDLERS_MAX) {
+        return AM_ERR_INVALID;
+    }
+    hdr_bytes = am_hdr_fill(&packet, handler, aux, words, word_count);
+    if (hdr_bytes + bytes > peer->dev->attr.reply_bytes_max) {
+        return AM_ERR_INVALID;
+    }
+    /* The device delivered the request only with room for this reply. */
+    status = peer->send(peer->ep, AM_DEV_REPLY, &packet, hdr_bytes, data,
+                        bytes);
+    if (am_likely(status == AM_OK)) {
+        token->replied = true;
+        token->ctx->stats[AM_STAT_TX_REPLIES]++;
+    }
+    return status;
+}
+
+am_status_t am_token_reply(struct am_token *token, uint32_t handler,
+                           const uint64_t *words, uint32_t word_count,
+                           const void *data, size_t bytes)
+{
+    return am_token_reply_aux(token, handler, 0, words, word_count, data,
+                              bytes);
+}
+
+am_status_t am_handler_set(struct am_ctx *ctx, uint32_t index, am_handler_fn fn,
+                           void *arg, const char *name)
+{
+    if (index >= AM_HANDLERS_MAX) {
+        return AM_ERR_INVALID;
+    }
+    ctx->handlers[index] = (struct am_handler){fn, arg, name};
+    if (ctx->trace != NULL) {
+        am_trace_name(ctx->trace, (uint16_t) index, name);
+    }
+    return AM_OK;
+}
+
+am_status_t am_handler_register(struct am_ctx *ctx, uint32_t index,
+                                am_handler_fn fn, void *arg, const char *name)
+{
+    if (index < AM_HANDLER_USER) {
+        return AM_ERR_INVALID;
+    }
+    return am_handler_set(ctx, index, fn, arg, name);
+}

@@ -1,0 +1,324 @@
+/*
+ * What a context tells of itself: variables, counters, devices.
+ */
+#include "config.h"
+
+#include "am/ctx.h"
+#include "chan/chan.h"
+#include "dev/shm/shm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static am_status_t check_devices(const char *text, char *accepted, size_t bytes)
+{
+    size_t at = 0;
+
+    if (strcmp(text, "auto") == 0) {
+        return AM_OK;
+    }
+    for (const char *name = text; *name != '\0';) {
+        size_t length = strcspn(name, ",");
+        bool known = false;
+
+        for (int i = 0; am_dev_table[i] != NULL; i++) {
+            known = known
+                    || (strlen(am_dev_table[i]->name) == length
+                        && strncmp(am_dev_table[i]->name, name, length) == 0);
+        }
+        if (!known) {
+            break;
+        }
+        name += length;
+        if (*name == '\0') {
+            return AM_OK;
+        }
+        name++;
+    }
+    at += (size_t) snprintf(accepted, bytes, "auto, or a list of");
+    for (int i = 0; am_dev_table[i] != NULL && at < bytes; i++) {
+        at += (size_t) snprintf(accepted + at, bytes - at, "%s %s",
+                                i == 0 ? "" : ",", am_dev_table[i]->name);
+    }
+    return AM_ERR_CONFIG;
+}
+
+static const struct am_config_row ctx_rows[] = {
+        {"AM_DEVICES", "auto", AM_CONFIG_TEXT, "",
+         "devices that may be used, by name, with commas between",
+         offsetof(struct am_values, devices), NULL, check_devices},
+        {"AM_LOG", "warn", AM_CONFIG_TEXT, "",
+         "level (none, error, warn, info, debug, trace, data), or "
+         "level:file with %r for the rank",
+         offsetof(struct am_values, log), NULL, NULL},
+        {"AM_STATS", "", AM_CONFIG_TEXT, "",
+         "file that the counters are written to at the end, %r for the rank; "
+         "- for stderr",
+         offsetof(struct am_values, stats), NULL, NULL},
+        {"AM_TRACE", "", AM_CONFIG_TEXT, "",
+         "file that a Chrome trace is written to at the end, %r for the rank",
+         offsetof(struct am_values, trace), NULL, NULL},
+        {"AM_TRACE_RECORDS", "64k", AM_CONFIG_BYTES, "records",
+         "length of the trace ring", offsetof(struct am_values, trace_records),
+         NULL, NULL},
+        {"AM_CONNECT_TIMEOUT", "60000", AM_CONFIG_COUNT, "ms",
+         "how long a job's ranks wait for each other when they start",
+         offsetof(struct am_values, connect_timeout_ms), NULL, NULL},
+};
+
+const struct am_config_table am_ctx_config = {
+        ctx_rows, sizeof(ctx_rows) / sizeof(ctx_rows[0])};
+
+const struct am_stat_row am_ctx_stat_rows[AM_STAT_COUNT] = {
+        {"tx_requests", "packets", "requests sent by public calls"},
+        {"tx_replies", "packets", "replies sent"},
+        {"rx_requests", "packets", "requests handled"},
+        {"rx_replies", "packets", "replies handled"},
+        {"queued", "packets", "requests that handlers had to queue"},
+        {"stream_bytes", "bytes", "sent by put over send"},
+        {"landed_bytes", "bytes", "put in place for put over send"},
+        {"device_puts", "transfers", "single-copy puts"},
+        {"device_gets", "transfers", "single-copy gets"},
+        {"rx_bad_packet", "packets", "malformed, dropped"},
+        {"rx_bad_handler", "packets", "for a handler that is not there"},
+        {"rx_bad_region", "packets", "outside every region, dropped"},
+        {"rx_bad_handle", "packets", "for an operation that is not there"},
+        {"peers_dead", "peers", "peers that died"},
+};
+
+const struct am_stat_row am_dev_stat_rows[AM_DEV_STAT_COUNT] = {
+        {"tx_packets", "packets", "sent"},
+        {"tx_bytes", "bytes", "sent, headers included"},
+        {"tx_again", "times", "a send found no space"},
+        {"rx_packets", "packets", "received"},
+        {"rx_bytes", "bytes", "received, headers included"},
+        {"rx_bad", "packets", "with an impossible length or offset"},
+        {"copy_bytes", "bytes", "copied by the CPU inside the device"},
+        {"put", "transfers", "puts by the device"},
+        {"get", "transfers", "gets by the device"},
+        {"wake", "times", "a sleeping peer was woken"},
+        {"sleep", "times", "this context slept"},
+};
+
+void am_config_tables(const struct am_config_table **tables, uint32_t *count_p)
+{
+    uint32_t count = 0;
+
+    tables[count++] = &am_ctx_config;
+    tables[count++] = &am_chan_config;
+    tables[count++] = &am_shm_config;
+    for (uint32_t i = 0; am_modules[i] != NULL; i++) {
+        if (am_modules[i]->config != NULL) {
+            tables[count++] = am_modules[i]->config;
+        }
+    }
+    *count_p = count;
+}
+
+/* The module whose variables are table `index`. */
+static const struct am_module *table_module(uint32_t index)
+{
+    uint32_t at = 3;
+
+    for (uint32_t i = 0; am_modules[i] != NULL; i++) {
+        if (am_modules[i]->config != NULL && at++ == index) {
+            return am_modules[i];
+        }
+    }
+    return NULL;
+}
+
+size_t am_config_table_bytes(uint32_t index)
+{
+    switch (index) {
+    case 0:
+        return sizeof(struct am_values);
+    case 1:
+        return sizeof(struct am_chan_values);
+    case 2:
+        return sizeof(struct shm_config);
+    default:
+        return table_module(index)->config_bytes;
+    }
+}
+
+void *am_module_values(struct am_ctx *ctx, uint32_t slot)
+{
+    const struct am_config_table *tables[AM_TABLES_MAX];
+    uint32_t count;
+
+    am_config_tables(tables, &count);
+    for (uint32_t i = 3; i < count; i++) {
+        if (tables[i] == am_modules[slot]->config) {
+            return ctx->table_values[i];
+        }
+    }
+    return NULL;
+}
+
+am_status_t am_variable(const struct am_ctx *ctx, uint32_t index,
+                        struct am_variable_info *info, char *text,
+                        size_t text_bytes)
+{
+    const struct am_config_table *tables[AM_TABLES_MAX];
+    uint32_t count;
+
+    am_config_tables(tables, &count);
+    for (uint32_t t = 0; t < count; t++) {
+        const struct am_config_row *row = &tables[t]->rows[index];
+
+        if (index >= tables[t]->row_count) {
+            index -= tables[t]->row_count;
+            continue;
+        }
+        if (ctx != NULL) {
+            am_config_print(row, ctx->table_values[t], text, text_bytes);
+        } else {
+            snprintf(text, text_bytes, "%s", row->def);
+        }
+        *info = (struct am_variable_info){row->name, text,      row->def,
+                                          row->unit, row->help, row->choices};
+        return AM_OK;
+    }
+    return AM_ERR_INVALID;
+}
+
+am_status_t am_counter(const struct am_ctx *ctx, uint32_t index,
+                       struct am_counter_info *info)
+{
+    const struct am_stat_row *row = NULL;
+    const uint64_t *value = NULL;
+
+    if (index < AM_STAT_COUNT) {
+        row = &am_ctx_stat_rows[index];
+        value = ctx == NULL ? NULL : &ctx->stats[index];
+    } else if (index - AM_STAT_COUNT < AM_DEV_STAT_COUNT) {
+        index -= AM_STAT_COUNT;
+        row = &am_dev_stat_rows[index];
+        value = ctx == NULL ? NULL : &ctx->dev_stats[index];
+    } else {
+        index -= AM_STAT_COUNT + AM_DEV_STAT_COUNT;
+        for (uint32_t i = 0; am_modules[i] != NULL; i++) {
+            if (index < am_modules[i]->stat_count) {
+                row = &am_modules[i]->stats[index];
+                value = ctx == NULL ? NULL : &ctx->module_stats[i][index];
+                break;
+            }
+            index -= am_modules[i]->stat_count;
+        }
+    }
+    if (row == NULL) {
+        return AM_ERR_INVALID;
+    }
+    *info = (struct am_counter_info){row->name, row->unit, row->help,
+                                     value == NULL ? 0 : *value};
+    return AM_OK;
+}
+
+static size_t describe_devices(struct am_ctx *ctx, char *text, size_t bytes)
+{
+    size_t at = 0;
+
+    for (uint32_t i = 0; i < ctx->dev_count && at < bytes; i++) {
+        struct am_dev *dev = ctx->devs[i];
+        const struct am_dev_perf *p = &dev->attr.perf;
+
+        at += dev->ops->describe(dev, text + at, bytes - at);
+        if (at >= bytes) {
+            break;
+        }
+        at += (size_t) snprintf(
+                text + at, bytes - at,
+                "  %s: o_s %llu ns + %llu ps/B, o_r %llu ns + %llu ps/B, "
+                "L %llu ns, g %llu ns, put %llu ns + %llu ps/B, packet %zu B\n",
+                dev->ops->name,
+                (unsigned long long) p->send_overhead.fixed_ps / 1000,
+                (unsigned long long) p->send_overhead.per_byte_fs / 1000,
+                (unsigned long long) p->recv_overhead.fixed_ps / 1000,
+                (unsigned long long) p->recv_overhead.per_byte_fs / 1000,
+                (unsigned long long) p->wire.fixed_ps / 1000,
+                (unsigned long long) p->gap_ps / 1000,
+                (unsigned long long) p->put.fixed_ps / 1000,
+                (unsigned long long) p->put.per_byte_fs / 1000,
+                dev->attr.packet_bytes_max);
+    }
+    return at;
+}
+
+size_t am_describe(struct am_ctx *ctx, const char *what, char *text,
+                   size_t text_bytes)
+{
+    if (text_bytes > 0) {
+        text[0] = '\0';
+    }
+    if (strcmp(what, "devices") == 0) {
+        return describe_devices(ctx, text, text_bytes);
+    }
+    for (uint32_t i = 0; am_modules[i] != NULL; i++) {
+        size_t length = am_modules[i]->describe == NULL
+                                ? 0
+                                : am_modules[i]->describe(ctx, what, text,
+                                                          text_bytes);
+
+        if (length > 0) {
+            return length;
+        }
+    }
+    return 0;
+}
+
+/* Open a file named by a variable, %r replaced by the rank. */
+static FILE *file_open(struct am_ctx *ctx, const char *name)
+{
+    char path[AM_CONFIG_TEXT_BYTES + 16];
+    const char *mark = strstr(name, "%r");
+    FILE *file;
+
+    if (strcmp(name, "-") == 0) {
+        return stderr;
+    }
+    if (mark == NULL) {
+        snprintf(path, sizeof(path), "%s", name);
+    } else {
+        snprintf(path, sizeof(path), "%.*s%u%s", (int) (mark - name), name,
+                 ctx->rank, mark + 2);
+    }
+    file = fopen(path, "we");
+    if (file == NULL) {
+        am_log(&ctx->log, AM_LOG_ERROR, "cannot write %s: %m", path);
+    }
+    return file;
+}
+
+void am_ctx_stats_write(struct am_ctx *ctx)
+{
+    char prefix[32];
+    FILE *file = ctx->values.stats[0] == '\0'
+                         ? NULL
+                         : file_open(ctx, ctx->values.stats);
+
+    snprintf(prefix, sizeof(prefix), "rank %u", ctx->rank);
+    if (file != NULL) {
+        am_stats_print(file, prefix, am_ctx_stat_rows, ctx->stats,
+                       AM_STAT_COUNT);
+        am_stats_print(file, prefix, am_dev_stat_rows, ctx->dev_stats,
+                       AM_DEV_STAT_COUNT);
+        for (uint32_t i = 0; am_modules[i] != NULL; i++) {
+            if (ctx->module_stats[i] != NULL) {
+                am_stats_print(file, prefix, am_modules[i]->stats,
+                               ctx->module_stats[i], am_modules[i]->stat_count);
+            }
+        }
+        if (file != stderr) {
+            fclose(file);
+        }
+    }
+    file = ctx->trace == NULL ? NULL : file_open(ctx, ctx->values.trace);
+    if (file != NULL) {
+        am_trace_write(ctx->trace, file);
+        if (file != stderr) {
+            fclose(file);
+        }
+    }
+}

@@ -1,0 +1,366 @@
+/*
+ * Peers: connecting on first use, late connections, peers that die.
+ */
+#include "config.h"
+
+#include "am/ctx.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a dead peer's `send` is: no test on the path of the living. */
+static am_status_t send_to_dead(struct am_dev_ep *ep, uint32_t class,
+                                const void *hdr, size_t hdr_bytes,
+                                const void *data, size_t data_bytes)
+{
+    return AM_ERR_PEER;
+}
+
+const void *am_blob_part(const struct am_blob *blob, const struct am_dev *dev,
+                         size_t *bytes_p)
+{
+    size_t at = 0;
+
+    for (int i = 0; i < AM_BLOB_PARTS; i++) {
+        if (at + blob->bytes[i] > sizeof(blob->parts)) {
+            break;
+        }
+        if (blob->bytes[i] > 0
+            && blob->dev[i] == (uint8_t) dev->ops->name[0]) {
+            *bytes_p = blob->bytes[i];
+            return blob->parts + at;
+        }
+        at += blob->bytes[i];
+    }
+    *bytes_p = 0;
+    return NULL;
+}
+
+struct am_peer *am_peer_new(struct am_ctx *ctx, uint32_t index)
+{
+    struct am_peer *peer = calloc(1, sizeof(*peer));
+
+    if (peer == NULL) {
+        return NULL;
+    }
+    peer->ctx = ctx;
+    peer->index = index;
+    peer->send = send_to_dead;
+    am_list_init(&peer->ordered);
+    am_list_init(&peer->bulk);
+    am_list_init(&peer->busy_link);
+    ctx->peers[index] = peer;
+    return peer;
+}
+
+static void peer_bind(struct am_peer *peer, struct am_dev_ep *ep)
+{
+    peer->ep = ep;
+    peer->dev = ep->dev;
+    peer->send = ep->dev->ops->send;
+}
+
+/* Room for one more late peer; its index, or UINT32_MAX. */
+static uint32_t peer_index_new(struct am_ctx *ctx)
+{
+    if (ctx->peer_count == ctx->peer_max) {
+        uint32_t max = ctx->peer_max + ctx->peer_max / 2 + 8;
+        struct am_peer **peers = realloc(ctx->peers, max * sizeof(*peers));
+
+        if (peers == NULL) {
+            return UINT32_MAX;
+        }
+        ctx->peers = peers;
+        ctx->peer_max = max;
+    }
+    ctx->peers[ctx->peer_count] = NULL;
+    return ctx->peer_count++;
+}
+
+/* Connect through the first device that reaches the address. */
+static am_status_t peer_connect(struct am_ctx *ctx, struct am_peer *peer,
+                                const struct am_blob *blob, uint32_t rank)
+{
+    for (uint32_t i = 0; i < ctx->dev_count; i++) {
+        struct am_dev *dev = ctx->devs[i];
+        struct am_dev_ep *ep;
+        size_t bytes;
+        const void *part = am_blob_part(blob, dev, &bytes);
+        am_status_t status;
+
+        if (dev == ctx->self || part == NULL
+            || !dev->ops->reachable(dev, part, bytes)) {
+            continue;
+        }
+        status = dev->ops->connect(dev, part, bytes, rank, peer, &ep);
+        if (status == AM_OK) {
+            peer_bind(peer, ep);
+        }
+        return status;
+    }
+    snprintf(ctx->error, sizeof(ctx->error),
+             "no device reaches rank %u (AM_DEVICES is %s)", blob->rank,
+             ctx->values.devices);
+    return AM_ERR_PEER;
+}
+
+/* The own rank: through the loop-back device, polled from now on. */
+static am_status_t peer_connect_self(struct am_ctx *ctx, struct am_peer *peer)
+{
+    struct am_dev_ep *ep;
+    uint8_t part[AM_ADDRESS_BYTES];
+    size_t bytes = ctx->self->ops->address(ctx->self, part, sizeof(part));
+    am_status_t status = ctx->self->ops->connect(ctx->self, part, bytes,
+                                                 ctx->rank, peer, &ep);
+
+    if (status == AM_OK) {
+        peer_bind(peer, ep);
+        ctx->devs[ctx->dev_count++] = ctx->self;
+    }
+    return status;
+}
+
+struct am_peer *am_peer_get(struct am_ctx *ctx, uint32_t index,
+                            am_status_t *status_p)
+{
+    struct am_peer *peer;
+
+    if (index >= ctx->peer_count) {
+        *status_p = AM_ERR_INVALID;
+        return NULL;
+    }
+    if (ctx->peers[index] != NULL) {
+        return ctx->peers[index];
+    }
+    if (index >= ctx->size || (ctx->blobs == NULL && index != ctx->rank)) {
+        *status_p = AM_ERR_INVALID;
+        return NULL;
+    }
+    peer = am_peer_new(ctx, index);
+    if (peer == NULL) {
+        *status_p = AM_ERR_MEMORY;
+        return NULL;
+    }
+    *status_p = index == ctx->rank
+                        ? peer_connect_self(ctx, peer)
+                        : peer_connect(ctx, peer, &ctx->blobs[index], index);
+    if (*status_p != AM_OK) {
+        ctx->peers[index] = NULL;
+        free(peer);
+        return NULL;
+    }
+    return peer;
+}
+
+/* The peer with this address if it is known, else UINT32_MAX. */
+static uint32_t peer_find(struct am_ctx *ctx, const struct am_blob *blob)
+{
+    if (blob->rank < ctx->size && ctx->blobs != NULL
+        && ctx->blobs[blob->rank].nonce == blob->nonce) {
+        return blob->rank;
+    }
+    for (uint32_t i = ctx->size; i < ctx->peer_count; i++) {
+        struct am_blob *known = ctx->peers[i]->blob;
+
+        if (known != NULL && known->nonce == blob->nonce
+            && !ctx->peers[i]->dead) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
+
+/* A late peer introduces itself. */
+static void handle_hello(struct am_token *token, const uint64_t *words,
+                         uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_peer *peer = token->peer;
+
+    if (peer->index < token->ctx->size || peer->blob != NULL
+        || bytes != AM_ADDRESS_BYTES) {
+        token->ctx->stats[AM_STAT_RX_BAD_PACKET]++;
+        return;
+    }
+    peer->blob = malloc(bytes);
+    if (peer->blob != NULL) {
+        memcpy(peer->blob, data, bytes);
+    }
+}
+
+void am_peer_init(struct am_ctx *ctx)
+{
+    am_handler_set(ctx, AM_H_HELLO, handle_hello, NULL, "hello");
+}
+
+/* Introduce myself to a late peer: the first message on a new connection. */
+static am_status_t hello_run(struct am_op *op)
+{
+    struct am_ctx *ctx = op->peer->ctx;
+    struct am_blob blob;
+    am_status_t status;
+
+    (void) am_address(ctx, &blob);
+    status = am_op_send(op, AM_H_HELLO, 0, NULL, 0, &blob, sizeof(blob));
+    if (status != AM_ERR_AGAIN) {
+        free(op);
+    }
+    return status;
+}
+
+am_status_t am_connect(struct am_ctx *ctx, const void *address,
+                       uint32_t *peer_p)
+{
+    struct am_blob blob;
+    struct am_peer *peer;
+    struct am_op *hello;
+    uint32_t index;
+    am_status_t status;
+
+    memcpy(&blob, address, sizeof(blob));
+    if (blob.magic != AM_BLOB_MAGIC) {
+        return AM_ERR_INVALID;
+    }
+    index = blob.nonce == ctx->nonce ? ctx->rank : peer_find(ctx, &blob);
+    if (index != UINT32_MAX) {
+        *peer_p = index;
+        return AM_OK;
+    }
+    index = peer_index_new(ctx);
+    peer = index == UINT32_MAX ? NULL : am_peer_new(ctx, index);
+    hello = calloc(1, sizeof(*hello));
+    if (peer == NULL || hello == NULL) {
+        status = AM_ERR_MEMORY;
+        goto err_peer;
+    }
+    peer->blob = malloc(sizeof(blob));
+    if (peer->blob == NULL) {
+        status = AM_ERR_MEMORY;
+        goto err_peer;
+    }
+    memcpy(peer->blob, &blob, sizeof(blob));
+    status = peer_connect(ctx, peer, &blob, UINT32_MAX);
+    if (status != AM_OK) {
+        goto err_peer;
+    }
+    am_op_queue(hello, peer, hello_run, AM_OP_ORDERED);
+    *peer_p = index;
+    return AM_OK;
+
+err_peer:
+    free(hello);
+    if (peer != NULL) {
+        free(peer->blob);
+        free(peer);
+    }
+    if (index != UINT32_MAX) {
+        ctx->peer_count--;
+    }
+    return status;
+}
+
+am_status_t am_peer_address(struct am_ctx *ctx, uint32_t index, void *blob)
+{
+    const void *from = NULL;
+
+    if (index == ctx->rank) {
+        return am_address(ctx, blob);
+    }
+    if (index < ctx->size) {
+        from = ctx->blobs == NULL ? NULL : &ctx->blobs[index];
+    } else if (index < ctx->peer_count) {
+        from = ctx->peers[index]->blob;
+    }
+    if (from == NULL) {
+        return AM_ERR_INVALID;
+    }
+    memcpy(blob, from, AM_ADDRESS_BYTES);
+    return AM_OK;
+}
+
+void *am_peer_accept(void *arg, struct am_dev_ep *ep, uint32_t rank)
+{
+    struct am_ctx *ctx = arg;
+    struct am_peer *peer;
+    uint32_t index = rank < ctx->size ? rank : peer_index_new(ctx);
+
+    if (index == UINT32_MAX) {
+        return NULL;
+    }
+    peer = ctx->peers[index];
+    if (peer == NULL) {
+        peer = am_peer_new(ctx, index);
+    }
+    if (peer != NULL) {
+        peer_bind(peer, ep);
+    }
+    return peer;
+}
+
+/* End the transfers that wait for an answer of a dead peer. */
+static void operations_fail(struct am_ctx *ctx, struct am_peer *peer)
+{
+    for (uint32_t i = 0; i < ctx->handle_count; i++) {
+        void *object = ctx->handles[i].object;
+        struct am_bulk *bulk = object;
+
+        switch ((am_handle_kind_t) ctx->handles[i].kind) {
+        case AM_HANDLE_BULK:
+            if (bulk->op.peer == peer) {
+                am_bulk_fail(bulk, AM_ERR_PEER);
+            }
+            break;
+        case AM_HANDLE_FETCH:
+            am_fetch_fail(ctx, object, peer);
+            break;
+        case AM_HANDLE_SEND:
+            am_send_fail(ctx, object, peer);
+            break;
+        case AM_HANDLE_FREE:
+        case AM_HANDLE_REGION:
+            break;
+        }
+    }
+}
+
+void am_peer_dead(void *user, const char *why)
+{
+    struct am_peer *peer = user;
+    struct am_ctx *ctx = peer->ctx;
+
+    peer->dead = true;
+    peer->send = send_to_dead;
+    ctx->failed = true;
+    ctx->stats[AM_STAT_PEERS_DEAD]++;
+    snprintf(ctx->error, sizeof(ctx->error), "rank %u is gone: %s",
+             peer->index, why);
+    am_log(&ctx->log, AM_LOG_ERROR, "%s", ctx->error);
+    operations_fail(ctx, peer);
+    for (uint32_t i = 0; am_modules[i] != NULL; i++) {
+        if (am_modules[i]->peer_dead != NULL) {
+            am_modules[i]->peer_dead(ctx, peer);
+        }
+    }
+}
+
+void am_peers_close(struct am_ctx *ctx)
+{
+    for (uint32_t i = 0; i < ctx->peer_count; i++) {
+        struct am_peer *peer = ctx->peers[i];
+
+        if (peer == NULL) {
+            continue;
+        }
+        for (uint32_t m = 0; am_modules[m] != NULL; m++) {
+            if (am_modules[m]->peer_close != NULL) {
+                am_modules[m]->peer_close(ctx, peer);
+            }
+        }
+        if (peer->ep != NULL) {
+            peer->dev->ops->disconnect(peer->ep);
+        }
+        free(peer->blob);
+        free(peer);
+    }
+    free(ctx->peers);
+}

@@ -1,0 +1,185 @@
+/*
+ * Progress: am_ctx_poll is the only place where handlers, queued work and
+ * completion functions run.  It is not re-entrant.
+ */
+#include "config.h"
+
+#include "am/ctx.h"
+
+#define CHECK_POLLS  65536          /* empty polls between looks at the clock */
+#define CHECK_EVERY_PS 200000000000ull /* dead peers are looked for: 200 ms */
+
+/* Run the ordered ops of a peer until one has no space; the rest wait. */
+static int run_ordered(struct am_peer *peer)
+{
+    int count = 0;
+
+    while (!am_list_is_empty(&peer->ordered)) {
+        struct am_op *op =
+                am_container(peer->ordered.next, struct am_op, link);
+
+        am_list_remove(&op->link);
+        op->queued = false;
+        if (op->run(op) == AM_ERR_AGAIN) {
+            /* back to the head; nothing overtook: the count still holds */
+            op->queued = true;
+            op->link.next = peer->ordered.next;
+            op->link.prev = &peer->ordered;
+            peer->ordered.next->prev = &op->link;
+            peer->ordered.next = &op->link;
+            break;
+        }
+        peer->ordered_count--;
+        count++;
+    }
+    return count;
+}
+
+/* Each bulk op gets its turn; one that has no space goes on at the next poll,
+ * after the others. */
+static int run_bulk(struct am_peer *peer)
+{
+    struct am_list turn;
+    struct am_list *node;
+    int count = 0;
+
+    if (am_list_is_empty(&peer->bulk)) {
+        return 0;
+    }
+    /* ops queued meanwhile go to the new list */
+    turn.next = peer->bulk.next;
+    turn.prev = peer->bulk.prev;
+    turn.next->prev = &turn;
+    turn.prev->next = &turn;
+    am_list_init(&peer->bulk);
+    while ((node = am_list_pop(&turn)) != NULL) {
+        struct am_op *op = am_container(node, struct am_op, link);
+
+        op->queued = false;
+        if (op->run(op) == AM_ERR_AGAIN) {
+            op->queued = true;
+            am_list_push(&peer->bulk, &op->link);
+        } else {
+            count++;
+        }
+    }
+    return count;
+}
+
+static int run_ops(struct am_ctx *ctx)
+{
+    struct am_list *node = ctx->busy.next;
+    int count = 0;
+
+    while (node != &ctx->busy) {
+        struct am_peer *peer = am_container(node, struct am_peer, busy_link);
+
+        node = node->next;
+        count += run_ordered(peer);
+        count += run_bulk(peer);
+        if (am_list_is_empty(&peer->ordered)
+            && am_list_is_empty(&peer->bulk)) {
+            am_list_remove(&peer->busy_link);
+        }
+    }
+    return count;
+}
+
+/* Rarely: look for dead peers, by the clock. */
+static __attribute__((noinline)) void check_peers(struct am_ctx *ctx)
+{
+    uint64_t now = am_env_now(ctx->env);
+
+    if (now - ctx->checked_ps < CHECK_EVERY_PS) {
+        return;
+    }
+    ctx->checked_ps = now;
+    for (uint32_t i = 0; i < ctx->dev_count; i++) {
+        ctx->devs[i]->ops->check(ctx->devs[i]);
+    }
+}
+
+int am_ctx_poll(struct am_ctx *ctx)
+{
+    int count = 0;
+
+    if (am_unlikely(ctx->polling)) {
+        return AM_ERR_HANDLER;
+    }
+    ctx->polling = true;
+    for (uint32_t i = 0; i < ctx->dev_count; i++) {
+        count += ctx->devs[i]->ops->poll(ctx->devs[i], AM_POLL_BUDGET);
+    }
+    if (am_unlikely(!am_list_is_empty(&ctx->busy))) {
+        count += run_ops(ctx);
+    }
+    if (am_unlikely(!am_list_is_empty(&ctx->finished))) {
+        count += am_bulk_finish(ctx);
+    }
+    if (count == 0) {
+        am_env_charge(ctx->env, AM_COST_POLL, 1);
+        if (am_unlikely(++ctx->empty_polls % CHECK_POLLS == 0)) {
+            check_peers(ctx);
+        }
+    }
+    ctx->polling = false;
+    if (am_unlikely(ctx->failed)) {
+        ctx->failed = false;
+        return AM_ERR_PEER;
+    }
+    return count;
+}
+
+int am_ctx_poll_wait(struct am_ctx *ctx)
+{
+    int count = am_ctx_poll(ctx);
+
+    if (count != 0) {
+        ctx->idle = 0;
+        return count;
+    }
+    ctx->idle++;
+    if (am_unlikely(ctx->env->simulated)) {
+        am_env_relax(ctx->env, UINT64_MAX);
+        return 0;
+    }
+    /* With one device (and the loop-back) it may sleep on its doorbell. */
+    if (ctx->dev_count > 0) {
+        struct am_dev *dev = ctx->devs[0];
+        bool may_sleep =
+                am_list_is_empty(&ctx->busy)
+                && (ctx->dev_count == 1
+                    || (ctx->dev_count == 2 && ctx->devs[1] == ctx->self))
+                && dev->ops->drained(dev);
+
+        dev->ops->wait(dev, ctx->idle, may_sleep);
+        if (ctx->idle % 64 == 0) {
+            ctx->polling = true; /* upcalls */
+            check_peers(ctx);
+            ctx->polling = false;
+        }
+    }
+    return 0;
+}
+
+am_status_t am_flush(struct am_ctx *ctx)
+{
+    bool waits;
+
+    if (ctx->polling) {
+        return AM_ERR_HANDLER;
+    }
+    do {
+        int count = am_ctx_poll_wait(ctx);
+
+        if (count < 0) {
+            return (am_status_t) count;
+        }
+        waits = !am_list_is_empty(&ctx->busy)
+                || !am_list_is_empty(&ctx->finished);
+        for (uint32_t i = 0; i < ctx->dev_count; i++) {
+            waits = waits || !ctx->devs[i]->ops->drained(ctx->devs[i]);
+        }
+    } while (waits);
+    return AM_OK;
+}

@@ -1,0 +1,219 @@
+/*
+ * Requests: the public calls, and the queues of work that waits for space.
+ */
+#include "config.h"
+
+#include "am/ctx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A request that a handler issued when there was no space. */
+struct queued_request {
+    struct am_op op;
+    uint32_t handler, word_count;
+    uint64_t words[AM_WORDS_MAX];
+    size_t bytes;
+    char data[];
+};
+
+static am_status_t queued_run(struct am_op *op)
+{
+    struct queued_request *queued = am_container(op, struct queued_request, op);
+    struct am_ctx *ctx = op->peer->ctx;
+    am_status_t status =
+            am_op_send(op, queued->handler, 0, queued->words,
+                       queued->word_count, queued->data, queued->bytes);
+
+    if (status == AM_ERR_AGAIN) {
+        return status;
+    }
+    ctx->queued_count--;
+    free(queued);
+    return AM_OK;
+}
+
+/* Off the fast path: a handler may neither wait nor fail for lack of space. */
+static __attribute__((noinline)) am_status_t
+request_queue(struct am_peer *peer, uint32_t handler, const uint64_t *words,
+              uint32_t word_count, const void *data, size_t bytes)
+{
+    struct am_ctx *ctx = peer->ctx;
+    struct queued_request *queued;
+
+    if (ctx->queued_count >= AM_QUEUE_MAX) {
+        return AM_ERR_MEMORY;
+    }
+    queued = malloc(sizeof(*queued) + bytes);
+    if (queued == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    queued->op.queued = false;
+    queued->handler = handler;
+    queued->word_count = word_count;
+    queued->bytes = bytes;
+    if (word_count > 0) {
+        memcpy(queued->words, words, word_count * sizeof(*words));
+    }
+    if (bytes > 0) {
+        memcpy(queued->data, data, bytes);
+    }
+    ctx->queued_count++;
+    ctx->stats[AM_STAT_QUEUED]++;
+    am_op_queue(&queued->op, peer, queued_run, AM_OP_ORDERED);
+    return AM_OK;
+}
+
+static __attribute__((noinline)) am_status_t
+request_wait(struct am_peer *peer, uint32_t handler, const uint64_t *words,
+             uint32_t word_count, const void *data, size_t bytes)
+{
+    struct am_ctx *ctx = peer->ctx;
+    am_status_t status;
+
+    if (ctx->polling) {
+        return request_queue(peer, handler, words, word_count, data, bytes);
+    }
+    do {
+        (void) am_ctx_poll_wait(ctx);
+        status = am_peer_send(peer, handler, 0, words, word_count, data, bytes);
+    } while (status == AM_ERR_AGAIN);
+    return status;
+}
+
+static inline struct am_peer *request_peer(struct am_ctx *ctx, uint32_t dest,
+                                           uint32_t handler,
+                                           uint32_t word_count,
+                                           am_status_t *status_p)
+{
+    if (am_unlikely(handler >= AM_HANDLERS_MAX || word_count > AM_WORDS_MAX)) {
+        *status_p = AM_ERR_INVALID;
+        return NULL;
+    }
+    if (am_likely(dest < ctx->peer_count && ctx->peers[dest] != NULL)) {
+        return ctx->peers[dest];
+    }
+    return am_peer_get(ctx, dest, status_p);
+}
+
+am_status_t am_ctx_try_request(struct am_ctx *ctx, uint32_t dest,
+                               uint32_t handler, const uint64_t *words,
+                               uint32_t word_count, const void *data,
+                               size_t bytes)
+{
+    am_status_t status;
+    struct am_peer *peer =
+            request_peer(ctx, dest, handler, word_count, &status);
+
+    if (am_unlikely(peer == NULL)) {
+        return status;
+    }
+    status = am_peer_send(peer, handler, 0, words, word_count, data, bytes);
+    ctx->stats[AM_STAT_TX_REQUESTS] += status == AM_OK;
+    return status;
+}
+
+am_status_t am_ctx_request(struct am_ctx *ctx, uint32_t dest, uint32_t handler,
+                           const uint64_t *words, uint32_t word_count,
+                           const void *data, size_t bytes)
+{
+    am_status_t status;
+    struct am_peer *peer =
+            request_peer(ctx, dest, handler, word_count, &status);
+
+    if (am_unlikely(peer == NULL)) {
+        return status;
+    }
+    status = am_peer_send(peer, handler, 0, words, word_count, data, bytes);
+    if (am_unlikely(status == AM_ERR_AGAIN)) {
+        status = request_wait(peer, handler, words, word_count, data, bytes);
+    }
+    if (am_unlikely(status != AM_OK)) {
+        return status;
+    }
+    ctx->stats[AM_STAT_TX_REQUESTS]++;
+    if (!ctx->polling) {
+        (void) am_ctx_poll(ctx);
+    }
+    return AM_OK;
+}
+
+size_t am_peer_payload_max(const struct am_peer *peer, uint32_t word_count)
+{
+    return peer->dev->attr.packet_bytes_max - sizeof(struct am_hdr)
+           - word_count * sizeof(uint64_t);
+}
+
+size_t am_payload_max(struct am_ctx *ctx, uint32_t dest)
+{
+    am_status_t status;
+    struct am_peer *peer = am_peer_get(ctx, dest, &status);
+
+    return peer == NULL ? 0 : am_peer_payload_max(peer, AM_WORDS_MAX);
+}
+
+am_status_t am_peer_send_fill(struct am_peer *peer, uint32_t handler,
+                              uint32_t aux, const uint64_t *words,
+                              uint32_t word_count, am_dev_fill_fn fill,
+                              void *arg, size_t bytes)
+{
+    struct am_packet_hdr packet;
+    size_t hdr_bytes = am_hdr_fill(&packet, handler, aux, words, word_count);
+
+    if (peer->ordered_count != 0) {
+        return peer->dead ? AM_ERR_PEER : AM_ERR_AGAIN;
+    }
+    return peer->dev->ops->send_fill(peer->ep, AM_DEV_REQUEST, &packet,
+                                     hdr_bytes, fill, arg, bytes);
+}
+
+am_status_t am_op_send(struct am_op *op, uint32_t handler, uint32_t aux,
+                       const uint64_t *words, uint32_t word_count,
+                       const void *data, size_t bytes)
+{
+    struct am_peer *peer = op->peer;
+    struct am_packet_hdr packet;
+    size_t hdr_bytes = am_hdr_fill(&packet, handler, aux, words, word_count);
+
+    return peer->send(peer->ep, AM_DEV_REQUEST, &packet, hdr_bytes, data,
+                      bytes);
+}
+
+am_status_t am_op_send_fill(struct am_op *op, uint32_t handler, uint32_t aux,
+                            const uint64_t *words, uint32_t word_count,
+                            am_dev_fill_fn fill, void *arg, size_t bytes)
+{
+    struct am_peer *peer = op->peer;
+    struct am_packet_hdr packet;
+    size_t hdr_bytes = am_hdr_fill(&packet, handler, aux, words, word_count);
+
+    return peer->dead ? AM_ERR_PEER
+                      : peer->dev->ops->send_fill(peer->ep, AM_DEV_REQUEST,
+                                                  &packet, hdr_bytes, fill, arg,
+                                                  bytes);
+}
+
+void am_op_queue(struct am_op *op, struct am_peer *peer, am_op_run_fn run,
+                 am_op_kind_t kind)
+{
+    op->peer = peer;
+    op->run = run;
+    op->queued = true;
+    op->kind = kind;
+    am_list_push(kind == AM_OP_ORDERED ? &peer->ordered : &peer->bulk,
+                 &op->link);
+    peer->ordered_count += kind == AM_OP_ORDERED;
+    if (am_list_is_empty(&peer->busy_link)) {
+        am_list_push(&peer->ctx->busy, &peer->busy_link);
+    }
+}
+
+void am_op_cancel(struct am_op *op)
+{
+    if (!op->queued) {
+        return;
+    }
+    op->queued = false;
+    am_list_remove(&op->link);
+    op->peer->ordered_count -= op->kind == AM_OP_ORDERED;
+}

@@ -1,0 +1,240 @@
+/*
+ * The shared-memory device's own state; see shm_layout.h for what is shared.
+ *
+ *   shm_init.c  open, close, addresses, endpoints
+ *   shm_sock.c  the sockets that pass a segment's descriptor round
+ *   shm_seg.c   making, mapping and checking a segment
+ *   shm_dev.c   the data path: send, poll
+ *   shm_mem.c   put, get, fetch-and-add, memory that peers may write
+ *   shm_wait.c  spin, yield, sleep; who else wants the core; dead peers
+ */
+#ifndef AM_DEV_SHM_SHM_H
+#define AM_DEV_SHM_SHM_H
+
+#include "dev/dev.h"
+#include "dev/shm/shm_layout.h"
+
+struct shm_dev;
+
+/* One mapped segment and this context's place in it. */
+struct shm_seg {
+    struct shm_dev *dev;
+    char *base;
+    struct shm_header header; /* a checked copy; the shared one is not trusted */
+    struct shm_geometry geometry;
+    uint32_t self;            /* my index in it */
+    int fd;                   /* kept by its maker until all have it; or -1 */
+    uint32_t attached_seen;
+    struct shm_rank *me;
+    struct shm_ep **eps;      /* by index; NULL until used */
+    struct shm_seg *next;
+};
+
+/* Sender's half of one class of a lane. */
+struct shm_tx {
+    struct shm_slot *slots;
+    uint64_t tail;      /* slots written */
+    uint64_t head;      /* slots known to be consumed */
+    uint32_t depth;
+    uint32_t ring_bytes;
+    struct shm_head *shared;
+    char *data;
+    uint64_t data_tail; /* bytes given out, padding at the end included */
+    uint64_t data_head;
+};
+
+/* Receiver's half. */
+struct shm_rx {
+    struct shm_slot *slots;
+    uint64_t head;
+    uint32_t depth;
+    uint32_t ring_bytes;
+    uint64_t data_head;
+    uint64_t head_published, data_published;
+    struct shm_head *shared;
+    char *data;
+};
+
+struct shm_ep {
+    struct am_dev_ep ep;
+    _Atomic uint32_t *peer_sleeping; /* in the peer's shm_rank */
+    bool tx_open;     /* the peer has been told to poll my lane */
+    bool rx_open;     /* its lane is on dev->active */
+    bool dead;
+    struct shm_tx tx[2];
+    struct shm_rx rx[2];
+    struct shm_seg *seg; /* NULL until the segment is mapped */
+    struct shm_rank *peer;
+    uint32_t index;   /* of the peer in seg */
+    uint32_t rank;    /* UINT32_MAX when outside the job */
+    uint32_t pid;     /* of the peer */
+    struct shm_ep *next; /* all of a device */
+};
+
+typedef enum {
+    SHM_WAIT_AUTO,
+    SHM_WAIT_SPIN,
+    SHM_WAIT_YIELD,
+    SHM_WAIT_SLEEP
+} shm_wait_t;
+
+struct shm_config {
+    int wait;            /* shm_wait_t: AM_WAIT */
+    uint64_t slots;      /* AM_SHM_SLOTS */
+    size_t ring_bytes;   /* AM_SHM_RING */
+    size_t packet_bytes; /* AM_SHM_PACKET */
+    int cma_off;         /* AM_SHM_CMA: auto, off */
+};
+
+/* One rank of the job on this node, from its address. */
+struct shm_local {
+    uint32_t rank, pid;
+    uint64_t nonce;
+    int pidfd; /* -1 until watched */
+    bool dead;
+};
+
+/* This device's part of an address blob. */
+struct shm_address {
+    uint64_t host;  /* hash of boot id, network and process namespace, user */
+    uint64_t nonce; /* names the listening socket */
+    uint32_t pid;
+    uint32_t pad;
+};
+static_assert(sizeof(struct shm_address) == 24, "wire format");
+
+struct shm_dev {
+    struct am_dev base;
+    /* hot: what poll reads */
+    struct shm_ep **active;
+    uint32_t active_count;
+    uint32_t polls;           /* for the rare work of poll */
+    uint32_t socket_mask;     /* serve the sockets when polls & mask is 0 */
+    struct shm_seg *segs;     /* the job's first, then late pairs */
+    uint64_t *stats;
+    /* set-up */
+    struct shm_config config;
+    struct am_env *env;
+    struct am_log *log;
+    uint64_t nonce, host;
+    uint32_t rank, size, pid;
+    int listener;             /* abstract socket; -1 when none */
+    int leader_socket;        /* to the leader while the segment is awaited */
+    bool hello_sent;
+    struct shm_seg *job;      /* NULL until mapped */
+    uint32_t local_count, local_index;
+    uint32_t served_count;    /* leader: ranks that have the descriptor */
+    struct shm_local *locals; /* by local index */
+    struct shm_ep *eps;
+    /* memory */
+    bool cma;                 /* process_vm_readv works here */
+    struct am_binalloc *heap; /* free blocks of my heap in the job segment */
+    /* waiting */
+    bool membarrier;          /* asymmetric fence available */
+    bool crowd_known, crowded;
+};
+
+extern const struct am_dev_ops am_shm_ops;
+struct am_config_table;
+extern const struct am_config_table am_shm_config;
+
+static inline struct shm_dev *shm_dev_of(struct am_dev *dev)
+{
+    return (struct shm_dev *) dev;
+}
+
+static inline struct shm_ep *shm_ep_of(struct am_dev_ep *ep)
+{
+    return (struct shm_ep *) ep;
+}
+
+/* ------------------------------------------------------------- shm_seg.c */
+
+/* Make a segment for `count` ranks by the dev's configuration; seg->fd is to
+ * be passed on and closed.  AM_ERR_MEMORY, AM_ERR_SYSTEM, AM_ERR_CONFIG. */
+am_status_t shm_seg_create(struct shm_dev *dev, uint32_t count, uint32_t self,
+                           struct shm_seg **seg_p);
+/* Map the segment behind `fd` (stays the caller's) after checking it. */
+am_status_t shm_seg_attach(struct shm_dev *dev, int fd, uint32_t count,
+                           uint32_t self, uint64_t nonce,
+                           struct shm_seg **seg_p);
+void shm_seg_close(struct shm_seg *seg);
+struct shm_rank *shm_seg_rank(struct shm_seg *seg, uint32_t index);
+/* My heap in the segment. */
+char *shm_seg_heap(struct shm_seg *seg, uint32_t index);
+/* Point the ep's lanes into its segment. */
+void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index);
+/* Tell the peer that my lane to it is in use. */
+void shm_ep_announce(struct shm_ep *ep);
+/* Is the lane from `index` to me in use? */
+bool shm_seg_announced(struct shm_seg *seg, uint32_t index);
+
+/* ------------------------------------------------------------- shm_dev.c */
+
+am_status_t shm_send(struct am_dev_ep *ep, uint32_t class, const void *hdr,
+                     size_t hdr_bytes, const void *data, size_t data_bytes);
+am_status_t shm_send_fill(struct am_dev_ep *ep, uint32_t class, const void *hdr,
+                          size_t hdr_bytes, am_dev_fill_fn fill, void *arg,
+                          size_t data_bytes);
+bool shm_reply_ready(struct am_dev_ep *ep);
+int shm_poll(struct am_dev *dev, uint32_t packets_max);
+/* Has any lane something that poll would deliver? */
+bool shm_has_input(struct shm_dev *dev);
+
+/* ------------------------------------------------------------ shm_init.c */
+
+am_status_t shm_ep_create(struct shm_dev *dev, void *user, uint32_t rank,
+                          struct shm_ep **ep_p);
+/* Peers opened lanes to me: start polling them.  Returns how many. */
+int shm_attach_new(struct shm_dev *dev, struct shm_seg *seg);
+/* The job's segment is mapped: bind the endpoints that waited for it. */
+void shm_job_ready(struct shm_dev *dev, struct shm_seg *seg);
+/* The rank at this index has died: tell the layer above, once. */
+void shm_ep_die(struct shm_dev *dev, uint32_t index, const char *why);
+
+/* ------------------------------------------------------------ shm_sock.c */
+
+am_status_t shm_listen(struct shm_dev *dev);
+/* Start fetching the job's segment from the leader; poll carries it on. */
+void shm_fetch(struct shm_dev *dev);
+/* Hand descriptors out, take them in. */
+void shm_sockets_serve(struct shm_dev *dev);
+/* Give a late peer the pair's segment.  AM_ERR_PEER. */
+am_status_t shm_offer(struct shm_dev *dev, const struct shm_address *to,
+                      int fd);
+void shm_sockets_close(struct shm_dev *dev);
+
+/* ------------------------------------------------------------- shm_mem.c */
+
+void shm_mem_probe(struct shm_dev *dev);
+void shm_mem_close(struct shm_dev *dev);
+am_status_t shm_mem_register(struct am_dev *dev, void *base, size_t bytes,
+                             struct am_dev_key *key);
+void shm_mem_deregister(struct am_dev *dev, const struct am_dev_key *key);
+void *shm_alloc(struct am_dev *dev, size_t bytes, struct am_dev_key *key);
+void shm_release(struct am_dev *dev, void *base, size_t bytes);
+am_status_t shm_put(struct am_dev_ep *ep, const struct iovec *local,
+                    uint32_t count, const struct am_dev_key *key, size_t offset,
+                    am_dev_done_fn done, void *arg);
+am_status_t shm_get(struct am_dev_ep *ep, const struct iovec *local,
+                    uint32_t count, const struct am_dev_key *key, size_t offset,
+                    am_dev_done_fn done, void *arg);
+am_status_t shm_fetch_add(struct am_dev_ep *ep, const struct am_dev_key *key,
+                          size_t offset, uint64_t value, uint64_t *old_p,
+                          am_dev_done_fn done, void *arg);
+void *shm_map(struct am_dev_ep *ep, const struct am_dev_key *key, size_t offset,
+              size_t bytes);
+
+/* ------------------------------------------------------------ shm_wait.c */
+
+void shm_wait_init(struct shm_dev *dev);
+void shm_wait(struct am_dev *dev, uint64_t idle, bool may_sleep);
+/* Ring the bell of a sleeping peer; off the fast path. */
+void shm_wake(struct shm_ep *ep);
+void shm_check(struct am_dev *dev);
+/* Do more contexts than cores compete for the cores I may run on? */
+bool shm_is_crowded(struct shm_dev *dev);
+/* Publish my CPU mask in a segment. */
+void shm_cpus_publish(struct shm_rank *me);
+
+#endif

@@ -1,0 +1,242 @@
+/*
+ * Put, get and fetch-and-add of the shm device, and memory that peers may
+ * write directly.
+ *
+ * A key is {base, bytes, kind | owner}.  SHM_KEY_VM names memory of a process,
+ * reached with one copy by process_vm_readv and writev where the kernel allows
+ * it (the Yama module, seccomp filters and containers may not; then the first
+ * attempt says so, and the layer above streams packets instead).
+ * SHM_KEY_HEAP names a block of the owner's heap in the job's segment.
+ */
+#include "config.h"
+
+#include "base/binalloc.h"
+#include "dev/shm/shm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+enum { SHM_KEY_VM = 1, SHM_KEY_HEAP = 2 };
+
+#define SHM_PROBE_BYTES 65536
+
+static uint64_t key_owner(const struct am_dev_key *key)
+{
+    return key->w[2] >> 8;
+}
+
+static unsigned key_kind(const struct am_dev_key *key)
+{
+    return (unsigned) (key->w[2] & 0xff);
+}
+
+/* Is single copy there, and what does it cost? */
+void shm_mem_probe(struct shm_dev *dev)
+{
+    char *from, *to;
+    uint64_t start;
+
+    if (dev->config.cma_off) {
+        return;
+    }
+    from = calloc(2, SHM_PROBE_BYTES);
+    if (from == NULL) {
+        return;
+    }
+    to = from + SHM_PROBE_BYTES;
+    memset(from, 1, 2 * SHM_PROBE_BYTES);
+    for (int i = 0; i < 2; i++) { /* the first warms up */
+        struct iovec local = {to, SHM_PROBE_BYTES};
+        struct iovec remote = {from, SHM_PROBE_BYTES};
+        uint64_t elapsed;
+
+        start = am_env_now(dev->env);
+        dev->cma = process_vm_readv((pid_t) dev->pid, &local, 1, &remote, 1, 0)
+                   == SHM_PROBE_BYTES;
+        elapsed = am_env_now(dev->env) - start;
+        dev->base.attr.perf.get =
+                (struct am_linfn){1000000, elapsed * 1000 / SHM_PROBE_BYTES};
+    }
+    dev->base.attr.perf.put = dev->base.attr.perf.get;
+    if (dev->cma) {
+        dev->base.attr.caps |= AM_DEV_CAP_PUT | AM_DEV_CAP_GET;
+    } else {
+        am_log(dev->log, AM_LOG_INFO,
+               "shm: process_vm_readv is not allowed here (%m): "
+               "messages are copied through shared memory");
+    }
+    free(from);
+}
+
+void shm_mem_close(struct shm_dev *dev)
+{
+    if (dev->heap != NULL) {
+        am_binalloc_close(dev->heap);
+    }
+}
+
+am_status_t shm_mem_register(struct am_dev *adev, void *base, size_t bytes,
+                             struct am_dev_key *key)
+{
+    key->w[0] = (uintptr_t) base;
+    key->w[1] = bytes;
+    key->w[2] = SHM_KEY_VM | (uint64_t) shm_dev_of(adev)->pid << 8;
+    return AM_OK;
+}
+
+void shm_mem_deregister(struct am_dev *dev, const struct am_dev_key *key)
+{
+}
+
+void *shm_alloc(struct am_dev *adev, size_t bytes, struct am_dev_key *key)
+{
+    struct shm_dev *dev = shm_dev_of(adev);
+    size_t offset;
+
+    if (dev->job == NULL) {
+        return NULL;
+    }
+    if (dev->heap == NULL) {
+        struct am_binalloc_params heap = {
+                .region_bytes = dev->job->header.heap_bytes,
+                .align = SHM_PAGE};
+
+        if (am_binalloc_open(&heap, &dev->heap) != AM_OK) {
+            return NULL;
+        }
+    }
+    if (am_binalloc_get(dev->heap, bytes, &offset) != AM_OK) {
+        return NULL;
+    }
+    key->w[0] = offset;
+    key->w[1] = bytes;
+    key->w[2] = SHM_KEY_HEAP | (uint64_t) dev->local_index << 8;
+    return shm_seg_heap(dev->job, dev->job->self) + offset;
+}
+
+void shm_release(struct am_dev *adev, void *base, size_t bytes)
+{
+    struct shm_dev *dev = shm_dev_of(adev);
+    char *heap = shm_seg_heap(dev->job, dev->job->self);
+
+    (void) am_binalloc_put(dev->heap, (size_t) ((char *) base - heap));
+}
+
+void *shm_map(struct am_dev_ep *dep, const struct am_dev_key *key,
+              size_t offset, size_t bytes)
+{
+    struct shm_ep *ep = shm_ep_of(dep);
+    struct shm_dev *dev = shm_dev_of(dep->dev);
+
+    if (key_kind(key) != SHM_KEY_HEAP || ep->seg == NULL || ep->seg != dev->job
+        || key_owner(key) != ep->index || offset > key->w[1]
+        || bytes > key->w[1] - offset
+        || key->w[0] > ep->seg->header.heap_bytes
+        || key->w[1] > ep->seg->header.heap_bytes - key->w[0]) {
+        return NULL;
+    }
+    return shm_seg_heap(ep->seg, ep->index) + key->w[0] + offset;
+}
+
+/* Move all of `local` with process_vm_*; the kernel moves at most IOV_MAX
+ * pieces and may stop early, so go on until all is done. */
+static am_status_t vm_copy(struct shm_dev *dev, bool put, pid_t pid,
+                           const struct iovec *local, uint32_t count,
+                           char *remote)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        size_t done = 0;
+
+        while (done < local[i].iov_len) {
+            struct iovec mine = {(char *) local[i].iov_base + done,
+                                 local[i].iov_len - done};
+            struct iovec theirs = {remote, mine.iov_len};
+            ssize_t got = put ? process_vm_writev(pid, &mine, 1, &theirs, 1, 0)
+                              : process_vm_readv(pid, &mine, 1, &theirs, 1, 0);
+
+            if (got <= 0) {
+                return errno == ESRCH ? AM_ERR_PEER : AM_ERR_UNSUPPORTED;
+            }
+            done += (size_t) got;
+            remote += got;
+            dev->stats[AM_DEV_STAT_COPY_BYTES] += (uint64_t) got;
+        }
+    }
+    return AM_OK;
+}
+
+static am_status_t transfer(struct am_dev_ep *dep, bool put,
+                            const struct iovec *local, uint32_t count,
+                            const struct am_dev_key *key, size_t offset)
+{
+    struct shm_dev *dev = shm_dev_of(dep->dev);
+    size_t bytes = 0;
+    am_status_t status;
+    char *mapped;
+
+    for (uint32_t i = 0; i < count; i++) {
+        bytes += local[i].iov_len;
+    }
+    if (offset > key->w[1] || bytes > key->w[1] - offset) {
+        return AM_ERR_INVALID;
+    }
+    dev->stats[put ? AM_DEV_STAT_PUT : AM_DEV_STAT_GET]++;
+    mapped = shm_map(dep, key, offset, bytes);
+    if (mapped == NULL && key_kind(key) == SHM_KEY_VM
+        && key_owner(key) == dev->pid) {
+        mapped = (char *) (uintptr_t) key->w[0] + offset; /* same process */
+    }
+    for (uint32_t i = 0; mapped != NULL && i < count; i++) {
+        memcpy(put ? mapped : local[i].iov_base,
+               put ? local[i].iov_base : mapped, local[i].iov_len);
+        mapped += local[i].iov_len;
+        dev->stats[AM_DEV_STAT_COPY_BYTES] += local[i].iov_len;
+    }
+    if (mapped != NULL) {
+        return AM_DONE;
+    }
+    if (!dev->cma || key_kind(key) != SHM_KEY_VM) {
+        return AM_ERR_UNSUPPORTED;
+    }
+    status = vm_copy(dev, put, (pid_t) key_owner(key), local, count,
+                     (char *) (uintptr_t) key->w[0] + offset);
+    if (status == AM_ERR_UNSUPPORTED && errno != EFAULT) {
+        dev->cma = false;
+        dev->base.attr.caps &= ~(uint32_t) (AM_DEV_CAP_PUT | AM_DEV_CAP_GET);
+        am_log(dev->log, AM_LOG_INFO,
+               "shm: process_vm_%s to process %u is not allowed (%m): "
+               "messages are copied through shared memory",
+               put ? "writev" : "readv", (unsigned) key_owner(key));
+    }
+    return status == AM_OK ? AM_DONE : status;
+}
+
+am_status_t shm_put(struct am_dev_ep *ep, const struct iovec *local,
+                    uint32_t count, const struct am_dev_key *key, size_t offset,
+                    am_dev_done_fn done, void *arg)
+{
+    return transfer(ep, true, local, count, key, offset);
+}
+
+am_status_t shm_get(struct am_dev_ep *ep, const struct iovec *local,
+                    uint32_t count, const struct am_dev_key *key, size_t offset,
+                    am_dev_done_fn done, void *arg)
+{
+    return transfer(ep, false, local, count, key, offset);
+}
+
+/* Only on memory that is mapped here; elsewhere the target's CPU adds. */
+am_status_t shm_fetch_add(struct am_dev_ep *ep, const struct am_dev_key *key,
+                          size_t offset, uint64_t value, uint64_t *old_p,
+                          am_dev_done_fn done, void *arg)
+{
+    _Atomic uint64_t *at = shm_map(ep, key, offset, sizeof(uint64_t));
+
+    if (at == NULL || ((uintptr_t) at & 7) != 0) {
+        return AM_ERR_UNSUPPORTED;
+    }
+    *old_p = atomic_fetch_add(at, value);
+    return AM_DONE;
+}

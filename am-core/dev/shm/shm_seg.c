@@ -1,0 +1,256 @@
+/*
+ * Segments of the shm device: layout, creation, mapping, checking.  A segment
+ * is a memfd: it has no name, so nothing is left behind whoever dies, and it is
+ * sealed against resizing, so no peer can make an access fault.
+ */
+#include "config.h"
+
+#include "dev/shm/shm.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SHM_HEAP_BYTES (64ull << 20) /* address space; pages come when used */
+
+static uint64_t round_up(uint64_t value, uint64_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+static bool is_power_of_two(uint32_t value)
+{
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+int shm_geometry_compute(const struct shm_header *header,
+                         struct shm_geometry *g)
+{
+    uint64_t n = header->count;
+    uint64_t at = 2 * sizeof(struct shm_head);
+
+    if (header->magic != SHM_MAGIC || n < 1 || n > 65536
+        || header->heap_bytes > (1ull << 40)
+        || header->heap_bytes % SHM_PAGE != 0) {
+        return -1;
+    }
+    for (int c = 0; c < 2; c++) {
+        if (!is_power_of_two(header->depth[c]) || header->depth[c] < 4
+            || header->depth[c] > 65536
+            || !is_power_of_two(header->ring_bytes[c])
+            || header->ring_bytes[c] / 4 < header->packet_bytes[c]
+            || header->ring_bytes[c] > (1u << 30)
+            || header->packet_bytes[c] < 256) {
+            return -1;
+        }
+        g->slots[c] = at;
+        at += (uint64_t) header->depth[c] * sizeof(struct shm_slot);
+    }
+    for (int c = 0; c < 2; c++) {
+        g->data[c] = round_up(at, SHM_PAGE);
+        at = g->data[c] + header->ring_bytes[c];
+    }
+    g->lane_bytes = round_up(at, SHM_PAGE);
+    g->ranks = SHM_PAGE;
+    g->bitmap_bytes = round_up((n + 7) / 8, SHM_LINE);
+    g->bitmaps = g->ranks + n * sizeof(struct shm_rank);
+    g->lanes = round_up(g->bitmaps + n * g->bitmap_bytes, SHM_PAGE);
+    g->heaps = g->lanes + n * n * g->lane_bytes;
+    g->total = g->heaps + n * header->heap_bytes;
+    return 0;
+}
+
+/* Replies carry at most a quarter of what a request may (am.h). */
+static void seg_header_fill(struct shm_dev *dev, uint32_t count,
+                            struct shm_header *header)
+{
+    *header = (struct shm_header){
+            .magic = SHM_MAGIC,
+            .nonce = dev->nonce,
+            .count = count,
+            .heap_bytes = SHM_HEAP_BYTES,
+    };
+    for (int c = 0; c < 2; c++) {
+        header->depth[c] = (uint32_t) dev->config.slots;
+        header->ring_bytes[c] = (uint32_t) dev->config.ring_bytes >> 2 * c;
+        header->packet_bytes[c] = (uint32_t) dev->config.packet_bytes >> 2 * c;
+    }
+}
+
+static am_status_t seg_map(struct shm_dev *dev, int fd, uint32_t self,
+                           const struct shm_header *header,
+                           struct shm_seg **seg_p)
+{
+    struct shm_seg *seg = calloc(1, sizeof(*seg));
+
+    if (seg == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    seg->dev = dev;
+    seg->fd = -1;
+    seg->header = *header;
+    seg->self = self;
+    shm_geometry_compute(header, &seg->geometry);
+    seg->eps = calloc(header->count, sizeof(struct shm_ep *));
+    seg->base = mmap(NULL, seg->geometry.total, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (seg->eps == NULL || seg->base == MAP_FAILED) {
+        am_log(dev->log, AM_LOG_ERROR,
+               "shm: cannot map a segment of %llu bytes: %m",
+               (unsigned long long) seg->geometry.total);
+        free(seg->eps);
+        free(seg);
+        return AM_ERR_MEMORY;
+    }
+    seg->me = shm_seg_rank(seg, self);
+    shm_cpus_publish(seg->me);
+    atomic_store(&seg->me->pid, dev->pid);
+    *seg_p = seg;
+    return AM_OK;
+}
+
+am_status_t shm_seg_create(struct shm_dev *dev, uint32_t count, uint32_t self,
+                           struct shm_seg **seg_p)
+{
+    struct shm_header header;
+    struct shm_geometry geometry;
+    am_status_t status;
+    int fd;
+
+    seg_header_fill(dev, count, &header);
+    if (shm_geometry_compute(&header, &geometry) != 0) {
+        am_log(dev->log, AM_LOG_ERROR,
+               "shm: AM_SHM_RING must be at least 4 x AM_SHM_PACKET");
+        return AM_ERR_CONFIG;
+    }
+    fd = memfd_create("libam", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0) {
+        am_log(dev->log, AM_LOG_ERROR, "shm: memfd_create failed: %m");
+        return AM_ERR_SYSTEM;
+    }
+    if (ftruncate(fd, (off_t) geometry.total) != 0
+        || pwrite(fd, &header, sizeof(header), 0) != sizeof(header)) {
+        am_log(dev->log, AM_LOG_ERROR,
+               "shm: no shared memory for a segment of %llu bytes: %m",
+               (unsigned long long) geometry.total);
+        status = AM_ERR_MEMORY;
+        goto err_close;
+    }
+    /* A peer that could shrink the file could make our accesses fault. */
+    (void) fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    status = seg_map(dev, fd, self, &header, seg_p);
+    if (status != AM_OK) {
+        goto err_close;
+    }
+    (*seg_p)->fd = fd;
+    return AM_OK;
+
+err_close:
+    close(fd);
+    return status;
+}
+
+am_status_t shm_seg_attach(struct shm_dev *dev, int fd, uint32_t count,
+                           uint32_t self, uint64_t nonce,
+                           struct shm_seg **seg_p)
+{
+    struct shm_header header;
+    struct shm_geometry geometry;
+    struct stat st;
+    int seals = fcntl(fd, F_GET_SEALS);
+
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(fd, &st) != 0
+        || pread(fd, &header, sizeof(header), 0) != sizeof(header)
+        || shm_geometry_compute(&header, &geometry) != 0
+        || header.count != count || self >= count || header.nonce != nonce
+        || (uint64_t) st.st_size != geometry.total) {
+        am_log(dev->log, AM_LOG_ERROR,
+               "shm: a peer passed a descriptor that is not a segment");
+        dev->stats[AM_DEV_STAT_RX_BAD]++;
+        return AM_ERR_PEER;
+    }
+    return seg_map(dev, fd, self, &header, seg_p);
+}
+
+void shm_seg_close(struct shm_seg *seg)
+{
+    atomic_store_explicit(&seg->me->state, SHM_RANK_CLOSED,
+                          memory_order_release);
+    munmap(seg->base, seg->geometry.total);
+    if (seg->fd >= 0) {
+        close(seg->fd);
+    }
+    free(seg->eps);
+    free(seg);
+}
+
+struct shm_rank *shm_seg_rank(struct shm_seg *seg, uint32_t index)
+{
+    return (struct shm_rank *) (seg->base + seg->geometry.ranks) + index;
+}
+
+char *shm_seg_heap(struct shm_seg *seg, uint32_t index)
+{
+    return seg->base + seg->geometry.heaps + index * seg->header.heap_bytes;
+}
+
+static char *seg_lane(struct shm_seg *seg, uint32_t to, uint32_t from)
+{
+    uint64_t index = (uint64_t) to * seg->header.count + from;
+
+    return seg->base + seg->geometry.lanes + index * seg->geometry.lane_bytes;
+}
+
+static _Atomic unsigned char *seg_bitmap(struct shm_seg *seg, uint32_t to)
+{
+    return (_Atomic unsigned char *) (seg->base + seg->geometry.bitmaps
+                                      + to * seg->geometry.bitmap_bytes);
+}
+
+void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
+{
+    char *out = seg_lane(seg, index, seg->self);
+    char *in = seg_lane(seg, seg->self, index);
+
+    ep->seg = seg;
+    ep->index = index;
+    ep->peer = shm_seg_rank(seg, index);
+    ep->peer_sleeping = &ep->peer->sleeping;
+    for (int c = 0; c < 2; c++) {
+        ep->tx[c] = (struct shm_tx){
+                .slots = (struct shm_slot *) (out + seg->geometry.slots[c]),
+                .depth = seg->header.depth[c],
+                .ring_bytes = seg->header.ring_bytes[c],
+                .shared = (struct shm_head *) out + c,
+                .data = out + seg->geometry.data[c],
+        };
+        ep->rx[c] = (struct shm_rx){
+                .slots = (struct shm_slot *) (in + seg->geometry.slots[c]),
+                .depth = seg->header.depth[c],
+                .ring_bytes = seg->header.ring_bytes[c],
+                .shared = (struct shm_head *) in + c,
+                .data = in + seg->geometry.data[c],
+        };
+    }
+    seg->eps[index] = ep;
+}
+
+void shm_ep_announce(struct shm_ep *ep)
+{
+    struct shm_seg *seg = ep->seg;
+
+    atomic_fetch_or(seg_bitmap(seg, ep->index) + seg->self / 8,
+                    (unsigned char) (1u << seg->self % 8));
+    atomic_fetch_add(&ep->peer->attached, 1);
+    ep->tx_open = true;
+}
+
+bool shm_seg_announced(struct shm_seg *seg, uint32_t index)
+{
+    return (atomic_load(seg_bitmap(seg, seg->self) + index / 8)
+            >> index % 8 & 1)
+           != 0;
+}

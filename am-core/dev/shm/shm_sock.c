@@ -1,0 +1,300 @@
+/*
+ * How a segment's descriptor gets to the processes that map it: over abstract
+ * Unix sockets (no file, so nothing to leave behind), with the kernel's word
+ * for the sender's user.
+ *
+ *   job:   rank k  --FETCH(index, nonce)-->  leader (lowest local rank)
+ *                  <------- descriptor -----
+ *   late:  A       --OFFER(nonce) + descriptor of the pair's segment-->  B
+ *
+ * All of it is driven from poll and never blocks, so that contexts that share
+ * one thread can connect to each other.
+ */
+#include "config.h"
+
+#include "dev/shm/shm.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define SHM_HELLO_MAGIC 0x616d6869u /* "amhi" */
+
+enum { SHM_FETCH = 1, SHM_OFFER = 2 };
+
+struct shm_hello {
+    uint32_t magic, kind;
+    uint32_t index; /* FETCH: the sender's local index */
+    uint32_t pid;
+    uint64_t nonce; /* of the sender */
+    uint64_t to;    /* nonce of the one it means */
+};
+
+static socklen_t socket_name(struct sockaddr_un *name, uint64_t nonce)
+{
+    memset(name, 0, sizeof(*name));
+    name->sun_family = AF_UNIX;
+    /* sun_path[0] == 0: the abstract name space */
+    snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "libam-%016llx",
+             (unsigned long long) nonce);
+    return (socklen_t) (offsetof(struct sockaddr_un, sun_path) + 1
+                        + strlen(name->sun_path + 1));
+}
+
+am_status_t shm_listen(struct shm_dev *dev)
+{
+    struct sockaddr_un name;
+    socklen_t length = socket_name(&name, dev->nonce);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0 || bind(fd, (struct sockaddr *) &name, length) != 0
+        || listen(fd, SOMAXCONN) != 0) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return AM_ERR_SYSTEM;
+    }
+    dev->listener = fd;
+    return AM_OK;
+}
+
+/* Send a message with, if fd >= 0, a descriptor. */
+static ssize_t message_send(int socket, const void *bytes, size_t length,
+                            int fd)
+{
+    struct iovec iov = {(void *) (uintptr_t) bytes, length};
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {.bytes = {0}};
+    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+
+    if (fd >= 0) {
+        struct cmsghdr *header;
+
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof(control.bytes);
+        header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(header), &fd, sizeof(int));
+    }
+    return sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+/* Receive a message; *fd_p is the descriptor it carried, or -1. */
+static ssize_t message_receive(int socket, void *bytes, size_t length,
+                               int *fd_p)
+{
+    struct iovec iov = {bytes, length};
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct msghdr message = {.msg_iov = &iov,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
+    ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    struct cmsghdr *header;
+
+    *fd_p = -1;
+    if (got < 0) {
+        return got;
+    }
+    header = CMSG_FIRSTHDR(&message);
+    if (header != NULL && header->cmsg_level == SOL_SOCKET
+        && header->cmsg_type == SCM_RIGHTS
+        && header->cmsg_len == CMSG_LEN(sizeof(int))) {
+        memcpy(fd_p, CMSG_DATA(header), sizeof(int));
+    }
+    return got;
+}
+
+static bool same_user(int socket)
+{
+    struct ucred cred;
+    socklen_t length = sizeof(cred);
+
+    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &length) == 0
+           && cred.uid == geteuid();
+}
+
+static int socket_connect(uint64_t nonce)
+{
+    struct sockaddr_un name;
+    socklen_t length = socket_name(&name, nonce);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0) {
+        return -1;
+    }
+    if (connect(fd, (struct sockaddr *) &name, length) != 0
+        || !same_user(fd)) {
+        int saved = errno;
+
+        close(fd);
+        errno = saved;
+        return -1;
+    }
+    return fd;
+}
+
+void shm_fetch(struct shm_dev *dev)
+{
+    struct shm_hello hello = {SHM_HELLO_MAGIC, SHM_FETCH, dev->local_index,
+                              dev->pid,        dev->nonce,
+                              dev->locals[0].nonce};
+
+    dev->socket_mask = 0;
+    dev->leader_socket = socket_connect(dev->locals[0].nonce);
+    if (dev->leader_socket < 0) {
+        return; /* its queue is full: serve tries again */
+    }
+    if (message_send(dev->leader_socket, &hello, sizeof(hello), -1) < 0) {
+        close(dev->leader_socket);
+        dev->leader_socket = -1;
+    }
+}
+
+/* Has the leader sent the descriptor? */
+static void fetch_continue(struct shm_dev *dev)
+{
+    struct shm_seg *seg;
+    char byte;
+    int fd;
+    ssize_t got;
+
+    if (dev->leader_socket < 0) {
+        shm_fetch(dev);
+        return;
+    }
+    got = message_receive(dev->leader_socket, &byte, 1, &fd);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    close(dev->leader_socket);
+    dev->leader_socket = -1;
+    if (got == 1 && fd >= 0
+        && shm_seg_attach(dev, fd, dev->local_count, dev->local_index,
+                          dev->locals[0].nonce, &seg)
+                   == AM_OK) {
+        shm_job_ready(dev, seg);
+        dev->socket_mask = 4095;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+am_status_t shm_offer(struct shm_dev *dev, const struct shm_address *to, int fd)
+{
+    struct shm_hello hello = {SHM_HELLO_MAGIC, SHM_OFFER,  0,
+                              dev->pid,        dev->nonce, to->nonce};
+    int socket = socket_connect(to->nonce);
+    am_status_t status = AM_OK;
+
+    if (socket < 0) {
+        am_log(dev->log, AM_LOG_ERROR, "shm: no process %u to connect to: %m",
+               to->pid);
+        return AM_ERR_PEER;
+    }
+    if (message_send(socket, &hello, sizeof(hello), fd) < 0) {
+        am_log(dev->log, AM_LOG_ERROR, "shm: connecting to process %u: %m",
+               to->pid);
+        status = AM_ERR_PEER;
+    }
+    close(socket);
+    return status;
+}
+
+/* A process of the job asks for the segment. */
+static void serve_fetch(struct shm_dev *dev, int socket,
+                        const struct shm_hello *hello)
+{
+    if (dev->job == NULL || dev->job->fd < 0 || hello->index == 0
+        || hello->index >= dev->local_count
+        || hello->nonce != dev->locals[hello->index].nonce
+        || message_send(socket, "", 1, dev->job->fd) < 0) {
+        dev->stats[AM_DEV_STAT_RX_BAD]++;
+        return;
+    }
+    if (++dev->served_count == dev->local_count - 1) {
+        close(dev->job->fd);
+        dev->job->fd = -1;
+        dev->socket_mask = 4095;
+    }
+}
+
+static void serve_offer(struct shm_dev *dev, const struct shm_hello *hello,
+                        int fd)
+{
+    struct shm_seg *seg;
+
+    if (fd < 0 || shm_seg_attach(dev, fd, 2, 1, hello->nonce, &seg) != AM_OK) {
+        return;
+    }
+    seg->next = dev->segs;
+    dev->segs = seg;
+}
+
+/* A connection whose hello has not arrived is dropped: both are sent in one
+ * go, so only a stranger connects and says nothing; the peer tries again. */
+static void serve_one(struct shm_dev *dev, int socket)
+{
+    struct shm_hello hello;
+    int fd = -1;
+    ssize_t got = -1;
+
+    for (int i = 0; i < 1000 && got < 0; i++) {
+        got = message_receive(socket, &hello, sizeof(hello), &fd);
+        if (got < 0 && errno != EAGAIN && errno != EINTR) {
+            break;
+        }
+    }
+    if (got == (ssize_t) sizeof(hello) && hello.magic == SHM_HELLO_MAGIC
+        && hello.to == dev->nonce && same_user(socket)) {
+        if (hello.kind == SHM_FETCH) {
+            serve_fetch(dev, socket, &hello);
+        } else if (hello.kind == SHM_OFFER) {
+            serve_offer(dev, &hello, fd);
+        }
+    } else {
+        dev->stats[AM_DEV_STAT_RX_BAD]++;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+void shm_sockets_serve(struct shm_dev *dev)
+{
+    int socket;
+
+    if (dev->local_count > 1 && dev->local_index != 0 && dev->job == NULL) {
+        fetch_continue(dev);
+    }
+    if (dev->listener < 0) {
+        return;
+    }
+    while ((socket = accept4(dev->listener, NULL, NULL,
+                             SOCK_CLOEXEC | SOCK_NONBLOCK))
+           >= 0) {
+        serve_one(dev, socket);
+        close(socket);
+    }
+}
+
+void shm_sockets_close(struct shm_dev *dev)
+{
+    if (dev->listener >= 0) {
+        close(dev->listener);
+    }
+    if (dev->leader_socket >= 0) {
+        close(dev->leader_socket);
+    }
+}

@@ -1,0 +1,217 @@
+/*
+ * Waiting: what a context does when a poll found nothing, and how it learns
+ * that a peer has died.  The only place of the device that yields or sleeps.
+ *
+ * Sleeping.  The sleeper sets its flag, then makes every running core of the
+ * other processes pass a barrier (membarrier), then looks at its lanes once
+ * more, then waits on its bell.  A sender stamps its slot, then loads the flag,
+ * with no fence of its own: by the barrier either the sleeper sees the stamp or
+ * the sender sees the flag.  Without membarrier a nap is short instead.
+ */
+#include "config.h"
+
+#include "base/config.h"
+#include "dev/shm/shm.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Empty polls before the next step, measured in benchmarks/am_core_compare:
+ * an empty poll is about 5 ns alone, a yield 0.4 us alone and 1.1 us as a
+ * hand-off, waking a sleeper 2 us on this core and 14 us on another. */
+#define SPIN_POLLS       2000    /* a core of its own: 10 us */
+#define YIELD_POLLS      20000   /* then yield now and then, for 0.5 ms */
+#define YIELD_EVERY      16
+#define CROWDED_SPIN     2
+#define CROWDED_YIELDS   200
+#define NAP_NS           20000000 /* sockets and dead peers are looked at */
+#define NAP_BLIND_NS     200000   /* when nobody rings: no membarrier */
+
+void shm_cpus_publish(struct shm_rank *me)
+{
+    cpu_set_t set;
+    uint64_t words[SHM_CPU_WORDS] = {0};
+
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof(set), &set) != 0) {
+        words[0] = UINT64_MAX;
+    }
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &set)) {
+            words[cpu / 64 % SHM_CPU_WORDS] |= 1ull << cpu % 64;
+        }
+    }
+    for (int i = 0; i < SHM_CPU_WORDS; i++) {
+        atomic_store(&me->cpus[i], words[i]);
+    }
+}
+
+/* Count the ranks that may run where I may, and the CPUs they have. */
+static bool crowd_compute(struct shm_dev *dev, bool *known_p)
+{
+    struct shm_seg *seg = dev->job;
+    uint64_t all[SHM_CPU_WORDS] = {0};
+    uint32_t ranks = 0, cpus = 0;
+
+    *known_p = true;
+    for (uint32_t r = 0; r < seg->header.count; r++) {
+        struct shm_rank *rank = shm_seg_rank(seg, r);
+        bool meets = false;
+
+        if (atomic_load(&rank->pid) == 0) {
+            *known_p = false;
+            continue;
+        }
+        for (int i = 0; i < SHM_CPU_WORDS; i++) {
+            meets = meets || (rank->cpus[i] & seg->me->cpus[i]) != 0;
+        }
+        for (int i = 0; meets && i < SHM_CPU_WORDS; i++) {
+            all[i] |= rank->cpus[i];
+        }
+        ranks += meets;
+    }
+    for (int i = 0; i < SHM_CPU_WORDS; i++) {
+        cpus += (uint32_t) __builtin_popcountll(all[i]);
+    }
+    return ranks > cpus;
+}
+
+bool shm_is_crowded(struct shm_dev *dev)
+{
+    if (!dev->crowd_known && dev->job != NULL) {
+        dev->crowded = crowd_compute(dev, &dev->crowd_known);
+        dev->base.attr.perf.shared_core = dev->crowded;
+    }
+    return dev->crowded;
+}
+
+void shm_wait_init(struct shm_dev *dev)
+{
+    dev->membarrier =
+            syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0,
+                    0)
+            == 0;
+}
+
+static void nap(struct shm_dev *dev)
+{
+    struct shm_rank *me = dev->job->me;
+    uint32_t bell = atomic_load(&me->bell);
+    bool rung = dev->membarrier && dev->segs->next == NULL;
+    struct timespec timeout = {0, rung ? NAP_NS : NAP_BLIND_NS};
+
+    atomic_store(&me->sleeping, 1);
+    if (rung) {
+        (void) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    }
+    if (!shm_has_input(dev)) {
+        dev->stats[AM_DEV_STAT_SLEEP]++;
+        (void) syscall(SYS_futex, &me->bell, FUTEX_WAIT, bell, &timeout, NULL,
+                       0);
+    }
+    atomic_store(&me->sleeping, 0);
+    shm_sockets_serve(dev);
+}
+
+__attribute__((noinline)) void shm_wake(struct shm_ep *ep)
+{
+    struct shm_dev *dev = shm_dev_of(ep->ep.dev);
+
+    if (atomic_exchange(ep->peer_sleeping, 0) == 0) {
+        return; /* somebody else rang */
+    }
+    atomic_fetch_add(&ep->peer->bell, 1);
+    (void) syscall(SYS_futex, &ep->peer->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
+    dev->stats[AM_DEV_STAT_WAKE]++;
+}
+
+static void wait_auto(struct shm_dev *dev, uint64_t idle, bool may_sleep)
+{
+    if (shm_is_crowded(dev)) {
+        if (idle < CROWDED_SPIN) {
+            return;
+        }
+        if (idle < CROWDED_YIELDS || !may_sleep) {
+            sched_yield();
+            return;
+        }
+    } else {
+        if (idle < SPIN_POLLS) {
+            return;
+        }
+        if (idle < YIELD_POLLS || !may_sleep) {
+            if (idle % YIELD_EVERY == 0) {
+                sched_yield();
+            }
+            return;
+        }
+    }
+    nap(dev);
+}
+
+void shm_wait(struct am_dev *adev, uint64_t idle, bool may_sleep)
+{
+    struct shm_dev *dev = shm_dev_of(adev);
+
+    may_sleep = may_sleep && dev->job != NULL
+                && (dev->local_index != 0
+                    || dev->served_count == dev->local_count - 1);
+    switch ((shm_wait_t) dev->config.wait) {
+    case SHM_WAIT_SPIN:
+        return;
+    case SHM_WAIT_YIELD:
+        sched_yield();
+        return;
+    case SHM_WAIT_SLEEP:
+        if (may_sleep) {
+            nap(dev);
+        } else {
+            sched_yield();
+        }
+        return;
+    case SHM_WAIT_AUTO:
+        wait_auto(dev, idle, may_sleep);
+        return;
+    }
+}
+
+/* A pidfd is readable when its process has ended, reaped or not. */
+static bool has_ended(struct shm_local *local)
+{
+    struct pollfd poll_fd = {.events = POLLIN};
+
+    if (local->pidfd < 0) {
+        local->pidfd = (int) syscall(SYS_pidfd_open, local->pid, 0);
+        if (local->pidfd < 0) {
+            return errno == ESRCH;
+        }
+    }
+    poll_fd.fd = local->pidfd;
+    return poll(&poll_fd, 1, 0) == 1;
+}
+
+void shm_check(struct am_dev *adev)
+{
+    struct shm_dev *dev = shm_dev_of(adev);
+
+    for (uint32_t i = 0; dev->job != NULL && i < dev->local_count; i++) {
+        struct shm_local *local = &dev->locals[i];
+        struct shm_rank *rank = shm_seg_rank(dev->job, i);
+        char why[80];
+
+        if (local->pid == dev->pid || local->dead
+            || atomic_load(&rank->state) == SHM_RANK_CLOSED
+            || !has_ended(local)) {
+            continue;
+        }
+        local->dead = true;
+        snprintf(why, sizeof(why), "process %u has died", local->pid);
+        shm_ep_die(dev, i, why);
+    }
+}
