@@ -52,8 +52,8 @@ struct am_recv {
     void *arg;
 };
 
-AM_STATIC_ASSERT(sizeof(struct send) <= AM_SEND_BYTES);
-AM_STATIC_ASSERT(sizeof(struct am_recv) <= AM_SEND_BYTES);
+AM_STATIC_ASSERT(sizeof(struct send) <= AM_SEND_BYTES, "fits its pool");
+AM_STATIC_ASSERT(sizeof(struct am_recv) <= AM_SEND_BYTES, "fits its pool");
 
 enum { SEND_CLIENT, SEND_BYTES, SEND_WORDS };
 enum { RTS_CLIENT, RTS_BYTES, RTS_HANDLE, RTS_KEY, RTS_WORDS = RTS_KEY + 4 };
@@ -254,7 +254,8 @@ static void many_add(struct many *many, struct am_client *client, uint32_t dest,
     many->left++;
     status = am_send(client, dest, info, info_bytes, data, many_done, many);
     if (status != AM_OK) {
-        many_done(many, status);
+        many->status = status;
+        many->left--; /* the caller's own count keeps it above 0 */
     }
 }
 

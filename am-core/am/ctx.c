@@ -330,6 +330,11 @@ void am_close(struct am_ctx *ctx)
         }
     }
     am_peers_close(ctx);
+    while (!am_list_is_empty(&ctx->public_regions)) {
+        am_region_deregister(ctx,
+                             am_container(ctx->public_regions.next,
+                                          struct am_region, link));
+    }
     for (uint32_t i = 0; i < ctx->dev_count; i++) {
         if (ctx->devs[i] != ctx->self) {
             ctx->devs[i]->ops->close(ctx->devs[i]);
@@ -339,11 +344,6 @@ void am_close(struct am_ctx *ctx)
         ctx->self->ops->close(ctx->self);
     }
     am_client_fini(ctx);
-    while (!am_list_is_empty(&ctx->public_regions)) {
-        am_region_deregister(ctx,
-                             am_container(ctx->public_regions.next,
-                                          struct am_region, link));
-    }
     for (int i = 0; i < 3; i++) {
         am_pool_fini(&ctx->pools[i]);
     }

@@ -6,14 +6,15 @@
 
 #include "am/core.h"
 #include "base/config.h"
+#include "base/assert.h"
 #include "base/pool.h"
 
 #define AM_DEVS_MAX    4
 #define AM_TABLES_MAX  (3 + AM_MODULES_MAX) /* am, chan, shm, modules */
 #define AM_QUEUE_MAX   65536 /* requests queued by handlers, at most */
 #define AM_POLL_BUDGET 64    /* packets of one lane in one poll */
-#define AM_ONE_BYTES   512   /* an object of one_pool */
-#define AM_SEND_BYTES  640   /* an object of send_pool */
+#define AM_ONE_BYTES   640   /* an object of one_pool */
+#define AM_SEND_BYTES  768   /* an object of send_pool */
 #define AM_OPS_MAX     (1u << 20) /* quota of each pool: objects */
 
 /* am's own handlers, below AM_HANDLER_MSG. */
@@ -87,7 +88,7 @@ struct am_blob {
     uint8_t pad[2];
     uint8_t parts[AM_ADDRESS_BYTES - 24];
 };
-AM_STATIC_ASSERT(sizeof(struct am_blob) == AM_ADDRESS_BYTES);
+AM_STATIC_ASSERT(sizeof(struct am_blob) == AM_ADDRESS_BYTES, "wire format");
 
 struct am_ctx {
     /* hot: what a poll and a short send read */
@@ -129,7 +130,7 @@ struct am_ctx {
     void *table_values[AM_TABLES_MAX]; /* by table of am_config_tables() */
     uint64_t *module_stats[AM_MODULES_MAX];
     void *module_data[AM_MODULES_MAX];
-    char error[256];
+    char error[512];
 };
 
 /* ---------------------------------------------------------------- peer.c */
@@ -180,6 +181,12 @@ void am_fetch_fail(struct am_ctx *ctx, void *fetch, struct am_peer *peer);
 void am_send_fail(struct am_ctx *ctx, void *send, struct am_peer *peer);
 /* Call the done functions that are due. */
 int am_bulk_finish(struct am_ctx *ctx);
+
+/* ------------------------------------------------------------ progress.c */
+
+/* am_ctx_poll_wait; `for_space`: the caller waits for space at a peer, which
+ * rings no bell, so do not sleep. */
+int am_poll_blocked(struct am_ctx *ctx, bool for_space);
 
 /* ---------------------------------------------------------------- info.c */
 

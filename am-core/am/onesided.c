@@ -32,8 +32,8 @@ struct fetch {
     void *arg;
 };
 
-AM_STATIC_ASSERT(sizeof(struct onesided) <= AM_ONE_BYTES);
-AM_STATIC_ASSERT(sizeof(struct fetch) <= AM_ONE_BYTES);
+AM_STATIC_ASSERT(sizeof(struct onesided) <= AM_ONE_BYTES, "fits its pool");
+AM_STATIC_ASSERT(sizeof(struct fetch) <= AM_ONE_BYTES, "fits its pool");
 
 static void onesided_done(void *arg, am_status_t status)
 {

@@ -130,7 +130,7 @@ int am_ctx_poll(struct am_ctx *ctx)
     return count;
 }
 
-int am_ctx_poll_wait(struct am_ctx *ctx)
+int am_poll_blocked(struct am_ctx *ctx, bool for_space)
 {
     int count = am_ctx_poll(ctx);
 
@@ -147,7 +147,7 @@ int am_ctx_poll_wait(struct am_ctx *ctx)
     if (ctx->dev_count > 0) {
         struct am_dev *dev = ctx->devs[0];
         bool may_sleep =
-                am_list_is_empty(&ctx->busy)
+                !for_space && am_list_is_empty(&ctx->busy)
                 && (ctx->dev_count == 1
                     || (ctx->dev_count == 2 && ctx->devs[1] == ctx->self))
                 && dev->ops->drained(dev);
@@ -160,6 +160,11 @@ int am_ctx_poll_wait(struct am_ctx *ctx)
         }
     }
     return 0;
+}
+
+int am_ctx_poll_wait(struct am_ctx *ctx)
+{
+    return am_poll_blocked(ctx, false);
 }
 
 am_status_t am_flush(struct am_ctx *ctx)

@@ -75,7 +75,7 @@ request_wait(struct am_peer *peer, uint32_t handler, const uint64_t *words,
         return request_queue(peer, handler, words, word_count, data, bytes);
     }
     do {
-        (void) am_ctx_poll_wait(ctx);
+        (void) am_poll_blocked(ctx, true);
         status = am_peer_send(peer, handler, 0, words, word_count, data, bytes);
     } while (status == AM_ERR_AGAIN);
     return status;

@@ -3,8 +3,10 @@
  */
 #include "dev/dev.h"
 #include "dev/self/self.h"
+#include "dev/shm/shm.h"
 
-const struct am_dev_ops *const am_dev_table[] = {&am_dev_self_ops, NULL};
+const struct am_dev_ops *const am_dev_table[] = {&am_dev_self_ops, &am_shm_ops,
+                                                 NULL};
 
 am_status_t am_dev_no_connect_all(struct am_dev *dev, const void *const *parts,
                                   const size_t *part_bytes, uint32_t count)

@@ -27,12 +27,6 @@ extern "C" {
 #define AM_HANDLER_USER 64    /* ... the first that a user may register */
 #define AM_PEER_ANY UINT32_MAX
 
-#if defined(__cplusplus)
-#define AM_STATIC_ASSERT(_x) static_assert(_x, #_x)
-#else
-#define AM_STATIC_ASSERT(_x) _Static_assert(_x, #_x)
-#endif
-
 /*
  * Result of a call.  Negative values are errors, AM_OK is 0.  AM_DONE says
  * that an operation which might have been left pending is complete already,
