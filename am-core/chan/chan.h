@@ -24,9 +24,17 @@ typedef enum {
     AM_RELIABILITY_TIMER /* LCI's I-hrx: timers, no negative acknowledgement */
 } am_reliability_t;
 
+/* As the user gave them; am_chan_wrap brings each into its range. */
 struct am_chan_values {
     int reliability; /* am_reliability_t */
     char fault[AM_CONFIG_TEXT_BYTES];
+    uint64_t request_window, reply_window; /* packets */
+    uint64_t chunk_packets, chunks_max;
+    size_t packet_bytes;
+    uint64_t ack_fraction; /* 0: 4 for nack, 2 for timer */
+    uint64_t keepalive_polls;
+    uint64_t rto_us, rto_max_us, ack_delay_us;
+    uint64_t linger_ms;
 };
 
 /*
@@ -40,5 +48,22 @@ struct am_chan_values {
 am_status_t am_dev_stack_open(const struct am_dev_ops *ops,
                               const struct am_dev_params *params,
                               struct am_dev **dev_p);
+
+/*
+ * Put a channel around an open device, which is then the channel's: its close
+ * closes both, after it has waited (at most linger_ms without news) until the
+ * peers have acknowledged all and know that this end is gone.  On error `lower`
+ * is still the caller's: AM_ERR_MEMORY, or AM_ERR_UNSUPPORTED when its packets
+ * are too small for the channel's header.
+ */
+am_status_t am_chan_wrap(struct am_dev *lower,
+                         const struct am_dev_params *params,
+                         const struct am_chan_values *values,
+                         struct am_dev **dev_p);
+
+/* The counters of the channel of a stack, with their table; NULL when `dev` is
+ * not a channel.  They live as long as it. */
+extern const struct am_stat_row am_chan_stat_rows[];
+const uint64_t *am_chan_stats(const struct am_dev *dev, uint32_t *count_p);
 
 #endif

@@ -55,3 +55,20 @@ test_unit_base_twheel_test_SOURCES = test/unit/base_twheel_test.c
 test_unit_base_twheel_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_base_twheel_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 endif
+
+# chan, fault
+noinst_HEADERS += test/support/window_pair.h
+if HAVE_CMOCKA
+chan_tests = test/unit/chan_window_random_test \
+    test/unit/chan_window_test
+check_PROGRAMS += $(chan_tests)
+TESTS += $(chan_tests)
+test_unit_chan_window_test_SOURCES = test/unit/chan_window_test.c \
+    test/support/window_pair.c
+test_unit_chan_window_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_chan_window_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_chan_window_random_test_SOURCES = \
+    test/unit/chan_window_random_test.c test/support/window_pair.c
+test_unit_chan_window_random_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_chan_window_random_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+endif

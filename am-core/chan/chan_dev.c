@@ -1,0 +1,314 @@
+/*
+ * The channel as a device: windows over a lower device, with checksums, memory
+ * and time, which the window itself knows nothing of.  May call chan, dev and
+ * base only.
+ */
+#include "chan/chan_dev.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------- outputs of the window */
+
+static uint32_t chan_crc(const struct chan_dev *chan,
+                         const struct am_chan_hdr *hdr, const void *data,
+                         size_t data_bytes)
+{
+    const size_t skip = offsetof(struct am_chan_hdr, conn);
+    uint32_t crc;
+
+    crc = am_crc32c_add(&chan->crc32c, 0, (const uint8_t *)hdr + skip,
+                        sizeof(*hdr) - skip);
+    return data_bytes == 0
+                   ? crc
+                   : am_crc32c_add(&chan->crc32c, crc, data, data_bytes);
+}
+
+static am_status_t chan_transmit(void *arg, uint32_t class,
+                                 struct am_chan_hdr *hdr, const void *data,
+                                 uint32_t data_bytes)
+{
+    struct chan_ep *ep = arg;
+    struct chan_dev *chan = chan_of(ep->wrap.base.dev);
+    am_status_t status;
+
+    hdr->crc = chan_crc(chan, hdr, data, data_bytes);
+    status = chan->wrap.lower->ops->send(ep->wrap.lower, class, hdr,
+                                         CHAN_HDR_BYTES, data, data_bytes);
+    /* An endpoint that is dead is reported by the device's own upcall. */
+    return status == AM_OK ? AM_OK : AM_ERR_AGAIN;
+}
+
+static void chan_deliver(void *arg, uint32_t class, void *message,
+                         uint32_t hdr_bytes, uint32_t message_bytes)
+{
+    struct chan_ep *ep = arg;
+    struct chan_dev *chan = chan_of(ep->wrap.base.dev);
+    uint64_t copy[CHAN_UPPER_HDR_MAX / sizeof(uint64_t)];
+    const void *hdr = message;
+
+    if (chan->closing) {
+        return;
+    }
+    if ((uintptr_t)message % sizeof(uint64_t) != 0) {
+        memcpy(copy, message, hdr_bytes);
+        hdr = copy;
+    }
+    chan->wrap.base.up.packet(ep->wrap.base.user, class, hdr, hdr_bytes,
+                              (uint8_t *)message + hdr_bytes,
+                              message_bytes - hdr_bytes);
+}
+
+/* Both for the window and for the lower device. */
+static bool chan_ready(void *arg)
+{
+    struct chan_ep *ep = arg;
+    const struct am_dev_up *up = &ep->wrap.base.dev->up;
+
+    if (chan_of(ep->wrap.base.dev)->closing) {
+        return true; /* taken to be dropped */
+    }
+    return am_window_has_room(&ep->window, AM_DEV_REPLY) &&
+           (up->ready == NULL || up->ready(ep->wrap.base.user));
+}
+
+const struct am_window_ops chan_window_ops = {
+        .transmit = chan_transmit,
+        .deliver = chan_deliver,
+        .ready = chan_ready,
+        .landing = chan_landing,
+};
+
+/* ------------------------------------------------------------------ sending */
+
+void chan_busy(struct chan_ep *ep)
+{
+    if (!ep->busy) {
+        ep->busy = true;
+        am_list_push(&chan_of(ep->wrap.base.dev)->busy, &ep->busy_link);
+    }
+}
+
+void chan_idle(struct chan_ep *ep)
+{
+    if (ep->busy) {
+        ep->busy = false;
+        am_list_remove(&ep->busy_link);
+    }
+}
+
+/* Room for a message with its header written, or NULL and why. */
+static void *chan_reserve(struct chan_ep *ep, uint32_t class, const void *hdr,
+                          size_t hdr_bytes, size_t data_bytes,
+                          am_status_t *status_p)
+{
+    struct chan_dev *chan = chan_of(ep->wrap.base.dev);
+    size_t bytes_max = chan->wrap.base.attr.packet_bytes_max;
+    uint8_t *message;
+
+    if (hdr_bytes > chan->wrap.base.attr.hdr_bytes_max ||
+        hdr_bytes > bytes_max || data_bytes > bytes_max - hdr_bytes) {
+        *status_p = AM_ERR_INVALID;
+        return NULL;
+    }
+    if (ep->window.state == AM_WINDOW_GONE) {
+        *status_p = AM_ERR_PEER;
+        return NULL;
+    }
+    message = am_window_reserve(&ep->window, class,
+                                (uint32_t)(hdr_bytes + data_bytes));
+    if (message == NULL) {
+        *status_p = AM_ERR_AGAIN;
+        return NULL;
+    }
+    memcpy(message, hdr, hdr_bytes);
+    chan->dev_stats[AM_DEV_STAT_COPY_BYTES] += hdr_bytes + data_bytes;
+    *status_p = AM_OK;
+    return message + hdr_bytes;
+}
+
+static void chan_commit(struct chan_ep *ep, uint32_t class, size_t hdr_bytes,
+                        size_t data_bytes)
+{
+    am_window_commit(&ep->window, class, (uint32_t)hdr_bytes,
+                     (uint32_t)(hdr_bytes + data_bytes));
+    chan_busy(ep);
+}
+
+static am_status_t chan_send(struct am_dev_ep *base, uint32_t class,
+                             const void *hdr, size_t hdr_bytes,
+                             const void *data, size_t data_bytes)
+{
+    struct chan_ep *ep = chan_ep_of(base);
+    am_status_t status;
+    void *to = chan_reserve(ep, class, hdr, hdr_bytes, data_bytes, &status);
+
+    if (to != NULL) {
+        if (data_bytes > 0) {
+            memcpy(to, data, data_bytes);
+        }
+        chan_commit(ep, class, hdr_bytes, data_bytes);
+    }
+    return status;
+}
+
+static am_status_t chan_send_fill(struct am_dev_ep *base, uint32_t class,
+                                  const void *hdr, size_t hdr_bytes,
+                                  am_dev_fill_fn fill, void *arg,
+                                  size_t data_bytes)
+{
+    struct chan_ep *ep = chan_ep_of(base);
+    am_status_t status;
+    void *to = chan_reserve(ep, class, hdr, hdr_bytes, data_bytes, &status);
+
+    if (to != NULL) {
+        if (data_bytes > 0) {
+            fill(arg, to, data_bytes);
+        }
+        chan_commit(ep, class, hdr_bytes, data_bytes);
+    }
+    return status;
+}
+
+static bool chan_reply_ready(struct am_dev_ep *base)
+{
+    return am_window_has_room(&chan_ep_of(base)->window, AM_DEV_REPLY);
+}
+
+/* ------------------------------------------------- upcalls of the lower device */
+
+static void chan_packet(void *user, uint32_t class, const void *lower_hdr,
+                        size_t hdr_bytes, void *data, size_t data_bytes)
+{
+    struct chan_ep *ep = user;
+    struct chan_dev *chan = chan_of(ep->wrap.base.dev);
+    struct am_chan_hdr hdr;
+
+    if (hdr_bytes != sizeof(hdr)) {
+        chan->stats[AM_CHAN_STAT_RX_BAD]++;
+        return;
+    }
+    memcpy(&hdr, lower_hdr, sizeof(hdr)); /* a peer may still write the other */
+    if (hdr.crc != chan_crc(chan, &hdr, data, data_bytes)) {
+        chan->stats[AM_CHAN_STAT_RX_BAD_CRC]++;
+        return;
+    }
+    if (hdr.type == AM_CHAN_DATA && hdr.class != class) {
+        chan->stats[AM_CHAN_STAT_RX_BAD]++;
+        return;
+    }
+    am_window_packet(&ep->window, &hdr, data, data_bytes);
+    if (!am_window_is_idle(&ep->window)) {
+        chan_busy(ep);
+    }
+}
+
+static void chan_dead(void *user, const char *why)
+{
+    struct chan_ep *ep = user;
+    struct chan_dev *chan = chan_of(ep->wrap.base.dev);
+
+    am_window_gone(&ep->window);
+    if (!chan->closing) {
+        chan->wrap.base.up.dead(ep->wrap.base.user, why);
+    }
+}
+
+const struct am_dev_up chan_up = {
+        .packet = chan_packet,
+        .ready = chan_ready,
+        .accept = chan_accept,
+        .dead = chan_dead,
+};
+
+/* ----------------------------------------------------------------- progress */
+
+static void chan_tick(struct chan_dev *chan)
+{
+    struct am_list *link = chan->busy.next, *next;
+    uint64_t now_ps = 0;
+
+    if (chan->window_params.timer && link != &chan->busy) {
+        now_ps = am_env_now(chan->env);
+    }
+    for (; link != &chan->busy; link = next) {
+        struct chan_ep *ep = am_container(link, struct chan_ep, busy_link);
+
+        next = link->next;
+        am_window_tick(&ep->window, now_ps);
+        if (am_window_is_idle(&ep->window)) {
+            chan_idle(ep);
+        }
+    }
+}
+
+int chan_poll(struct am_dev *dev, uint32_t packets_max)
+{
+    struct chan_dev *chan = chan_of(dev);
+    struct am_dev *lower = chan->wrap.lower;
+    int count = lower->ops->poll(lower, packets_max);
+
+    chan_tick(chan);
+    return count;
+}
+
+static bool chan_drained(struct am_dev *dev)
+{
+    struct chan_dev *chan = chan_of(dev);
+    struct am_dev *lower = chan->wrap.lower;
+
+    for (struct am_list *link = chan->busy.next; link != &chan->busy;
+         link = link->next) {
+        struct chan_ep *ep = am_container(link, struct chan_ep, busy_link);
+
+        if (!am_window_is_drained(&ep->window)) {
+            return false;
+        }
+    }
+    return lower->ops->drained(lower);
+}
+
+static void chan_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
+{
+    struct chan_dev *chan = chan_of(dev);
+    struct am_dev *lower = chan->wrap.lower;
+
+    /* A busy window counts polls, so somebody has to poll. */
+    lower->ops->wait(lower, idle, may_sleep && am_list_is_empty(&chan->busy));
+}
+
+/* ---------------------------------------------------------------------- ops */
+
+static am_status_t chan_open(const struct am_dev_params *params,
+                             struct am_dev **dev_p)
+{
+    return AM_ERR_UNSUPPORTED; /* wraps a device: am_chan_wrap */
+}
+
+const struct am_dev_ops chan_ops = {
+        .name = "chan",
+        .open = chan_open,
+        .close = chan_close,
+        .address = am_wrap_address,
+        .reachable = am_wrap_reachable,
+        .connect_all = am_wrap_connect_all,
+        .connected = am_wrap_connected,
+        .drained = chan_drained,
+        .connect = chan_connect,
+        .disconnect = chan_disconnect,
+        .send = chan_send,
+        .send_fill = chan_send_fill,
+        .reply_ready = chan_reply_ready,
+        .poll = chan_poll,
+        .mem_register = am_dev_no_mem_register,
+        .mem_deregister = am_dev_no_mem_deregister,
+        .alloc = am_dev_no_alloc,
+        .release = am_dev_no_release,
+        .put = am_dev_no_xfer,
+        .get = am_dev_no_xfer,
+        .fetch_add = am_dev_no_fetch_add,
+        .map = am_dev_no_map,
+        .wait = chan_wait,
+        .check = am_wrap_check,
+        .describe = chan_describe,
+};

@@ -1,0 +1,310 @@
+/*
+ * The window: set-up, control packets, ticks, and the way of a packet that came
+ * to the side it belongs to.  Pure: see window.h.
+ *
+ * States and events.  "for me" is a HELLO or WELCOME that names my epoch,
+ * "conn" any other packet with the connection's hash.
+ *
+ *            | OPENING               | OPEN                 | GONE
+ *  ----------+-----------------------+----------------------+---------
+ *  commit    | keep, HELLO           | keep, transmit       | keep not
+ *  HELLO     | HELLO, naming it      | WELCOME if it is the | -
+ *            |                       | peer's, else stale   |
+ *  HELLO     | WELCOME -> OPEN       | WELCOME if it is the | -
+ *   for me   |                       | peer's, else stale   |
+ *  WELCOME   | -> OPEN               | -                    | -
+ *   for me   |                       |                      |
+ *  DATA conn | (unknown conn: HELLO) | window_rx            | -
+ *  ACK       | (unknown conn: HELLO) | acknowledged         | -
+ *  NACK      | (unknown conn: HELLO) | acknowledged, again  | -
+ *  PROBE     | (unknown conn: HELLO) | NACK (ACK when held) | -
+ *  BYE       | (unknown conn: HELLO) | GONE -> GONE         | GONE
+ *  GONE      | (unknown conn: HELLO) | -> GONE              | -
+ *  other     | HELLO                 | stale, dropped       | -
+ *  tick      | HELLO if overdue      | due packets, PROBE,  | due GONE
+ *            |                       | BYE while leaving    |
+ */
+#include "chan/window_inl.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------- set-up */
+
+static uint32_t chunk_entries(uint32_t window_packets)
+{
+    uint32_t count = 1;
+
+    while (count < window_packets) {
+        count *= 2;
+    }
+    return count;
+}
+
+static size_t slot_bytes(const struct am_window_params *params, uint32_t class)
+{
+    size_t count =
+            (size_t)params->window_packets[class] + params->chunk_packets;
+
+    return (count * params->payload_bytes + 7) & ~(size_t)7;
+}
+
+size_t am_window_memory_bytes(const struct am_window_params *params)
+{
+    size_t bytes = 0;
+
+    for (uint32_t class = 0; class < AM_WINDOW_CLASSES; class ++) {
+        bytes += chunk_entries(params->window_packets[class]) *
+                 sizeof(struct am_window_chunk);
+        bytes = (bytes + 7) & ~(size_t)7;
+        bytes += slot_bytes(params, class);
+    }
+    return bytes;
+}
+
+void am_window_init(struct am_window *window,
+                    const struct am_window_params *params, uint32_t epoch,
+                    const struct am_window_ops *ops, void *arg, uint64_t *stats,
+                    void *memory)
+{
+    uint8_t *at = memory;
+
+    memset(window, 0, sizeof(*window));
+    window->params = params;
+    window->ops = ops;
+    window->arg = arg;
+    window->stats = stats;
+    window->epoch = epoch;
+    window->state = AM_WINDOW_OPENING;
+    for (uint32_t class = 0; class < AM_WINDOW_CLASSES; class ++) {
+        struct am_window_tx *tx = &window->tx[class];
+        uint32_t entries = chunk_entries(params->window_packets[class]);
+        size_t bytes = entries * sizeof(struct am_window_chunk);
+
+        tx->chunk_mask = entries - 1;
+        tx->chunks = (void *)at;
+        at += (bytes + 7) & ~(size_t)7;
+        tx->slot_count = params->window_packets[class] + params->chunk_packets;
+        tx->slots = at;
+        at += slot_bytes(params, class);
+        window_tx_open(tx, epoch);
+    }
+}
+
+/* ---------------------------------------------------------- control packets */
+
+am_status_t window_transmit(struct am_window *window, uint32_t class,
+                            struct am_chan_hdr *hdr, const void *data,
+                            uint32_t data_bytes)
+{
+    am_status_t status;
+
+    hdr->conn = window->conn_tx;
+    for (uint32_t i = 0; i < AM_WINDOW_CLASSES; i++) {
+        hdr->ack[i] = window->rx[i].seq;
+    }
+    status = window->ops->transmit(window->arg, class, hdr, data, data_bytes);
+    if (status != AM_OK) {
+        return status;
+    }
+    for (uint32_t i = 0; i < AM_WINDOW_CLASSES; i++) {
+        window->rx[i].told = window->rx[i].seq;
+        window->rx[i].untold_ps = 0;
+    }
+    window->due &= ~(uint32_t)WINDOW_DUE_ACK;
+    return AM_OK;
+}
+
+static am_status_t control_hello(struct am_window *window, uint8_t type)
+{
+    const struct am_window_params *params = window->params;
+    struct am_chan_hdr hdr = {.seq = window->epoch,
+                              .offset = window->peer_epoch,
+                              .message_bytes = params->chunk_packets *
+                                               params->payload_bytes,
+                              .hdr_bytes = AM_CHAN_WIRE_VERSION,
+                              .type = type};
+
+    for (uint32_t i = 0; i < AM_WINDOW_CLASSES; i++) {
+        hdr.ack[i] = params->window_packets[i];
+    }
+    return window->ops->transmit(window->arg, WINDOW_REPLY, &hdr, NULL, 0);
+}
+
+static am_status_t control_plain(struct am_window *window, uint8_t type,
+                                 uint32_t class)
+{
+    const struct am_window_rx *rx = &window->rx[class];
+    struct am_chan_hdr hdr = {.type = type, .class = (uint8_t) class};
+
+    if (type == AM_CHAN_NACK) {
+        hdr.seq = rx->seq;
+        hdr.offset = rx->offset;
+    }
+    return window_transmit(window, WINDOW_REPLY, &hdr, NULL, 0);
+}
+
+void window_control(struct am_window *window, uint32_t not_now)
+{
+    /* In this order: what opens a connection, then what moves data, then the
+     * acknowledgement, which rides on any of these. */
+    static const struct {
+        uint32_t due;
+        uint8_t type, class;
+        uint8_t stat; /* AM_CHAN_STAT_COUNT: not counted */
+    } rows[] = {
+            {WINDOW_DUE_HELLO, AM_CHAN_HELLO, 0, AM_CHAN_STAT_COUNT},
+            {WINDOW_DUE_WELCOME, AM_CHAN_WELCOME, 0, AM_CHAN_STAT_COUNT},
+            {WINDOW_DUE_NACK, AM_CHAN_NACK, 0, AM_CHAN_STAT_TX_NACK},
+            {WINDOW_DUE_NACK << 1, AM_CHAN_NACK, 1, AM_CHAN_STAT_TX_NACK},
+            {WINDOW_DUE_PROBE, AM_CHAN_PROBE, 0, AM_CHAN_STAT_TX_PROBE},
+            {WINDOW_DUE_PROBE << 1, AM_CHAN_PROBE, 1, AM_CHAN_STAT_TX_PROBE},
+            {WINDOW_DUE_ACK, AM_CHAN_ACK, 0, AM_CHAN_STAT_TX_ACK},
+            {WINDOW_DUE_BYE, AM_CHAN_BYE, 0, AM_CHAN_STAT_COUNT},
+            {WINDOW_DUE_GONE, AM_CHAN_GONE, 0, AM_CHAN_STAT_COUNT},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        am_status_t status;
+
+        if ((window->due & rows[i].due & ~not_now) == 0) {
+            continue;
+        }
+        status =
+                rows[i].type == AM_CHAN_HELLO || rows[i].type == AM_CHAN_WELCOME
+                        ? control_hello(window, rows[i].type)
+                        : control_plain(window, rows[i].type, rows[i].class);
+        if (status != AM_OK) {
+            return; /* no space: the rest stays due */
+        }
+        window->due &= ~rows[i].due;
+        if (rows[i].stat != AM_CHAN_STAT_COUNT) {
+            window->stats[rows[i].stat]++;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ packets */
+
+/* A packet of the open connection; the table is at the head of the file. */
+static void packet_open(struct am_window *window, const struct am_chan_hdr *hdr,
+                        void *data, uint32_t data_bytes)
+{
+    for (uint32_t i = 0; i < AM_WINDOW_CLASSES; i++) {
+        window_tx_acked(window, i, hdr->ack[i]);
+    }
+    switch (hdr->type) {
+    case AM_CHAN_DATA:
+        window_rx_data(window, hdr, data, data_bytes);
+        break;
+    case AM_CHAN_NACK:
+        window_tx_wanted(window, hdr->class, hdr->seq, hdr->offset);
+        break;
+    case AM_CHAN_PROBE:
+        window->due |= window_may_deliver(window, hdr->class)
+                               ? WINDOW_DUE_NACK << hdr->class
+                               : WINDOW_DUE_ACK;
+        break;
+    case AM_CHAN_BYE:
+        am_window_gone(window);
+        window->due |= WINDOW_DUE_GONE;
+        break;
+    case AM_CHAN_GONE:
+        am_window_gone(window);
+        break;
+    default: /* ACK: said all by its header */
+        break;
+    }
+}
+
+void am_window_packet(struct am_window *window, const struct am_chan_hdr *hdr,
+                      void *data, size_t data_bytes)
+{
+    bool is_data = hdr->type == AM_CHAN_DATA;
+
+    if (window->state == AM_WINDOW_GONE) {
+        if (hdr->type == AM_CHAN_BYE && hdr->conn == window->conn_rx) {
+            window->due |= WINDOW_DUE_GONE;
+        }
+        return;
+    }
+    if (hdr->type < AM_CHAN_DATA || hdr->type >= AM_CHAN_TYPE_END ||
+        hdr->class >= AM_WINDOW_CLASSES || (!is_data && data_bytes != 0) ||
+        data_bytes > AM_CHAN_MESSAGE_MAX) {
+        window->stats[AM_CHAN_STAT_RX_BAD]++;
+        return;
+    }
+    if (hdr->type == AM_CHAN_HELLO || hdr->type == AM_CHAN_WELCOME) {
+        window_hello(window, hdr);
+    } else if (window->state == AM_WINDOW_OPENING) {
+        window->due |= WINDOW_DUE_HELLO; /* one for all of them, by tick */
+        return;
+    } else if (hdr->conn != window->conn_rx) {
+        window->stats[AM_CHAN_STAT_RX_STALE]++;
+        return;
+    } else {
+        packet_open(window, hdr, data, (uint32_t)data_bytes);
+    }
+    window_control(window, WINDOW_DUE_ACK);
+    window_tx_pump(window);
+}
+
+/* -------------------------------------------------------------------- ticks */
+
+bool window_is_overdue(const struct am_window *window, uint64_t now_ps,
+                       uint32_t *polls, uint64_t *ps, uint32_t *backoff)
+{
+    const struct am_window_params *params = window->params;
+    uint64_t wait_ps = params->rto_ps << *backoff;
+
+    if ((*polls)++ == 0) {
+        *ps = now_ps;
+    }
+    if (params->timer) {
+        wait_ps = wait_ps < params->rto_max_ps ? wait_ps : params->rto_max_ps;
+        if (now_ps - *ps < wait_ps) {
+            return false;
+        }
+    } else if (*polls < (uint64_t)params->keepalive_polls << *backoff) {
+        return false;
+    }
+    *polls = 0;
+    *backoff += *backoff < AM_WINDOW_BACKOFF_MAX;
+    return true;
+}
+
+void am_window_tick(struct am_window *window, uint64_t now_ps)
+{
+    bool asking = window->leaving || (window->state == AM_WINDOW_OPENING &&
+                                      !am_window_is_drained(window));
+
+    if (asking &&
+        window_is_overdue(window, now_ps, &window->hello_polls,
+                          &window->hello_ps, &window->hello_backoff)) {
+        window->due |= window->leaving ? WINDOW_DUE_BYE : WINDOW_DUE_HELLO;
+    }
+    for (uint32_t i = 0;
+         i < AM_WINDOW_CLASSES && window->state == AM_WINDOW_OPEN; i++) {
+        window_tx_tick(window, i, now_ps);
+        window_rx_tick(window, i, now_ps);
+    }
+    window_control(window, 0);
+    window_tx_pump(window);
+}
+
+bool am_window_is_drained(const struct am_window *window)
+{
+    return !window_has_unacked(&window->tx[WINDOW_REQUEST]) &&
+           !window_has_unacked(&window->tx[WINDOW_REPLY]);
+}
+
+bool am_window_is_idle(const struct am_window *window)
+{
+    for (uint32_t i = 0; i < AM_WINDOW_CLASSES; i++) {
+        const struct am_window_rx *rx = &window->rx[i];
+
+        if (rx->held || (window->params->timer && rx->seq != rx->told)) {
+            return false;
+        }
+    }
+    return window->due == 0 && !window->leaving && am_window_is_drained(window);
+}

@@ -1,0 +1,76 @@
+/*
+ * The inside of the window, shared by window.c (control packets, ticks),
+ * window_conn.c, window_tx.c and window_rx.c only.
+ */
+#ifndef AM_CHAN_WINDOW_INL_H
+#define AM_CHAN_WINDOW_INL_H
+
+#include "chan/window.h"
+
+/* Control packets to send, at the next chance. */
+enum {
+    WINDOW_DUE_HELLO = 1 << 0,
+    WINDOW_DUE_WELCOME = 1 << 1,
+    WINDOW_DUE_NACK = 1 << 2,  /* and 1 << 3, by class */
+    WINDOW_DUE_PROBE = 1 << 4, /* and 1 << 5, by class */
+    WINDOW_DUE_ACK = 1 << 6,
+    WINDOW_DUE_BYE = 1 << 7,
+    WINDOW_DUE_GONE = 1 << 8,
+};
+
+enum {
+    WINDOW_REQUEST = 0,
+    WINDOW_REPLY = 1
+};
+
+/* Is sequence number a before b?  They are never 2^31 apart. */
+static inline bool window_before(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) < 0;
+}
+
+static inline bool window_has_unacked(const struct am_window_tx *tx)
+{
+    return tx->una != tx->next;
+}
+
+static inline bool window_may_deliver(const struct am_window *window,
+                                      uint32_t class)
+{
+    return class == WINDOW_REPLY || window->ops->ready(window->arg);
+}
+
+/*
+ * Count one more tick without progress, on *polls since *ps.  True when it is
+ * time to do something about it, once; the next wait is twice as long.
+ */
+bool window_is_overdue(const struct am_window *window, uint64_t now_ps,
+                       uint32_t *polls, uint64_t *ps, uint32_t *backoff);
+
+/* Hand a packet to the device with the acknowledgements on it. */
+am_status_t window_transmit(struct am_window *window, uint32_t class,
+                            struct am_chan_hdr *hdr, const void *data,
+                            uint32_t data_bytes);
+/* Send the control packets that are due, but for those in `not_now`. */
+void window_control(struct am_window *window, uint32_t not_now);
+
+/* window_tx.c: start numbering; send what the device takes; the peer has all
+ * before `ack`; the peer wants packet (seq, offset); wait no longer; tick. */
+void window_tx_open(struct am_window_tx *tx, uint32_t seq);
+void window_tx_pump(struct am_window *window);
+void window_tx_acked(struct am_window *window, uint32_t class, uint32_t ack);
+void window_tx_wanted(struct am_window *window, uint32_t class, uint32_t seq,
+                      uint32_t offset);
+void window_tx_drop(struct am_window_tx *tx);
+void window_tx_tick(struct am_window *window, uint32_t class, uint64_t now_ps);
+
+/* window_conn.c: a HELLO or WELCOME. */
+void window_hello(struct am_window *window, const struct am_chan_hdr *hdr);
+
+/* window_rx.c: start numbering; a DATA packet; tick. */
+void window_rx_open(struct am_window_rx *rx, uint32_t seq, void *landing);
+void window_rx_data(struct am_window *window, const struct am_chan_hdr *hdr,
+                    void *data, uint32_t data_bytes);
+void window_rx_tick(struct am_window *window, uint32_t class, uint64_t now_ps);
+
+#endif

@@ -1,0 +1,154 @@
+/*
+ * The receiving side of the window: takes packets in order only, puts chunks
+ * together, delivers, and decides what the peer is told.  Pure.
+ */
+#include "chan/window_inl.h"
+
+#include <string.h>
+
+void window_rx_open(struct am_window_rx *rx, uint32_t seq, void *landing)
+{
+    rx->seq = rx->told = seq;
+    rx->landing = landing;
+}
+
+/*
+ * A packet beyond the one wanted: drop it and ask for what is missing, once
+ * for the gap and once more each time one comes that is not behind the first
+ * seen: then the sender has started over and the packet wanted is lost again.
+ */
+static void rx_early(struct am_window *window, const struct am_chan_hdr *hdr)
+{
+    struct am_window_rx *rx = &window->rx[hdr->class];
+    bool behind = window_before(rx->gap_seq, hdr->seq) ||
+                  (hdr->seq == rx->gap_seq && hdr->offset > rx->gap_offset);
+
+    window->stats[AM_CHAN_STAT_RX_GAP]++;
+    if (rx->gap && behind) {
+        return;
+    }
+    if (!window->params->timer && !rx->held) {
+        window->due |= WINDOW_DUE_NACK << hdr->class;
+    }
+    rx->gap = true;
+    rx->gap_seq = hdr->seq;
+    rx->gap_offset = hdr->offset;
+}
+
+/* Are the lengths of the packet wanted possible, and those of its chunk? */
+static bool rx_is_sound(const struct am_window *window,
+                        const struct am_chan_hdr *hdr, uint32_t data_bytes)
+{
+    const struct am_window_rx *rx = &window->rx[hdr->class];
+
+    if (hdr->message_bytes > window->landing_bytes ||
+        hdr->hdr_bytes > window->params->hdr_bytes_max ||
+        hdr->hdr_bytes > hdr->message_bytes) {
+        return false;
+    }
+    if (rx->offset != 0 && (hdr->message_bytes != rx->message_bytes ||
+                            hdr->hdr_bytes != rx->hdr_bytes)) {
+        return false;
+    }
+    return data_bytes <= hdr->message_bytes - rx->offset &&
+           (data_bytes > 0 || hdr->message_bytes == 0);
+}
+
+/* What is not told to the peer yet may now be enough for a packet of its own:
+ * a chunk of more than one packet, or a part of the peer's window. */
+static void rx_count_untold(struct am_window *window, uint32_t class,
+                            uint32_t packets)
+{
+    const struct am_window_rx *rx = &window->rx[class];
+    uint32_t untold = rx->seq - rx->told;
+
+    if (packets > 1 || untold >= window->ack_packets[class]) {
+        window->due |= WINDOW_DUE_ACK;
+    }
+    if (untold >= 2 * window->ack_packets[class]) {
+        window_control(window, 0); /* do not wait for the tick */
+    }
+}
+
+/* The last packet of the chunk wanted is in: step to the next, deliver. */
+static void rx_complete(struct am_window *window, const struct am_chan_hdr *hdr,
+                        void *message)
+{
+    struct am_window_rx *rx = &window->rx[hdr->class];
+    uint32_t packets = rx->packets + 1;
+
+    rx->seq += packets;
+    rx->offset = rx->packets = 0;
+    rx_count_untold(window, hdr->class, packets);
+    window->ops->deliver(window->arg, hdr->class, message, hdr->hdr_bytes,
+                         hdr->message_bytes);
+}
+
+/* The packet wanted. */
+static void rx_take(struct am_window *window, const struct am_chan_hdr *hdr,
+                    void *data, uint32_t data_bytes)
+{
+    struct am_window_rx *rx = &window->rx[hdr->class];
+    bool last = rx->offset + data_bytes == hdr->message_bytes;
+    void *message = data;
+
+    if (last && !window_may_deliver(window, hdr->class)) {
+        window->stats[AM_CHAN_STAT_RX_HELD]++;
+        rx->held = true; /* as if lost; asked for when ready again */
+        return;
+    }
+    rx->gap = rx->held = false;
+    if (!last || rx->offset != 0) {
+        memcpy(rx->landing + rx->offset, data, data_bytes);
+        message = rx->landing;
+    }
+    if (last) {
+        rx_complete(window, hdr, message);
+        return;
+    }
+    rx->message_bytes = hdr->message_bytes;
+    rx->hdr_bytes = hdr->hdr_bytes;
+    rx->offset += data_bytes;
+    rx->packets++;
+}
+
+void window_rx_data(struct am_window *window, const struct am_chan_hdr *hdr,
+                    void *data, uint32_t data_bytes)
+{
+    const struct am_window_rx *rx = &window->rx[hdr->class];
+
+    if (window_before(hdr->seq, rx->seq)) {
+        /* An acknowledgement was lost, or the network made a copy. */
+        window->stats[AM_CHAN_STAT_RX_DUPLICATE]++;
+        window->due |= WINDOW_DUE_ACK;
+    } else if (hdr->seq - rx->seq > AM_CHAN_WINDOW_MAX) {
+        window->stats[AM_CHAN_STAT_RX_BAD]++;
+    } else if (hdr->seq != rx->seq || hdr->offset > rx->offset) {
+        rx_early(window, hdr);
+    } else if (hdr->offset < rx->offset) {
+        window->stats[AM_CHAN_STAT_RX_DUPLICATE]++;
+    } else if (!rx_is_sound(window, hdr, data_bytes)) {
+        window->stats[AM_CHAN_STAT_RX_BAD]++;
+    } else {
+        rx_take(window, hdr, data, data_bytes);
+    }
+}
+
+void window_rx_tick(struct am_window *window, uint32_t class, uint64_t now_ps)
+{
+    struct am_window_rx *rx = &window->rx[class];
+
+    if (rx->held && window_may_deliver(window, class)) {
+        rx->held = false;
+        window->due |= WINDOW_DUE_NACK << class;
+    }
+    if (rx->seq == rx->told) {
+        rx->untold_ps = 0;
+    } else if (!window->params->timer) {
+        return;
+    } else if (rx->untold_ps == 0) {
+        rx->untold_ps = now_ps;
+    } else if (now_ps - rx->untold_ps >= window->params->ack_delay_ps) {
+        window->due |= WINDOW_DUE_ACK;
+    }
+}

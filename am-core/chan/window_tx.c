@@ -1,0 +1,240 @@
+/*
+ * The sending side of the window: messages kept until acknowledged, the cursor
+ * of (re)transmission, acknowledgements and the wait for them.  Pure.
+ */
+#include "chan/window_inl.h"
+
+static struct am_window_chunk *tx_chunk(const struct am_window_tx *tx,
+                                        uint32_t count)
+{
+    return &tx->chunks[count & tx->chunk_mask];
+}
+
+static uint32_t packets_of(const struct am_window *window, uint32_t bytes)
+{
+    uint32_t payload_bytes = window->params->payload_bytes;
+
+    return bytes == 0 ? 1 : (bytes + payload_bytes - 1) / payload_bytes;
+}
+
+void window_tx_open(struct am_window_tx *tx, uint32_t seq)
+{
+    tx->una = tx->next = tx->sent_end = seq;
+}
+
+/* ------------------------------------------------------------------ sending */
+
+static bool tx_fits(const struct am_window *window, uint32_t class,
+                    uint32_t packets)
+{
+    const struct am_window_tx *tx = &window->tx[class];
+    const struct am_window_params *params = window->params;
+
+    return tx->next - tx->una + packets <= params->window_packets[class] &&
+           (packets == 1 || tx->large_count < params->chunks_max);
+}
+
+/*
+ * Where a chunk lies: in one piece, so the slots at the end are skipped when
+ * it does not fit there.  What is in use, skipped slots included, is less than
+ * window_packets + chunk_packets, so the slots there are always free.
+ */
+static uint32_t tx_slot(const struct am_window_tx *tx, uint32_t packets)
+{
+    return tx->slot_next + packets <= tx->slot_count ? tx->slot_next : 0;
+}
+
+void *am_window_reserve(struct am_window *window, uint32_t class,
+                        uint32_t bytes)
+{
+    const struct am_window_tx *tx = &window->tx[class];
+    uint32_t packets = packets_of(window, bytes);
+
+    if (window->state == AM_WINDOW_GONE ||
+        packets > window->params->chunk_packets ||
+        !tx_fits(window, class, packets)) {
+        window->stats[AM_CHAN_STAT_TX_WINDOW_FULL]++;
+        return NULL;
+    }
+    return tx->slots +
+           (size_t)tx_slot(tx, packets) * window->params->payload_bytes;
+}
+
+void am_window_commit(struct am_window *window, uint32_t class,
+                      uint32_t hdr_bytes, uint32_t bytes)
+{
+    struct am_window_tx *tx = &window->tx[class];
+    struct am_window_chunk *chunk = tx_chunk(tx, tx->chunk_next);
+    bool first = am_window_is_drained(window);
+
+    chunk->seq = tx->next;
+    chunk->packets = packets_of(window, bytes);
+    chunk->bytes = bytes;
+    chunk->hdr_bytes = hdr_bytes;
+    chunk->slot = tx_slot(tx, chunk->packets);
+    tx->slot_next = chunk->slot + chunk->packets;
+    tx->next += chunk->packets;
+    tx->large_count += chunk->packets > 1;
+    tx->chunk_next++;
+    window->stats[AM_CHAN_STAT_TX_MESSAGES]++;
+    if (window->state == AM_WINDOW_OPENING && first) {
+        window->due |= WINDOW_DUE_HELLO;
+        window_control(window, 0);
+    }
+    window_tx_pump(window);
+}
+
+bool am_window_has_room(const struct am_window *window, uint32_t class)
+{
+    return tx_fits(window, class, window->params->chunk_packets);
+}
+
+/* Transmit the packet under the cursor and move on. */
+static am_status_t tx_transmit(struct am_window *window, uint32_t class)
+{
+    struct am_window_tx *tx = &window->tx[class];
+    const struct am_window_chunk *chunk = tx_chunk(tx, tx->chunk_cur);
+    uint32_t payload_bytes = window->params->payload_bytes;
+    uint32_t offset = tx->cur_packet * payload_bytes;
+    uint32_t rest = chunk->bytes - offset;
+    uint32_t end = chunk->seq + tx->cur_packet + 1;
+    struct am_chan_hdr hdr = {.seq = chunk->seq,
+                              .offset = offset,
+                              .message_bytes = chunk->bytes,
+                              .hdr_bytes = (uint16_t)chunk->hdr_bytes,
+                              .type = AM_CHAN_DATA,
+                              .class = (uint8_t) class};
+    am_status_t status;
+
+    status = window_transmit(
+            window, class, &hdr,
+            tx->slots + (size_t)(chunk->slot + tx->cur_packet) * payload_bytes,
+            rest < payload_bytes ? rest : payload_bytes);
+    if (status != AM_OK) {
+        return status;
+    }
+    if (window_before(tx->sent_end, end)) {
+        tx->sent_end = end;
+    } else {
+        window->stats[AM_CHAN_STAT_TX_RETRANSMITTED]++;
+    }
+    if (tx->chunk_cur == tx->chunk_una) {
+        tx->quiet_polls = 0;
+    }
+    window->stats[AM_CHAN_STAT_TX_PACKETS]++;
+    tx->cur_packet++;
+    if (tx->cur_packet == chunk->packets) {
+        tx->cur_packet = 0;
+        tx->chunk_cur++;
+    }
+    return AM_OK;
+}
+
+void window_tx_pump(struct am_window *window)
+{
+    if (window->state != AM_WINDOW_OPEN) {
+        return;
+    }
+    for (uint32_t class = AM_WINDOW_CLASSES; class -- > 0;) {
+        const struct am_window_tx *tx = &window->tx[class];
+        am_status_t status = AM_OK;
+
+        while (tx->chunk_cur != tx->chunk_next && status == AM_OK) {
+            status = tx_transmit(window, class);
+        }
+    }
+}
+
+/* --------------------------------------------------------- acknowledgements */
+
+static void tx_pop(struct am_window_tx *tx)
+{
+    const struct am_window_chunk *chunk = tx_chunk(tx, tx->chunk_una);
+
+    tx->una += chunk->packets;
+    tx->large_count -= chunk->packets > 1;
+    if (tx->chunk_cur == tx->chunk_una) {
+        tx->chunk_cur++;
+        tx->cur_packet = 0;
+    }
+    tx->chunk_una++;
+    tx->quiet_polls = 0;
+    tx->backoff = 0;
+}
+
+void window_tx_acked(struct am_window *window, uint32_t class, uint32_t ack)
+{
+    struct am_window_tx *tx = &window->tx[class];
+
+    if (window_before(ack, tx->una)) {
+        return; /* overtaken by a later one */
+    }
+    if (window_before(tx->sent_end, ack)) {
+        window->stats[AM_CHAN_STAT_RX_BAD]++;
+        return;
+    }
+    while (window_has_unacked(tx)) {
+        const struct am_window_chunk *chunk = tx_chunk(tx, tx->chunk_una);
+
+        if (window_before(ack, chunk->seq + chunk->packets)) {
+            break;
+        }
+        tx_pop(tx);
+    }
+    window->stats[AM_CHAN_STAT_RX_BAD] += ack != tx->una;
+}
+
+void window_tx_wanted(struct am_window *window, uint32_t class, uint32_t seq,
+                      uint32_t offset)
+{
+    struct am_window_tx *tx = &window->tx[class];
+    uint32_t packet = offset / window->params->payload_bytes;
+
+    window->stats[AM_CHAN_STAT_RX_NACK]++;
+    tx->backoff = 0; /* it listens */
+    if (seq == tx->next || window_before(seq, tx->una)) {
+        return; /* it has all, or had it by the time of a later packet */
+    }
+    for (uint32_t i = tx->chunk_una; i != tx->chunk_next; i++) {
+        const struct am_window_chunk *chunk = tx_chunk(tx, i);
+
+        if (chunk->seq != seq) {
+            continue;
+        }
+        if (packet >= chunk->packets ||
+            offset % window->params->payload_bytes != 0) {
+            break;
+        }
+        if (window_before(i, tx->chunk_cur) ||
+            (i == tx->chunk_cur && packet < tx->cur_packet)) {
+            tx->chunk_cur = i;
+            tx->cur_packet = packet;
+        }
+        return;
+    }
+    window->stats[AM_CHAN_STAT_RX_BAD]++;
+}
+
+void window_tx_drop(struct am_window_tx *tx)
+{
+    tx->una = tx->sent_end = tx->next;
+    tx->chunk_una = tx->chunk_cur = tx->chunk_next;
+    tx->cur_packet = tx->large_count = 0;
+}
+
+void window_tx_tick(struct am_window *window, uint32_t class, uint64_t now_ps)
+{
+    struct am_window_tx *tx = &window->tx[class];
+
+    if (!window_has_unacked(tx) ||
+        !window_is_overdue(window, now_ps, &tx->quiet_polls, &tx->quiet_ps,
+                           &tx->backoff)) {
+        return;
+    }
+    if (window->params->timer) {
+        tx->chunk_cur = tx->chunk_una;
+        tx->cur_packet = 0;
+    } else {
+        window->due |= WINDOW_DUE_PROBE << class;
+    }
+}

@@ -1,0 +1,81 @@
+/*
+ * Two windows and the wire between them, for tests of the pure machine.  The
+ * wire is two lists of packets; what happens to a packet on it is decided by
+ * the test, through `fate`.  Every message is made from its class and number,
+ * so what arrives is checked to be the next one, byte by byte.
+ */
+#ifndef AM_TEST_SUPPORT_WINDOW_PAIR_H
+#define AM_TEST_SUPPORT_WINDOW_PAIR_H
+
+#include "base/prng.h"
+#include "chan/window.h"
+
+#define PAIR_PAYLOAD_MAX 224
+#define PAIR_WIRE_MAX    1024 /* packets on their way; at the limit AGAIN */
+#define PAIR_LANDING     (64 * 1024)
+
+typedef enum {
+    FATE_PASS,
+    FATE_LOSE,
+    FATE_DOUBLE,
+    FATE_LATE
+} fate_t;
+
+struct pair_packet {
+    struct am_chan_hdr hdr;
+    uint32_t class;
+    uint32_t data_bytes;
+    uint8_t data[PAIR_PAYLOAD_MAX];
+};
+
+struct pair;
+
+struct pair_end {
+    struct pair *pair;
+    uint32_t index;
+    struct am_window window;
+    void *memory;
+    uint8_t *landing[AM_WINDOW_CLASSES];
+    bool ready;
+    uint64_t stats[AM_CHAN_STAT_COUNT];
+    uint64_t sent[AM_WINDOW_CLASSES], got[AM_WINDOW_CLASSES];
+    uint32_t transmitted[AM_CHAN_TYPE_END]; /* by type, lost ones too */
+    uint32_t wire_count;
+    struct pair_packet wire[PAIR_WIRE_MAX]; /* on the way to this end */
+};
+
+struct pair {
+    struct pair_end end[2];
+    struct am_window_params params;
+    uint64_t now_ps, tick_ps; /* tick_ps passes with each step */
+    /* NULL: all pass.  `from` is the sender's index. */
+    fate_t (*fate)(struct pair *pair, uint32_t from,
+                   const struct pair_packet *packet);
+    struct am_prng prng; /* for a fate that draws */
+    uint32_t rule[8];    /* for the fate's own use */
+    /* Length of message `number`, 0..landing; NULL: 8 bytes. */
+    uint32_t (*length)(const struct pair *pair, uint32_t class,
+                       uint64_t number);
+};
+
+/* The parameters of the SP: 75 and 76 packets of 224 bytes, chunks of 36. */
+struct am_window_params pair_sp_params(void);
+
+/* A new pair; epochs as given.  Call pair_close at the end. */
+struct pair *pair_open(const struct am_window_params *params, uint32_t epoch0,
+                       uint32_t epoch1);
+void pair_close(struct pair *pair);
+
+/* Send the next message of a class; false when the window is full. */
+bool pair_send(struct pair *pair, uint32_t from, uint32_t class);
+/* Deliver what is on the way to an end; how many packets there were. */
+uint32_t pair_deliver(struct pair *pair, uint32_t to);
+/* One step: both ends get what is on the way, then a tick. */
+void pair_step(struct pair *pair);
+/* Steps until all that was sent has arrived and is acknowledged; the number of
+ * steps, or steps_max + 1 when that was not enough. */
+uint32_t pair_settle(struct pair *pair, uint32_t steps_max);
+/* Open the connection: a HELLO goes out with a first message. */
+void pair_connect(struct pair *pair);
+
+#endif
