@@ -8,7 +8,6 @@
  */
 #include "mp_grid.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define B MP_BATCH
@@ -225,7 +224,7 @@ static void find_parts(const struct bt_class *k, const struct mp_lines *lines,
 
 /* ------------------------------------------------------------------ solver */
 
-/* right += lower-neighbour flux and viscous terms: x -= lower * y. */
+/* Subtracts a times the row before, which leaves nothing below centre. */
 static inline void subtract_product(const struct blocks *a,
                                     const struct row *before,
                                     struct blocks *centre, struct points *right)

@@ -18,7 +18,6 @@
 #include "nas_common.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define OMEGA 1.2
@@ -316,7 +315,7 @@ static void residual_norm(const struct lu *s, double result[FLOW_VARIABLES])
     norm(s, sum, result);
 }
 
-/* field = a * field off the walls in x and y, or u += a * v. */
+/* v *= a, and further down u += a v, off the walls. */
 static void scale_residual(struct lu *s, double a)
 {
     const struct flow_block *b = &s->block;

@@ -10,6 +10,13 @@
  */
 #include "mg_stencil.h"
 
+/* The loop that follows may run in any order although r may be v. */
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 /* The sums across the line of x at y, z, for all of its points. */
 static inline void plane_sums(const struct mg_box *box, const double *field,
                               int y, int z, double *restrict cross,
@@ -47,7 +54,7 @@ void mg_stencil_residual(const struct mg_box *box, const double *u,
             double *r_line = r + line;
 
             plane_sums(box, u, y, z, cross, corner);
-#pragma GCC ivdep
+            INDEPENDENT
             for (int x = 1; x < box->m[0] - 1; x++) {
                 r_line[x] = v_line[x] - a_centre * u_line[x] -
                             a_edge * (corner[x] + cross[x - 1] + cross[x + 1]) -

@@ -210,6 +210,7 @@ static void copy_faces(struct mp_grid *grid, int axis, int side, bool to_packed,
 static void exchange_faces(struct mp_grid *grid)
 {
     MPI_Request request[12];
+    MPI_Status status[12];
     int count = 0;
 
     if (grid->p == 1) {
@@ -230,7 +231,7 @@ static void exchange_faces(struct mp_grid *grid)
                       MPI_COMM_WORLD, &request[count++]);
         }
     }
-    MPI_Waitall(count, request, MPI_STATUSES_IGNORE);
+    MPI_Waitall(count, request, status);
     for (int axis = 0; axis < 3; axis++) {
         for (int side = 0; side < 2; side++) {
             copy_faces(grid, axis, side, false, grid->in[axis][side]);
@@ -346,6 +347,7 @@ static void run_slices(struct mp_grid *grid, int axis,
     int source = grid->peer[axis][forward ? 0 : 1];
     int target = grid->peer[axis][forward ? 1 : 0];
     MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status status[2];
 
     for (int i = 0; i < grid->p; i++) {
         int slice = forward ? i : grid->p - 1 - i;
@@ -356,7 +358,7 @@ static void run_slices(struct mp_grid *grid, int axis,
             MPI_Irecv(grid->sweep_in, count, MPI_DOUBLE, source, 20 + axis,
                       MPI_COMM_WORLD, &request[0]);
         }
-        MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+        MPI_Waitall(2, request, status);
         run_cell(grid, cell, axis, method, forward,
                  i > 0 ? grid->sweep_in : NULL, grid->sweep_out);
         if (i < grid->p - 1) {

@@ -7,7 +7,6 @@
 #include "mp_grid.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define B       MP_BATCH
@@ -60,8 +59,7 @@ static const struct sp_class classes[] = {
           0.1694479428231e-02, 0.1847456263981e-01}},
 };
 
-/* One row of the eliminated systems: what is above the diagonal, and right
- * hand sides. */
+/* A row after elimination: what is above the diagonal, and the right sides. */
 struct row {
     double next[SYSTEMS][B];
     double after_next[SYSTEMS][B];
