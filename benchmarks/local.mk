@@ -33,3 +33,6 @@ EXTRA_DIST += \
     benchmarks/nas/nas_common.c \
     benchmarks/nas/nas_common.h \
     benchmarks/nas/sp.c
+
+# The comparison of MPI libraries: benchmarks/mpi_compare --am PREFIX
+EXTRA_DIST += benchmarks/mpi_compare benchmarks/mpi/mpi_bench.c

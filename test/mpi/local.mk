@@ -1,5 +1,5 @@
 # test/mpi: MPICH's own suite on ch4:am.
-EXTRA_DIST += test/mpi/run test/mpi/xfail
+EXTRA_DIST += test/mpi/run test/mpi/xfail test/mpi/faults test/mpi/wait.c
 
 # The part that continuous integration has time for, and the whole.
 MPICH_CI_FOLDERS = attr init pt2pt coll comm datatype
@@ -9,6 +9,7 @@ MPICH_CHECK_FLAGS =
 mpich-check-ci: mpich
 	$(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS) \
 	    $(MPICH_CI_FOLDERS)
+	$(srcdir)/test/mpi/faults $(mpich_dir)/install
 
 mpich-check: mpich
 	$(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS) \
