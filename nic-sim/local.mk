@@ -3,20 +3,28 @@ NS_MACHINES = nic-sim/machines/sp-thin.conf nic-sim/machines/sp-wide.conf
 EXTRA_DIST += $(NS_MACHINES)
 
 if BUILD_SIM
+# The NIC's driver is a device of libam: base and nic-sim/include only.
+libam_la_SOURCES += \
+    am-core/dev/snic/snic.h am-core/dev/snic/snic_dev.c \
+    am-core/dev/snic/snic_init.c am-core/dev/snic/snic_tb2.c
+
 noinst_LTLIBRARIES += libnicsim.la
 libnicsim_la_SOURCES = \
     nic-sim/include/nicsim.h nic-sim/include/nicsim_machine.h \
-    nic-sim/include/nicsim_port.h \
+    nic-sim/include/nicsim_port.h nic-sim/include/nicsim_sim.h \
+    nic-sim/include/nicsim_tb2.h \
     nic-sim/kernel/engine.h nic-sim/kernel/engine.c \
     nic-sim/kernel/clock.c nic-sim/kernel/link.c nic-sim/kernel/fiber.c \
     nic-sim/host/memory.h nic-sim/host/memory.c \
     nic-sim/host/bus.h nic-sim/host/bus.c \
-    nic-sim/host/host.h nic-sim/host/host.c \
+    nic-sim/host/host.h nic-sim/host/host.c nic-sim/host/port.c \
     nic-sim/host/unit.c nic-sim/host/machine.c \
+    nic-sim/net/sp.h nic-sim/net/sp.c \
+    nic-sim/nic/tb2/tb2.h nic-sim/nic/tb2/tb2.c \
+    nic-sim/sim.c \
     am-core/base/trace.c am-core/base/stats.c
 nodist_libnicsim_la_SOURCES = nic-sim/machine_text.c
-libnicsim_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
-    -I$(top_srcdir)/nic-sim/include
+libnicsim_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim
 libnicsim_la_CFLAGS = $(AM_CFLAGS) $(LIBCONFIG_CFLAGS)
 libnicsim_la_LIBADD = $(LIBCONFIG_LIBS) -lpthread
 
@@ -44,10 +52,10 @@ endif
 if BUILD_SIM
 if HAVE_CMOCKA
 NS_TEST_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
-    -I$(top_srcdir)/nic-sim/include -I$(top_srcdir)/test
+    -I$(top_srcdir)/test
 NS_TEST_LIBS = libnicsim.la libamtest.la $(CMOCKA_LIBS)
 ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
-    test/unit/sim_machine_test
+    test/unit/sim_machine_test test/unit/sim_tb2_test
 check_PROGRAMS += $(ns_tests)
 TESTS += $(ns_tests)
 test_unit_sim_kernel_test_SOURCES = test/unit/sim_kernel_test.c
@@ -58,6 +66,10 @@ test_unit_sim_host_test_SOURCES = test/unit/sim_host_test.c
 test_unit_sim_host_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_host_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_host_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_tb2_test_SOURCES = test/unit/sim_tb2_test.c
+test_unit_sim_tb2_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_tb2_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_tb2_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_machine_test_SOURCES = test/unit/sim_machine_test.c
 test_unit_sim_machine_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_machine_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

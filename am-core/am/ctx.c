@@ -52,13 +52,17 @@ static am_status_t variables_load(struct am_ctx *ctx,
     return AM_OK;
 }
 
-/* Is `name` in the list AM_DEVICES, or the list "auto"? */
-static bool device_wanted(const char *list, const char *name)
+/*
+ * Is `name` in the list AM_DEVICES?  The list "auto" is the simulated NIC on a
+ * simulated host, and all but it on the real machine.
+ */
+static bool device_wanted(const struct am_ctx *ctx, const char *name)
 {
+    const char *list = ctx->values.devices;
     size_t length = strlen(name);
 
     if (strcmp(list, "auto") == 0) {
-        return true;
+        return (strcmp(name, "sim") == 0) == (ctx->env->port != NULL);
     }
     for (const char *at = list; *at != '\0';) {
         size_t part = strcspn(at, ",");
@@ -95,7 +99,7 @@ static am_status_t devices_open(struct am_ctx *ctx,
         struct am_dev *dev;
         am_status_t status;
 
-        if (!is_self && !device_wanted(ctx->values.devices, ops->name)) {
+        if (!is_self && !device_wanted(ctx, ops->name)) {
             continue;
         }
         status = is_self ? ops->open(&dev_params, &dev)

@@ -1,12 +1,22 @@
 /*
  * The devices of this build, and the answers of ops that a device lacks.
  */
+#include "config.h"
+
 #include "dev/dev.h"
 #include "dev/self/self.h"
 #include "dev/shm/shm.h"
+#ifdef AM_SIM
+#include "dev/snic/snic.h"
+#endif
 
-const struct am_dev_ops *const am_dev_table[] = {&am_dev_self_ops, &am_shm_ops,
-                                                 NULL};
+const struct am_dev_ops *const am_dev_table[] = {
+        &am_dev_self_ops,
+        &am_shm_ops,
+#ifdef AM_SIM
+        &am_dev_snic_ops,
+#endif
+        NULL};
 
 am_status_t am_dev_no_connect_all(struct am_dev *dev, const void *const *parts,
                                   const size_t *part_bytes, uint32_t count)

@@ -67,6 +67,9 @@ int ns_host_start(struct ns_host *host, ns_fiber_kind_t kind,
                   void (*ended)(void *arg, struct ns_host *host),
                   void *ended_arg);
 
+/* host/port.c */
+extern const struct ns_port_ops ns_host_port_ops;
+
 /* From inside the fiber: wait until engine time is local time. */
 void ns_host_sync(struct ns_host *host);
 /* From inside: sleep until ns_host_resume; local time is then the engine's. */

@@ -1,0 +1,95 @@
+/*
+ * The device of a simulated NIC: am-core's side of nic-sim.  It opens only in
+ * a program whose environment is a simulated host (am_env.port).  What is
+ * common to all NICs is snic_dev.c; each NIC's FIFOs, doorbells and
+ * descriptors are one file with a struct snic_nic.
+ *
+ *   send -> nic->room? -> nic->transmit -> doorbell
+ *   poll -> nic->begin -> nic->receive -> [held requests] -> up.packet
+ *
+ * The NIC may drop packets (its input FIFO overflows), so the device is not
+ * RELIABLE, and the window of am-core/chan goes on top.
+ */
+#ifndef AM_DEV_SNIC_SNIC_H
+#define AM_DEV_SNIC_SNIC_H
+
+#include "base/list.h"
+#include "dev/dev.h"
+#include "nicsim_port.h"
+
+#define SNIC_PACKET_BYTES 256 /* largest of all NICs */
+#define SNIC_HELD_MAX     64 /* requests that wait for `ready`; more are lost */
+
+extern const struct am_dev_ops am_dev_snic_ops;
+
+/* A packet that came, in the driver's own memory. */
+struct snic_rx {
+    uint32_t node;
+    uint32_t class;
+    uint32_t hdr_bytes, data_bytes;
+    const uint8_t *hdr; /* 8-byte aligned */
+    uint8_t *data;
+    uint64_t buffer[SNIC_PACKET_BYTES / 8];
+};
+
+struct snic_dev;
+
+struct snic_nic {
+    const char *name;
+    /* Set up the NIC; fill dev->base.attr; dev->nic_data is its own. */
+    am_status_t (*open)(struct snic_dev *snic);
+    void (*close)(struct snic_dev *snic);
+    /* Is there room for one more packet and then `spare` others? */
+    bool (*room)(struct snic_dev *snic, uint32_t spare);
+    /* There is room: send one packet; `fill` NULL: copy `data`. */
+    void (*transmit)(struct snic_dev *snic, uint32_t node, uint32_t class,
+                     const void *hdr, size_t hdr_bytes, const void *data,
+                     am_dev_fill_fn fill, void *fill_arg, size_t data_bytes);
+    /* A poll begins: ring what has not been rung. */
+    void (*begin)(struct snic_dev *snic);
+    /* Take the next packet that came; false if there is none.  Its fields are
+     * in range (bad ones are counted and dropped). */
+    bool (*receive)(struct snic_dev *snic, struct snic_rx *rx);
+};
+
+extern const struct snic_nic snic_tb2;
+
+struct snic_ep {
+    struct am_dev_ep base;
+    uint32_t node;
+    uint32_t held_count;
+};
+
+struct snic_dev {
+    struct am_dev base;
+    struct ns_port *port;
+    const struct snic_nic *nic;
+    void *nic_data;
+    struct am_env *env;
+    uint64_t *stats;
+    struct snic_ep **eps; /* by node; NULL until there is one */
+    uint32_t *ranks;      /* by node: of the job, or UINT32_MAX */
+    struct snic_rx *held; /* ring of SNIC_HELD_MAX, in order of arrival */
+    uint32_t held_head, held_count;
+};
+
+static inline struct snic_dev *snic_of(struct am_dev *dev)
+{
+    return am_container(dev, struct snic_dev, base);
+}
+
+/* The ops of snic_init.c; as dev.h says. */
+am_status_t snic_open(const struct am_dev_params *params,
+                      struct am_dev **dev_p);
+void snic_close(struct am_dev *dev);
+size_t snic_address(struct am_dev *dev, void *to, size_t bytes_max);
+bool snic_reachable(struct am_dev *dev, const void *address, size_t bytes);
+am_status_t snic_connect_all(struct am_dev *dev, const void *const *parts,
+                             const size_t *part_bytes, uint32_t count);
+am_status_t snic_connect(struct am_dev *dev, const void *address, size_t bytes,
+                         uint32_t rank, void *user, struct am_dev_ep **ep_p);
+void snic_disconnect(struct am_dev_ep *ep);
+/* An endpoint of `node`, which has none; NULL when out of memory. */
+struct snic_ep *snic_ep_new(struct snic_dev *snic, uint32_t node, void *user);
+
+#endif

@@ -1,0 +1,227 @@
+/*
+ * The simulated NIC's device: packets, upcalls, requests that wait.  Set-up
+ * and endpoints are snic_init.c.  May call base and nic-sim/include only.
+ */
+#include "dev/snic/snic.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Packets that requests leave free, so that replies always find room. */
+#define SNIC_REPLY_SPARE 16
+
+static struct snic_ep *snic_ep_of(struct am_dev_ep *ep)
+{
+    return am_container(ep, struct snic_ep, base);
+}
+
+/* ------------------------------------------------------------------ sending */
+
+static am_status_t snic_transmit(struct am_dev_ep *base, uint32_t class,
+                                 const void *hdr, size_t hdr_bytes,
+                                 const void *data, am_dev_fill_fn fill,
+                                 void *arg, size_t data_bytes)
+{
+    struct snic_ep *ep = snic_ep_of(base);
+    struct snic_dev *snic = snic_of(base->dev);
+    const struct am_dev_attr *attr = &snic->base.attr;
+
+    if (hdr_bytes > attr->hdr_bytes_max ||
+        data_bytes > attr->packet_bytes_max - hdr_bytes) {
+        return AM_ERR_INVALID;
+    }
+    if (!snic->nic->room(snic,
+                         class == AM_DEV_REQUEST ? SNIC_REPLY_SPARE : 0)) {
+        snic->stats[AM_DEV_STAT_TX_AGAIN]++;
+        return AM_ERR_AGAIN;
+    }
+    snic->nic->transmit(snic, ep->node, class, hdr, hdr_bytes, data, fill, arg,
+                        data_bytes);
+    snic->port->ops->sent(snic->port, ep->node, hdr_bytes + data_bytes);
+    snic->stats[AM_DEV_STAT_TX_PACKETS]++;
+    snic->stats[AM_DEV_STAT_TX_BYTES] += hdr_bytes + data_bytes;
+    snic->stats[AM_DEV_STAT_COPY_BYTES] += hdr_bytes + data_bytes;
+    return AM_OK;
+}
+
+static am_status_t snic_send(struct am_dev_ep *ep, uint32_t class,
+                             const void *hdr, size_t hdr_bytes,
+                             const void *data, size_t data_bytes)
+{
+    return snic_transmit(ep, class, hdr, hdr_bytes, data, NULL, NULL,
+                         data_bytes);
+}
+
+static am_status_t snic_send_fill(struct am_dev_ep *ep, uint32_t class,
+                                  const void *hdr, size_t hdr_bytes,
+                                  am_dev_fill_fn fill, void *arg,
+                                  size_t data_bytes)
+{
+    return snic_transmit(ep, class, hdr, hdr_bytes, NULL, fill, arg,
+                         data_bytes);
+}
+
+static bool snic_reply_ready(struct am_dev_ep *ep)
+{
+    struct snic_dev *snic = snic_of(ep->dev);
+
+    return snic->nic->room(snic, 0);
+}
+
+/* ---------------------------------------------------------------- receiving */
+
+static bool may_deliver(struct snic_dev *snic, struct snic_ep *ep,
+                        uint32_t class)
+{
+    if (class == AM_DEV_REPLY) {
+        return true;
+    }
+    return snic_reply_ready(&ep->base) &&
+           (snic->base.up.ready == NULL || snic->base.up.ready(ep->base.user));
+}
+
+static void deliver(struct snic_dev *snic, struct snic_ep *ep,
+                    struct snic_rx *rx)
+{
+    snic->stats[AM_DEV_STAT_RX_PACKETS]++;
+    snic->stats[AM_DEV_STAT_RX_BYTES] += rx->hdr_bytes + rx->data_bytes;
+    snic->base.up.packet(ep->base.user, rx->class, rx->hdr, rx->hdr_bytes,
+                         rx->data, rx->data_bytes);
+}
+
+/* Keep a request that may not be delivered yet; at the limit it is lost. */
+static void hold(struct snic_dev *snic, struct snic_ep *ep,
+                 const struct snic_rx *rx)
+{
+    struct snic_rx *to;
+
+    if (snic->held_count == SNIC_HELD_MAX) {
+        return;
+    }
+    to = &snic->held[(snic->held_head + snic->held_count) % SNIC_HELD_MAX];
+    *to = *rx;
+    to->hdr = (uint8_t *)to->buffer + (rx->hdr - (const uint8_t *)rx->buffer);
+    to->data = (uint8_t *)to->buffer + (rx->data - (const uint8_t *)rx->buffer);
+    snic->held_count++;
+    ep->held_count++;
+}
+
+/* Deliver held requests, in order, as far as they may be. */
+static uint32_t held_deliver(struct snic_dev *snic)
+{
+    uint32_t count = 0;
+
+    while (snic->held_count > 0) {
+        struct snic_rx *rx = &snic->held[snic->held_head];
+        struct snic_ep *ep = snic->eps[rx->node];
+
+        if (ep != NULL) {
+            if (!may_deliver(snic, ep, rx->class)) {
+                break;
+            }
+            ep->held_count--;
+            deliver(snic, ep, rx);
+            count++;
+        }
+        snic->held_head = (snic->held_head + 1) % SNIC_HELD_MAX;
+        snic->held_count--;
+    }
+    return count;
+}
+
+/* The endpoint of a packet's sender, which may be heard of first now. */
+static struct snic_ep *rx_ep(struct snic_dev *snic, uint32_t node)
+{
+    struct snic_ep *ep = snic->eps[node];
+
+    if (ep != NULL) {
+        return ep;
+    }
+    ep = snic_ep_new(snic, node, NULL);
+    if (ep == NULL) {
+        return NULL;
+    }
+    ep->base.user = snic->base.up.accept(snic->base.up.arg, &ep->base,
+                                         snic->ranks[node]);
+    if (ep->base.user == NULL) {
+        snic->eps[node] = NULL;
+        free(ep);
+        return NULL;
+    }
+    return ep;
+}
+
+static void receive_one(struct snic_dev *snic, struct snic_rx *rx)
+{
+    struct snic_ep *ep = rx_ep(snic, rx->node);
+
+    if (ep == NULL) {
+        snic->stats[AM_DEV_STAT_RX_BAD]++;
+        return;
+    }
+    snic->port->ops->received(snic->port, rx->node,
+                              rx->hdr_bytes + rx->data_bytes);
+    if (rx->class == AM_DEV_REQUEST &&
+        (ep->held_count > 0 || !may_deliver(snic, ep, rx->class))) {
+        hold(snic, ep, rx);
+        return;
+    }
+    deliver(snic, ep, rx);
+}
+
+static int snic_poll(struct am_dev *dev, uint32_t packets_max)
+{
+    struct snic_dev *snic = snic_of(dev);
+    struct snic_rx rx;
+    uint32_t count;
+
+    snic->nic->begin(snic);
+    count = held_deliver(snic);
+    while (count < packets_max && snic->nic->receive(snic, &rx)) {
+        receive_one(snic, &rx);
+        count++;
+    }
+    return (int)count;
+}
+
+static void snic_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
+{
+    /* Who may not sleep counts polls: each must happen. */
+    am_env_relax(snic_of(dev)->env, may_sleep ? UINT64_MAX : 0);
+}
+
+static size_t snic_describe(struct am_dev *dev, char *text, size_t bytes)
+{
+    const struct ns_port *port = snic_of(dev)->port;
+
+    return (size_t)snprintf(text, bytes, "simulated %s, node %u of %u",
+                            port->nic, port->node, port->nodes);
+}
+
+const struct am_dev_ops am_dev_snic_ops = {
+        .name = "sim",
+        .open = snic_open,
+        .close = snic_close,
+        .address = snic_address,
+        .reachable = snic_reachable,
+        .connect_all = snic_connect_all,
+        .connected = am_dev_no_connected,
+        .drained = am_dev_no_drained,
+        .connect = snic_connect,
+        .disconnect = snic_disconnect,
+        .send = snic_send,
+        .send_fill = snic_send_fill,
+        .reply_ready = snic_reply_ready,
+        .poll = snic_poll,
+        .mem_register = am_dev_no_mem_register,
+        .mem_deregister = am_dev_no_mem_deregister,
+        .alloc = am_dev_no_alloc,
+        .release = am_dev_no_release,
+        .put = am_dev_no_xfer,
+        .get = am_dev_no_xfer,
+        .fetch_add = am_dev_no_fetch_add,
+        .map = am_dev_no_map,
+        .wait = snic_wait,
+        .check = am_dev_no_check,
+        .describe = snic_describe,
+};

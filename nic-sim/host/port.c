@@ -1,0 +1,154 @@
+/*
+ * What a host offers to its driver: shared memory through the cache, accesses
+ * across the bus, work that costs time.
+ */
+#include "host/host.h"
+
+static struct ns_host *port_host(struct ns_port *port)
+{
+    return am_container(port, struct ns_host, port);
+}
+
+static uint32_t port_alloc(struct ns_port *port, size_t bytes, size_t align)
+{
+    return ns_memory_alloc(&port_host(port)->memory, bytes, align);
+}
+
+/* Time of `lines` cache lines over the memory bus. */
+static uint64_t lines_ps(const struct ns_host *host, uint64_t lines)
+{
+    return ns_bytes_ps(lines * host->cost->line_bytes,
+                       host->cost->memory_bytes_per_second);
+}
+
+static void port_load(struct ns_port *port, uint32_t address, void *to,
+                      size_t bytes)
+{
+    struct ns_host *host = port_host(port);
+    uint32_t misses = ns_memory_misses(&host->memory, address, bytes);
+
+    if (misses > 0) {
+        ns_host_sync(host);
+        host->now_ps += lines_ps(host, misses);
+    }
+    ns_memory_load(&host->memory, address, to, bytes);
+    host->now_ps += ns_bytes_ps(bytes, host->cost->copy_bytes_per_second);
+}
+
+static void port_store(struct ns_port *port, uint32_t address, const void *from,
+                       size_t bytes)
+{
+    struct ns_host *host = port_host(port);
+    uint32_t misses = ns_memory_store_misses(&host->memory, address, bytes);
+
+    if (misses > 0) {
+        ns_host_sync(host);
+        host->now_ps += lines_ps(host, misses);
+    }
+    ns_memory_store(&host->memory, address, from, bytes);
+    host->now_ps += ns_bytes_ps(bytes, host->cost->copy_bytes_per_second);
+}
+
+static void port_flush(struct ns_port *port, uint32_t address, size_t bytes)
+{
+    struct ns_host *host = port_host(port);
+    uint32_t dirty = ns_memory_dirty(&host->memory, address, bytes);
+
+    if (dirty > 0) {
+        ns_host_sync(host);
+    }
+    ns_memory_flush(&host->memory, address, bytes);
+    host->now_ps += lines_ps(host, dirty) +
+                    ns_memory_lines(&host->memory, address, bytes) *
+                            host->cost->clock_ps;
+}
+
+/* The access is over: it takes effect at the NIC now. */
+static void pio_done(struct ns_bus_request *request)
+{
+    struct ns_host *host = am_container(request, struct ns_host, pio);
+
+    ns_trace(&host->component, NS_TRACE_PIO, host->pio_reg, host->pio_value);
+    if (host->pio_is_load) {
+        host->pio_value = host->nic_ops->reg_load(host->nic, host->pio_reg,
+                                                  host->pio_bytes);
+    } else {
+        host->nic_ops->reg_store(host->nic, host->pio_reg, host->pio_value,
+                                 host->pio_bytes);
+    }
+    ns_host_resume(host);
+}
+
+static void pio_access(struct ns_host *host, uint32_t reg, uint32_t value,
+                       uint32_t bytes, bool is_load)
+{
+    host->pio_reg = reg;
+    host->pio_value = value;
+    host->pio_bytes = bytes;
+    host->pio_is_load = is_load;
+    host->idle.pio = true;
+    ns_host_sync(host);
+    ns_bus_pio(&host->bus, &host->pio, host->cost->pio_ps, pio_done);
+    ns_host_block(host);
+}
+
+static uint32_t port_pio_load(struct ns_port *port, uint32_t reg,
+                              uint32_t bytes)
+{
+    struct ns_host *host = port_host(port);
+
+    pio_access(host, reg, 0, bytes, true);
+    return host->pio_value;
+}
+
+static void port_pio_store(struct ns_port *port, uint32_t reg, uint32_t value,
+                           uint32_t bytes)
+{
+    pio_access(port_host(port), reg, value, bytes, false);
+}
+
+static void port_charge(struct ns_port *port, ns_work_t work, uint64_t units)
+{
+    struct ns_host *host = port_host(port);
+    const uint64_t cost_ps[NS_WORK_COUNT] = {
+            [NS_WORK_SEND] = host->cost->send_ps,
+            [NS_WORK_RECEIVE] = host->cost->receive_ps,
+            [NS_WORK_POLL] = host->cost->poll_ps,
+    };
+
+    host->now_ps += cost_ps[work] * units;
+}
+
+static void port_sent(struct ns_port *port, uint32_t peer, size_t bytes)
+{
+    struct ns_host *host = port_host(port);
+
+    ns_trace_at(&host->component, host->now_ps, NS_TRACE_SEND, peer, bytes);
+}
+
+static void port_received(struct ns_port *port, uint32_t peer, size_t bytes)
+{
+    struct ns_host *host = port_host(port);
+
+    ns_trace_at(&host->component, host->now_ps, NS_TRACE_RECEIVE, peer, bytes);
+}
+
+static void port_mark(struct ns_port *port, ns_stage_t stage)
+{
+    struct ns_host *host = port_host(port);
+
+    ns_mark(host->component.engine, stage, host->now_ps);
+}
+
+const struct ns_port_ops ns_host_port_ops = {
+        .alloc = port_alloc,
+        .load = port_load,
+        .store = port_store,
+        .flush = port_flush,
+        .pio_load = port_pio_load,
+        .pio_store = port_pio_store,
+        .charge = port_charge,
+        .sent = port_sent,
+        .received = port_received,
+        .mark = port_mark,
+};

@@ -1,0 +1,66 @@
+/*
+ * A whole simulated machine: nodes with hosts, buses and NICs, their network,
+ * and a program that runs on every node in a fiber.  What am_sim and
+ * am_perf --sim are made of.
+ */
+#ifndef NS_NICSIM_SIM_H
+#define NS_NICSIM_SIM_H
+
+#include "nicsim_machine.h"
+
+struct ns_sim;
+
+struct ns_sim_params {
+    uint32_t nodes;
+    uint64_t seed;
+    uint64_t limit_ps;      /* virtual time; 0: none */
+    uint32_t trace_records; /* kept for each node; 0: only hashed */
+    bool no_sleep;          /* clocked components never sleep */
+    bool no_jump;           /* idle hosts spin */
+    bool threads;           /* hosts are threads and not fibers */
+};
+
+/* One node as its program sees it. */
+struct ns_sim_node {
+    struct ns_sim *sim;
+    uint32_t rank, size;
+    struct am_env *env; /* for am_params.env */
+};
+
+struct ns_sim_result {
+    uint64_t end_ps; /* virtual time at which the last program ended */
+    uint64_t events;
+    uint64_t hash;
+    uint64_t packets, dropped;
+};
+
+/* `machine` is borrowed.  NULL with one sentence in `error`. */
+NS_API struct ns_sim *ns_sim_open(const struct ns_machine *machine,
+                                  const struct ns_sim_params *params,
+                                  char *error, size_t error_bytes);
+NS_API void ns_sim_close(struct ns_sim *sim);
+
+/*
+ * Run `body(arg, node)` on every node until all have ended.  0, or -1 with one
+ * sentence: a node that waits for ever, the limit, or a packet, credit or
+ * buffer that is missing at the end.  Once for each ns_sim.
+ */
+NS_API int ns_sim_run(struct ns_sim *sim,
+                      void (*body)(void *arg, struct ns_sim_node *node),
+                      void *arg, struct ns_sim_result *result, char *error,
+                      size_t error_bytes);
+
+/* An am_allgather_fn; `arg` is the node.  Takes no virtual time of its own. */
+NS_API int ns_sim_allgather(void *arg, const void *mine, void *all,
+                            size_t bytes);
+/* All nodes reach this point. */
+NS_API void ns_sim_barrier(struct ns_sim_node *node);
+
+/* A program's own record on the node's timeline (and in the hash). */
+NS_API void ns_sim_note(struct ns_sim_node *node, uint64_t a, uint64_t b);
+
+NS_API struct ns_engine *ns_sim_engine(struct ns_sim *sim);
+/* Counters of every part that are not zero, one a line. */
+NS_API void ns_sim_stats_print(const struct ns_sim *sim, FILE *file);
+
+#endif

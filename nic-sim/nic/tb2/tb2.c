@@ -1,0 +1,400 @@
+/*
+ * The TB2 adapter's registers, firmware tasks and DMA engine.
+ */
+#include "nic/tb2/tb2.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct am_stat_row ns_tb2_stats[NS_TB2_STAT_COUNT] = {
+        [NS_TB2_STAT_SENT] = {"sent", "packets", "packets put on the switch"},
+        [NS_TB2_STAT_RECEIVED] = {"received", "packets",
+                                  "packets put into host memory"},
+        [NS_TB2_STAT_DROPPED] = {"dropped", "packets",
+                                 "packets lost as the receive FIFO was full"},
+        [NS_TB2_STAT_BAD] = {"bad", "packets",
+                             "packets with an impossible header"},
+        [NS_TB2_STAT_SENT_BYTES] = {"sent_bytes", "bytes",
+                                    "bytes fetched from host memory"},
+        [NS_TB2_STAT_RECEIVED_BYTES] = {"received_bytes", "bytes",
+                                        "bytes put into host memory"},
+        [NS_TB2_STAT_FW_BUSY] = {"fw_busy", "ps",
+                                 "time that the i860 spent in tasks"},
+};
+
+/* ---------------------------------------------------------- left DMA engine */
+
+static void job_done(struct ns_bus_request *request);
+
+static void job_start(struct ns_tb2 *tb2)
+{
+    ns_bus_dma(&tb2->host->bus, &tb2->left,
+               tb2->jobs[tb2->job_head].packet->bytes, job_done);
+}
+
+static void job_queue(struct ns_tb2 *tb2, struct ns_tb2_job job)
+{
+    NS_CHECK(tb2->job_count < NS_TB2_JOBS);
+    tb2->jobs[(tb2->job_head + tb2->job_count) % NS_TB2_JOBS] = job;
+    tb2->job_count++;
+    if (tb2->job_count == 1) {
+        job_start(tb2);
+    }
+}
+
+static void packet_drop(struct ns_tb2 *tb2, struct ns_packet *packet)
+{
+    ns_trace(&tb2->component, NS_TRACE_DROP, packet->id, packet->bytes);
+    ns_packet_put(&tb2->net->pool, packet);
+}
+
+static void out_free(void *arg)
+{
+    struct ns_tb2 *tb2 = arg;
+
+    tb2->out_used -= NS_TB2_ENTRY_BYTES;
+    ns_clocked_wake(&tb2->i860);
+}
+
+/* The entry is in the adapter: clear its slot, put it on the switch. */
+static void send_done(struct ns_tb2 *tb2, const struct ns_tb2_job *job)
+{
+    struct ns_packet *packet = job->packet;
+    struct ns_tb2_header header;
+
+    ns_memory_dma_read(&tb2->host->memory, job->address, packet->data,
+                       packet->bytes);
+    memcpy(&header, packet->data, sizeof(header));
+    packet->source = tb2->component.node;
+    packet->destination = header.node;
+    packet->route = header.route;
+    tb2->length[job->slot] = 0;
+    tb2->stats[NS_TB2_STAT_SENT_BYTES] += packet->bytes;
+    ns_trace(&tb2->component, NS_TRACE_DMA_OUT, packet->id, packet->bytes);
+    ns_mark(tb2->component.engine, NS_STAGE_DMA_OUT,
+            ns_engine_now(tb2->component.engine));
+    if (packet->destination >= tb2->net->nodes ||
+        packet->route >= tb2->net->settings.routes) {
+        tb2->stats[NS_TB2_STAT_BAD]++;
+        packet_drop(tb2, packet);
+        out_free(tb2);
+        return;
+    }
+    tb2->stats[NS_TB2_STAT_SENT]++;
+    ns_sp_inject(tb2->net, packet);
+}
+
+/* The packet is in host memory. */
+static void receive_done(struct ns_tb2 *tb2, const struct ns_tb2_job *job)
+{
+    struct ns_packet *packet = job->packet;
+    struct ns_tb2_header header;
+
+    memcpy(&header, packet->data, sizeof(header));
+    header.node = (uint16_t)packet->source;
+    header.valid = 1;
+    memcpy(packet->data, &header, sizeof(header));
+    ns_memory_dma_write(&tb2->host->memory, job->address, packet->data,
+                        packet->bytes);
+    tb2->stats[NS_TB2_STAT_RECEIVED]++;
+    tb2->stats[NS_TB2_STAT_RECEIVED_BYTES] += packet->bytes;
+    ns_trace(&tb2->component, NS_TRACE_DMA_IN, packet->id, packet->bytes);
+    ns_mark(tb2->component.engine, NS_STAGE_DMA_IN,
+            ns_engine_now(tb2->component.engine));
+    ns_packet_put(&tb2->net->pool, packet);
+    ns_sp_taken(tb2->net, tb2->component.node);
+    ns_host_notify(tb2->host);
+}
+
+static void job_done(struct ns_bus_request *request)
+{
+    struct ns_tb2 *tb2 = am_container(request, struct ns_tb2, left);
+    struct ns_tb2_job job = tb2->jobs[tb2->job_head];
+
+    tb2->job_head = (tb2->job_head + 1) % NS_TB2_JOBS;
+    tb2->job_count--;
+    if (tb2->job_count > 0) {
+        job_start(tb2);
+    }
+    if (job.in) {
+        receive_done(tb2, &job);
+    } else {
+        send_done(tb2, &job);
+    }
+}
+
+/* ----------------------------------------------------------------- firmware */
+
+static void send_finish(struct ns_tb2 *tb2)
+{
+    struct ns_packet *packet = ns_packet_get(&tb2->net->pool);
+    uint32_t slot = tb2->tx_next;
+
+    NS_CHECK(packet != NULL);
+    packet->id = (uint64_t)tb2->component.node << 40 | tb2->packet_count++;
+    packet->bytes = (uint32_t)tb2->length[slot] * NS_TB2_LENGTH_UNIT;
+    tb2->tx_next = (slot + 1) % (uint32_t)tb2->settings->send_entries;
+    ns_trace(&tb2->component, NS_TRACE_FW, NS_TB2_SEND, packet->id);
+    ns_mark(tb2->component.engine, NS_STAGE_FW_OUT,
+            ns_engine_now(tb2->component.engine));
+    job_queue(tb2, (struct ns_tb2_job){
+                           .packet = packet,
+                           .address = tb2->tx_base + slot * NS_TB2_ENTRY_BYTES,
+                           .slot = slot,
+                   });
+}
+
+static void receive_finish(struct ns_tb2 *tb2)
+{
+    struct ns_packet *packet =
+            am_container(am_list_pop(&tb2->in_queue), struct ns_packet, link);
+    uint32_t entry = tb2->rx_next;
+
+    ns_trace(&tb2->component, NS_TRACE_FW, NS_TB2_RECEIVE, packet->id);
+    /* Also when the host has closed: rx_count is 0. */
+    if (tb2->rx_used >= tb2->rx_count) {
+        tb2->stats[NS_TB2_STAT_DROPPED]++;
+        packet_drop(tb2, packet);
+        ns_sp_taken(tb2->net, tb2->component.node);
+        return;
+    }
+    tb2->rx_used++;
+    tb2->rx_next = (entry + 1) % tb2->rx_count;
+    ns_mark(tb2->component.engine, NS_STAGE_FW_IN,
+            ns_engine_now(tb2->component.engine));
+    job_queue(tb2, (struct ns_tb2_job){
+                           .packet = packet,
+                           .address = tb2->rx_base + entry * NS_TB2_ENTRY_BYTES,
+                           .in = true,
+                   });
+}
+
+static struct ns_tb2 *tb2_of(struct ns_clocked *clocked)
+{
+    return am_container(clocked, struct ns_tb2, i860);
+}
+
+static void i860_sample(struct ns_clocked *clocked)
+{
+    struct ns_tb2 *tb2 = tb2_of(clocked);
+
+    tb2->latched.bytes = tb2->length[tb2->tx_next];
+    tb2->latched.out_space =
+            tb2->out_used + NS_TB2_ENTRY_BYTES <= tb2->settings->fifo_bytes / 2;
+    tb2->latched.in_waits = !am_list_is_empty(&tb2->in_queue);
+}
+
+static ns_tb2_task_t task_pick(const struct ns_tb2 *tb2)
+{
+    bool send = tb2->latched.bytes != 0 && tb2->latched.out_space;
+    bool receive = tb2->latched.in_waits;
+
+    if (send && (!receive || tb2->last_task == NS_TB2_RECEIVE)) {
+        return NS_TB2_SEND;
+    }
+    return receive ? NS_TB2_RECEIVE : NS_TB2_IDLE;
+}
+
+static uint64_t i860_evaluate(struct ns_clocked *clocked)
+{
+    struct ns_tb2 *tb2 = tb2_of(clocked);
+    struct ns_engine *engine = tb2->component.engine;
+    uint64_t now_ps = ns_engine_now(engine);
+
+    if (tb2->task != NS_TB2_IDLE) {
+        if (now_ps < tb2->busy_until_ps) {
+            return tb2->busy_until_ps;
+        }
+        tb2->finished = tb2->task;
+        tb2->task = NS_TB2_IDLE;
+        return 0;
+    }
+    tb2->task = task_pick(tb2);
+    if (tb2->task == NS_TB2_IDLE) {
+        return NS_NEVER;
+    }
+    tb2->last_task = tb2->task;
+    tb2->out_used += tb2->task == NS_TB2_SEND ? NS_TB2_ENTRY_BYTES : 0;
+    ns_mark(engine, tb2->task == NS_TB2_SEND ? NS_STAGE_SEEN : NS_STAGE_FW_WAIT,
+            now_ps);
+    tb2->busy_until_ps =
+            now_ps + tb2->settings->packet_cycles * tb2->clock.period_ps;
+    tb2->stats[NS_TB2_STAT_FW_BUSY] += tb2->busy_until_ps - now_ps;
+    return tb2->busy_until_ps;
+}
+
+static void i860_commit(struct ns_clocked *clocked)
+{
+    struct ns_tb2 *tb2 = tb2_of(clocked);
+    ns_tb2_task_t finished = tb2->finished;
+
+    tb2->finished = NS_TB2_IDLE;
+    if (finished == NS_TB2_SEND) {
+        send_finish(tb2);
+    } else if (finished == NS_TB2_RECEIVE) {
+        receive_finish(tb2);
+    }
+}
+
+static const struct ns_clocked_ops i860_ops = {
+        .sample = i860_sample,
+        .evaluate = i860_evaluate,
+        .commit = i860_commit,
+};
+
+/* ------------------------------------------------------------------- switch */
+
+/* The packet's tail is in the in half of the FIFO. */
+static void tail_run(struct ns_event *event)
+{
+    struct ns_packet *packet = am_container(event, struct ns_packet, event);
+    struct ns_tb2 *tb2 = packet->receiver;
+
+    ns_trace(&tb2->component, NS_TRACE_ARRIVE, packet->id, packet->bytes);
+    ns_mark(tb2->component.engine, NS_STAGE_TAIL,
+            ns_engine_now(tb2->component.engine));
+    am_list_push(&tb2->in_queue, &packet->link);
+    ns_clocked_wake(&tb2->i860);
+}
+
+static void tb2_deliver(void *nic, struct ns_packet *packet)
+{
+    struct ns_tb2 *tb2 = nic;
+    struct ns_engine *engine = tb2->component.engine;
+    uint64_t now_ps = ns_engine_now(engine);
+
+    ns_mark(engine, NS_STAGE_INJECT, packet->started_ps);
+    ns_mark(engine, NS_STAGE_HEAD, now_ps);
+    packet->receiver = tb2;
+    ns_event_init(&packet->event, tail_run);
+    ns_event_schedule(
+            &tb2->component, &packet->event, NS_PHASE_NIC,
+            now_ps + ns_bytes_ps(packet->bytes,
+                                 tb2->net->settings.link_bytes_per_second));
+}
+
+/* ---------------------------------------------------------------- registers */
+
+static bool is_length(const struct ns_tb2 *tb2, uint32_t reg, uint32_t bytes)
+{
+    return bytes <= 4 && reg + bytes <= tb2->settings->send_entries;
+}
+
+static uint32_t tb2_reg_load(void *nic, uint32_t reg, uint32_t bytes)
+{
+    struct ns_tb2 *tb2 = nic;
+    uint32_t value = 0;
+
+    NS_CHECK(is_length(tb2, reg, bytes));
+    for (uint32_t i = 0; i < bytes; i++) {
+        value |= (uint32_t)tb2->length[reg + i] << (8 * i);
+    }
+    return value;
+}
+
+static void length_store(struct ns_tb2 *tb2, uint32_t reg, uint32_t value,
+                         uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i++) {
+        uint8_t length = (uint8_t)(value >> (8 * i));
+
+        NS_CHECK(length <= NS_TB2_ENTRY_BYTES / NS_TB2_LENGTH_UNIT);
+        NS_CHECK(tb2->length[reg + i] == 0);
+        tb2->length[reg + i] = length;
+    }
+    ns_mark(tb2->component.engine, NS_STAGE_BELL,
+            ns_engine_now(tb2->component.engine));
+    ns_clocked_wake(&tb2->i860);
+}
+
+static void tb2_reg_store(void *nic, uint32_t reg, uint32_t value,
+                          uint32_t bytes)
+{
+    struct ns_tb2 *tb2 = nic;
+
+    if (is_length(tb2, reg, bytes)) {
+        length_store(tb2, reg, value, bytes);
+        return;
+    }
+    switch (reg) {
+    case NS_TB2_REG_TX_BASE:
+        tb2->tx_base = value;
+        tb2->tx_next = 0; /* the driver closes with no slot filled */
+        break;
+    case NS_TB2_REG_RX_BASE:
+        tb2->rx_base = value;
+        break;
+    case NS_TB2_REG_RX_COUNT:
+        tb2->rx_count = value;
+        tb2->rx_next = 0;
+        tb2->rx_used = 0;
+        break;
+    case NS_TB2_REG_RX_POP:
+        NS_CHECK(value <= tb2->rx_used);
+        tb2->rx_used -= value;
+        break;
+    default:
+        NS_CHECK(!"a register of the adapter");
+    }
+}
+
+static const struct ns_nic_ops tb2_ops = {
+        .reg_load = tb2_reg_load,
+        .reg_store = tb2_reg_store,
+};
+
+/* ------------------------------------------------------------------- set-up */
+
+uint32_t ns_tb2_in_packets(const struct ns_tb2_settings *settings)
+{
+    return (uint32_t)(settings->fifo_bytes / 2 / NS_TB2_ENTRY_BYTES);
+}
+
+bool ns_tb2_busy(const struct ns_tb2 *tb2)
+{
+    return tb2->task != NS_TB2_IDLE || tb2->job_count > 0 ||
+           tb2->out_used > 0 || tb2->length[tb2->tx_next] != 0 ||
+           !am_list_is_empty(&tb2->in_queue);
+}
+
+int ns_tb2_init(struct ns_tb2 *tb2, struct ns_host *host, struct ns_sp *net,
+                const struct ns_machine *machine)
+{
+    struct ns_engine *engine = host->component.engine;
+    uint32_t node = host->component.node;
+
+    *tb2 = (struct ns_tb2){.host = host, .net = net, .settings = &machine->tb2};
+    tb2->facts = (struct ns_tb2_facts){
+            .send_entries = (uint32_t)machine->tb2.send_entries,
+            .receive_entries = (uint32_t)machine->tb2.receive_entries,
+            .routes = (uint32_t)machine->sp.routes,
+            .pop_batch = (uint32_t)machine->tb2.pop_batch,
+            .length_batch = (uint32_t)machine->tb2.length_batch,
+            .send_ps = machine->host.send_ps + machine->host.pio_ps,
+            .receive_ps = machine->host.receive_ps,
+            .copy_byte_fs = UINT64_C(1000000000000000) /
+                            machine->host.copy_bytes_per_second,
+            .wire_ps = 2 * machine->tb2.packet_cycles * machine->tb2.clock_ps +
+                       NS_SP_HOPS * machine->sp.hop_ps,
+            .packet_ps = machine->tb2.packet_cycles * machine->tb2.clock_ps,
+            .bytes_per_second = machine->sp.link_bytes_per_second,
+    };
+    tb2->length = calloc(machine->tb2.send_entries, 1);
+    if (tb2->length == NULL) {
+        return -1;
+    }
+    am_list_init(&tb2->in_queue);
+    ns_component_init(&tb2->component, engine, "tb2", node);
+    ns_clock_init(&tb2->clock, engine, "i860", node, machine->tb2.clock_ps);
+    ns_clocked_init(&tb2->i860, &tb2->clock, &i860_ops);
+    ns_sp_attach(net, node, tb2, tb2_deliver, out_free);
+    host->nic_ops = &tb2_ops;
+    host->nic = tb2;
+    host->port.facts = &tb2->facts;
+    return 0;
+}
+
+void ns_tb2_fini(struct ns_tb2 *tb2)
+{
+    free(tb2->length);
+}

@@ -1,0 +1,95 @@
+/*
+ * The TB2 adapter: an i860 that watches the packet-length array, a DMA engine
+ * between the MicroChannel and the adapter's FIFO, another between FIFO and
+ * switch.
+ *
+ *   host entry --left DMA--> out half of FIFO --right DMA--> switch
+ *   host entry <--left DMA-- in half of FIFO  <--right DMA-- switch
+ *
+ * The i860 is a clocked component: at an edge at which it is free it takes up
+ * one task, sending or receiving in turn when both wait, and is busy for the
+ * task's cycles; then it sets the left DMA engine going.
+ *
+ *   task     starts when                          at its end
+ *   send     slot filled, space in the out half   left DMA host -> FIFO
+ *   receive  packet in the in half                left DMA FIFO -> host, or
+ *                                                 drop: host's FIFO is full
+ */
+#ifndef NS_NIC_TB2_H
+#define NS_NIC_TB2_H
+
+#include "host/host.h"
+#include "net/sp.h"
+#include "nicsim_tb2.h"
+
+typedef enum {
+    NS_TB2_IDLE,
+    NS_TB2_SEND,
+    NS_TB2_RECEIVE
+} ns_tb2_task_t;
+
+/* One transfer of the left DMA engine. */
+struct ns_tb2_job {
+    struct ns_packet *packet;
+    uint32_t address; /* of the host's entry */
+    uint32_t slot;    /* send: to clear when done */
+    bool in;
+};
+
+#define NS_TB2_JOBS 64
+
+enum {
+    NS_TB2_STAT_SENT,
+    NS_TB2_STAT_RECEIVED,
+    NS_TB2_STAT_DROPPED,
+    NS_TB2_STAT_BAD,
+    NS_TB2_STAT_SENT_BYTES,
+    NS_TB2_STAT_RECEIVED_BYTES,
+    NS_TB2_STAT_FW_BUSY,
+    NS_TB2_STAT_COUNT
+};
+extern const struct am_stat_row ns_tb2_stats[NS_TB2_STAT_COUNT];
+
+struct ns_tb2 {
+    struct ns_component component;
+    struct ns_host *host;
+    struct ns_sp *net;
+    const struct ns_tb2_settings *settings;
+    struct ns_tb2_facts facts;
+    /* registers */
+    uint8_t *length; /* settings->send_entries slots */
+    uint32_t tx_base, rx_base, rx_count;
+    /* firmware */
+    struct ns_clock clock;
+    struct ns_clocked i860;
+    ns_tb2_task_t task, last_task, finished;
+    uint64_t busy_until_ps;
+    uint32_t tx_next;        /* slot that the send task looks at */
+    uint32_t out_used;       /* bytes of the out half in use */
+    struct am_list in_queue; /* packets whose tail is in */
+
+    struct {            /* latched by sample */
+        uint32_t bytes; /* of the next slot */
+        bool out_space, in_waits;
+    } latched;
+
+    /* receive FIFO in host memory */
+    uint32_t rx_next, rx_used;
+    /* left DMA engine: jobs in order */
+    struct ns_tb2_job jobs[NS_TB2_JOBS];
+    uint32_t job_head, job_count;
+    struct ns_bus_request left;
+    uint64_t packet_count;
+    uint64_t stats[NS_TB2_STAT_COUNT];
+};
+
+/* 0, or -1 when out of memory. */
+int ns_tb2_init(struct ns_tb2 *tb2, struct ns_host *host, struct ns_sp *net,
+                const struct ns_machine *machine);
+void ns_tb2_fini(struct ns_tb2 *tb2);
+/* Is a packet anywhere in the adapter, or waiting for it in the host? */
+bool ns_tb2_busy(const struct ns_tb2 *tb2);
+/* Packets that fit into the in half of the adapter's FIFO. */
+uint32_t ns_tb2_in_packets(const struct ns_tb2_settings *settings);
+
+#endif
