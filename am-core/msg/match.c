@@ -1,0 +1,171 @@
+/*
+ * The cold half of matching: growth of the bins, wildcard receives, and the
+ * queue of unexpected messages.
+ */
+#include "msg/match.h"
+
+#include <stdlib.h>
+
+static int queue_init(struct am_match_queue *queue)
+{
+    queue->bins = malloc(AM_MATCH_BINS_MIN * sizeof(*queue->bins));
+    if (queue->bins == NULL) {
+        return -1;
+    }
+    queue->count = 0;
+    queue->shift = 64 - (uint32_t)__builtin_ctz(AM_MATCH_BINS_MIN);
+    for (uint32_t i = 0; i < AM_MATCH_BINS_MIN; i++) {
+        am_list_init(&queue->bins[i]);
+    }
+    return 0;
+}
+
+int am_match_init(struct am_match *match, uint64_t *steps)
+{
+    *match = (struct am_match){.steps = steps};
+    if (queue_init(&match->posted) != 0) {
+        return -1;
+    }
+    if (queue_init(&match->unexpected) != 0) {
+        free(match->posted.bins);
+        return -1;
+    }
+    am_list_init(&match->wild);
+    am_list_init(&match->order);
+    return 0;
+}
+
+void am_match_fini(struct am_match *match)
+{
+    free(match->posted.bins);
+    free(match->unexpected.bins);
+}
+
+/* Twice the bins; entries of one key keep their order, since a bin is emptied
+ * from its head onto the tails of two others. */
+void am_match_grow(struct am_match_queue *queue)
+{
+    uint32_t old_count = 1u << (64 - queue->shift);
+    struct am_list *old = queue->bins;
+    struct am_list *bins;
+
+    if (old_count >= AM_MATCH_BINS_MAX) {
+        return;
+    }
+    bins = malloc(2 * (size_t)old_count * sizeof(*bins));
+    if (bins == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < 2 * old_count; i++) {
+        am_list_init(&bins[i]);
+    }
+    queue->bins = bins;
+    queue->shift--;
+    for (uint32_t i = 0; i < old_count; i++) {
+        struct am_list *at;
+
+        while ((at = am_list_pop(&old[i])) != NULL) {
+            struct am_match_node *node =
+                    am_container(at, struct am_match_node, link);
+
+            am_list_push(am_match_bin(queue, node->key, node->tag), at);
+        }
+    }
+    free(old);
+}
+
+struct am_match_node *am_match_arrive_wild(struct am_match *match,
+                                           struct am_match_node *exact,
+                                           uint64_t key, uint32_t tag)
+{
+    struct am_list *at;
+
+    for (at = match->wild.next; at != &match->wild; at = at->next) {
+        struct am_match_node *node =
+                am_container(at, struct am_match_node, link);
+
+        if (exact != NULL && node->stamp > exact->stamp) {
+            break;
+        }
+        (*match->steps)++;
+        if (am_match_fits(node, key, tag)) {
+            match->wild_count--;
+            am_list_remove(at);
+            return node;
+        }
+    }
+    if (exact != NULL) {
+        match->posted.count--;
+        am_list_remove(&exact->link);
+    }
+    return exact;
+}
+
+void am_match_unpost(struct am_match *match, struct am_match_node *node)
+{
+    if (am_match_is_exact(node->key_mask, node->tag_mask)) {
+        match->posted.count--;
+    } else {
+        match->wild_count--;
+    }
+    am_list_remove(&node->link);
+}
+
+void am_match_store(struct am_match *match, struct am_match_node *node)
+{
+    struct am_match_queue *queue = &match->unexpected;
+
+    if (queue->count >> (65 - queue->shift) != 0) {
+        am_match_grow(queue);
+    }
+    queue->count++;
+    am_list_push(am_match_bin(queue, node->key, node->tag), &node->link);
+    am_list_push(&match->order, &node->order);
+}
+
+static bool wanted(const struct am_match_want *want,
+                   const struct am_match_node *node)
+{
+    return (((want->key ^ node->key) & want->key_mask) |
+            ((want->tag ^ node->tag) & want->tag_mask)) == 0;
+}
+
+struct am_match_node *am_match_find(struct am_match *match,
+                                    const struct am_match_want *want)
+{
+    struct am_list *bin, *at;
+
+    if (match->unexpected.count == 0) {
+        return NULL;
+    }
+    if (am_match_is_exact(want->key_mask, want->tag_mask)) {
+        bin = am_match_bin(&match->unexpected, want->key, want->tag);
+        for (at = bin->next; at != bin; at = at->next) {
+            struct am_match_node *node =
+                    am_container(at, struct am_match_node, link);
+
+            (*match->steps)++;
+            if (wanted(want, node)) {
+                return node;
+            }
+        }
+        return NULL;
+    }
+    for (at = match->order.next; at != &match->order; at = at->next) {
+        struct am_match_node *node =
+                am_container(at, struct am_match_node, order);
+
+        (*match->steps)++;
+        if (wanted(want, node)) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
+void am_match_unstore(struct am_match *match, struct am_match_node *node)
+{
+    match->unexpected.count--;
+    am_list_remove(&node->link);
+    am_list_remove(&node->order);
+}

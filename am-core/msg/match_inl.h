@@ -1,0 +1,78 @@
+/*
+ * Hot inlines of match.h: an exact receive is posted, a message finds it.
+ */
+#ifndef AM_MSG_MATCH_INL_H
+#define AM_MSG_MATCH_INL_H
+
+#include "msg/match.h"
+
+/* Multiplicative hashing (Knuth, vol. 3, 6.4): the high bits of a sum of two
+ * products, so that consecutive tags and sources spread evenly. */
+static inline struct am_list *am_match_bin(const struct am_match_queue *queue,
+                                           uint64_t key, uint32_t tag)
+{
+    uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15) +
+                    (tag & AM_MATCH_TAG_MASK) * UINT64_C(0xd1b54a32d192ed03);
+
+    return &queue->bins[hash >> queue->shift];
+}
+
+static inline bool am_match_is_exact(uint64_t key_mask, uint32_t tag_mask)
+{
+    return key_mask == UINT64_MAX && tag_mask == AM_MATCH_TAG_MASK;
+}
+
+/* Does the receive `node` accept this message? */
+static inline bool am_match_fits(const struct am_match_node *node, uint64_t key,
+                                 uint32_t tag)
+{
+    return (((node->key ^ key) & node->key_mask) |
+            ((node->tag ^ tag) & node->tag_mask)) == 0;
+}
+
+static inline void am_match_post(struct am_match *match,
+                                 struct am_match_node *node)
+{
+    struct am_match_queue *posted = &match->posted;
+
+    node->stamp = match->stamp++;
+    if (__builtin_expect(!am_match_is_exact(node->key_mask, node->tag_mask),
+                         0)) {
+        match->wild_count++;
+        am_list_push(&match->wild, &node->link);
+        return;
+    }
+    if (__builtin_expect(posted->count >> (65 - posted->shift) != 0, 0)) {
+        am_match_grow(posted);
+    }
+    posted->count++;
+    am_list_push(am_match_bin(posted, node->key, node->tag), &node->link);
+}
+
+static inline struct am_match_node *am_match_arrive(struct am_match *match,
+                                                    uint64_t key, uint32_t tag)
+{
+    struct am_list *bin = am_match_bin(&match->posted, key, tag);
+    struct am_match_node *found = NULL;
+
+    for (struct am_list *at = bin->next; at != bin; at = at->next) {
+        struct am_match_node *node =
+                am_container(at, struct am_match_node, link);
+
+        (*match->steps)++;
+        if (__builtin_expect(am_match_fits(node, key, tag), 1)) {
+            found = node;
+            break;
+        }
+    }
+    if (__builtin_expect(match->wild_count != 0, 0)) {
+        return am_match_arrive_wild(match, found, key, tag);
+    }
+    if (found != NULL) {
+        match->posted.count--;
+        am_list_remove(&found->link);
+    }
+    return found;
+}
+
+#endif
