@@ -1,0 +1,193 @@
+/*
+ * The msg module in a context: opening, peers, closing, description.
+ */
+#include "msg/msg.h"
+
+#include "msg/msg_credit.h"
+#include "msg/msg_id.h"
+#include "msg/msg_region.h"
+#include "msg/msg_tables.h"
+#include "msg/proto.h"
+#include "msg/proto_choice.h"
+#include "msg/rndv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    POOL_SLAB = 32,
+    DESCRIBE_BYTES = 8192
+};
+
+static am_status_t msg_open(struct am_ctx *ctx, uint32_t slot, void *values,
+                            uint64_t *stats)
+{
+    struct am_msg *msg = slot == AM_MSG_SLOT ? calloc(1, sizeof(*msg)) : NULL;
+
+    if (msg == NULL) {
+        return slot == AM_MSG_SLOT ? AM_ERR_MEMORY : AM_ERR_INVALID;
+    }
+    msg->ctx = ctx;
+    msg->env = am_ctx_env(ctx);
+    msg->stats = stats;
+    msg->config = values;
+    msg->staged = msg->config->buffering == AM_BUFFERING_PVM;
+    am_list_init(&msg->peers);
+    if (am_match_init(&msg->match, &stats[AM_MSG_MATCH_STEPS]) != 0) {
+        free(msg);
+        return AM_ERR_MEMORY;
+    }
+    am_pool_init(&msg->rndvs, sizeof(struct am_rndv), 0, POOL_SLAB, UINT64_MAX);
+    am_pool_init(&msg->controls, AM_MSG_CONTROL_BYTES, 0, POOL_SLAB,
+                 UINT64_MAX);
+    am_module_set_data(ctx, slot, msg);
+    am_credit_register(msg);
+    am_proto_eager_register(msg);
+    am_proto_buffered_register(msg);
+    am_rndv_register(msg);
+    return AM_OK;
+}
+
+/* AM_EXPLAIN: the table of a kind of peer that was not there before. */
+static void explain(struct am_msg *msg)
+{
+    char *text = malloc(DESCRIBE_BYTES);
+    char *line, *rest;
+
+    if (text == NULL) {
+        return;
+    }
+    am_proto_describe(msg, text, DESCRIBE_BYTES);
+    for (line = strtok_r(text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        am_log_write(am_ctx_log(msg->ctx), AM_LOG_INFO, "%s", line);
+    }
+    free(text);
+}
+
+struct am_msg_peer *am_msg_peer_open(struct am_msg *msg, struct am_peer *peer)
+{
+    const struct am_proto_kind *first = msg->kinds;
+    struct am_msg_peer *mp = calloc(1, sizeof(*mp));
+
+    if (mp == NULL) {
+        return NULL;
+    }
+    mp->kind = am_proto_kind_of(msg, peer);
+    if (mp->kind == NULL) {
+        free(mp);
+        return NULL;
+    }
+    if (msg->config->explain && msg->kinds != first) {
+        explain(msg);
+    }
+    mp->peer = peer;
+    mp->msg = msg;
+    mp->eager_limit = mp->eager_short = mp->kind->eager_limit;
+    mp->slots_free = (1u << AM_MSG_SLOTS) - 1;
+    am_list_init(&mp->held);
+    am_list_init(&mp->active);
+    am_list_push(&msg->peers, &mp->link);
+    peer->msg = mp;
+    am_credit_open(mp);
+    return mp;
+}
+
+static void msg_peer_dead(struct am_ctx *ctx, struct am_peer *peer)
+{
+    struct am_msg_peer *mp = peer->msg;
+
+    if (mp != NULL) {
+        am_credit_close(mp);
+        am_msg_peer_fail(mp);
+    }
+}
+
+/* The context closes: requests under way end without a word. */
+static void drop_list(struct am_list *list)
+{
+    struct am_list *at;
+
+    while ((at = am_list_pop(list)) != NULL) {
+        struct am_msg_req *req = am_container(at, struct am_msg_req, active);
+
+        if (req->state == AM_REQ_UNEXPECTED) {
+            am_match_unstore(&req->msg->match, &req->node);
+        }
+        am_op_cancel(&req->op);
+        am_op_cancel(&req->stream_op);
+        if (req->rndv != NULL && req->rndv->busy) {
+            am_bulk_cancel(&req->rndv->bulk);
+        }
+        am_msg_req_put(req);
+    }
+}
+
+static void peer_free(struct am_msg_peer *mp)
+{
+    am_credit_close(mp);
+    drop_list(&mp->held);
+    drop_list(&mp->active);
+    am_msg_region_close(mp);
+    am_list_remove(&mp->link);
+    mp->peer->msg = NULL;
+    free(mp);
+}
+
+static void msg_peer_close(struct am_ctx *ctx, struct am_peer *peer)
+{
+    if (peer->msg != NULL) {
+        peer_free(peer->msg);
+    }
+}
+
+static void msg_close(struct am_ctx *ctx, uint32_t slot)
+{
+    struct am_msg *msg = am_module_data(ctx, slot);
+
+    while (!am_list_is_empty(&msg->peers)) {
+        peer_free(am_container(msg->peers.next, struct am_msg_peer, link));
+    }
+    am_msg_req_fini(msg);
+    am_msg_id_fini(msg);
+    am_msg_buffer_fini(msg);
+    am_proto_kinds_free(msg);
+    am_match_fini(&msg->match);
+    am_pool_fini(&msg->rndvs);
+    am_pool_fini(&msg->controls);
+    free(msg);
+}
+
+/* "protocols": the tables of the kinds of peer there are in this job. */
+static size_t msg_describe(struct am_ctx *ctx, const char *what, char *text,
+                           size_t bytes)
+{
+    struct am_msg *msg = am_module_data(ctx, AM_MSG_SLOT);
+
+    if (strcmp(what, "protocols") != 0) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < 2 && i < am_size(ctx); i++) {
+        uint32_t rank = (am_rank(ctx) + i) % am_size(ctx);
+        am_status_t status;
+        struct am_peer *peer = am_peer_get(ctx, rank, &status);
+
+        if (peer != NULL) {
+            am_proto_kind_of(msg, peer);
+        }
+    }
+    return am_proto_describe(msg, text, bytes);
+}
+
+const struct am_module am_msg_module = {
+        .name = "msg",
+        .config = &am_msg_config_table,
+        .config_bytes = sizeof(struct am_msg_config),
+        .stats = am_msg_stat_rows,
+        .stat_count = AM_MSG_STAT_COUNT,
+        .open = msg_open,
+        .close = msg_close,
+        .peer_dead = msg_peer_dead,
+        .peer_close = msg_peer_close,
+        .describe = msg_describe,
+};

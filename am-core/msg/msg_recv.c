@@ -1,0 +1,301 @@
+/*
+ * The funnel of receives: posted ones meet envelopes, unexpected ones wait,
+ * and the protocol of the message delivers it.
+ */
+#include "msg/msg_credit.h"
+#include "msg/proto.h"
+
+/* --------------------------------------------------------------- arrivals */
+
+struct am_msg_req *am_msg_match(struct am_msg *msg, uint64_t key, uint32_t tag,
+                                const struct am_msg_info *info)
+{
+    struct am_match_node *node = am_match_arrive(&msg->match, key, tag);
+    struct am_msg_req *recv;
+
+    if (node == NULL) {
+        return NULL;
+    }
+    recv = am_container(node, struct am_msg_req, node);
+    recv->node.key = key;
+    recv->node.tag = tag;
+    recv->info = *info;
+    recv->state = AM_REQ_RECEIVING;
+    am_msg_req_activate(recv, info->mp);
+    return recv;
+}
+
+struct am_msg_req *am_msg_message_get(struct am_msg *msg, uint64_t key,
+                                      uint32_t tag,
+                                      const struct am_msg_info *info)
+{
+    struct am_msg_req *message = am_msg_req_get(msg);
+
+    if (message == NULL) {
+        am_log(am_ctx_log(msg->ctx), AM_LOG_ERROR,
+               "no memory for an unexpected message, it is lost");
+        return NULL;
+    }
+    message->node.key = key;
+    message->node.tag = tag;
+    message->info = *info;
+    message->state = AM_REQ_CLAIMED;
+    am_msg_req_activate(message, info->mp);
+    msg->unexp_requests++;
+    if (msg->unexp_requests > msg->stats[AM_MSG_UNEXP_REQUESTS_PEAK]) {
+        msg->stats[AM_MSG_UNEXP_REQUESTS_PEAK] = msg->unexp_requests;
+    }
+    return message;
+}
+
+struct am_msg_req *am_msg_message_keep(struct am_msg *msg, uint64_t key,
+                                       uint32_t tag,
+                                       const struct am_msg_info *info)
+{
+    struct am_msg_req *message = am_msg_message_get(msg, key, tag, info);
+
+    if (message == NULL) {
+        return NULL;
+    }
+    if (info->length > 0) {
+        message->buffer = am_msg_buffer_get(msg, info->length);
+        message->buffer_bytes = info->length;
+        if (message->buffer == NULL) {
+            am_log(am_ctx_log(msg->ctx), AM_LOG_ERROR,
+                   "no memory for an unexpected message of %zu bytes",
+                   info->length);
+            am_msg_message_free(message);
+            return NULL;
+        }
+    }
+    message->data = am_data_contig(message->buffer, info->length);
+    return message;
+}
+
+void am_msg_message_free(struct am_msg_req *message)
+{
+    struct am_msg *msg = message->msg;
+
+    if (message->state == AM_REQ_UNEXPECTED) {
+        am_match_unstore(&msg->match, &message->node);
+    }
+    msg->unexp_requests--;
+    am_msg_req_deactivate(message);
+    am_msg_req_put(message);
+}
+
+void am_msg_store(struct am_msg_req *message)
+{
+    message->state = AM_REQ_UNEXPECTED;
+    message->msg->stats[AM_MSG_UNEXP_MESSAGES]++;
+    am_match_store(&message->msg->match, &message->node);
+}
+
+void am_msg_arrive(struct am_msg *msg, uint64_t key, uint32_t tag,
+                   const struct am_msg_info *info)
+{
+    struct am_msg_req *recv = am_msg_match(msg, key, tag, info);
+    am_status_t status;
+
+    if (recv == NULL) {
+        struct am_msg_req *message = am_msg_message_get(msg, key, tag, info);
+
+        if (message != NULL) {
+            am_msg_store(message);
+        }
+        return;
+    }
+    status = am_protos[info->proto]->deliver(recv, NULL);
+    if (status != AM_OK) {
+        am_msg_recv_finish(recv, status == AM_DONE ? AM_OK : status);
+    }
+}
+
+/* ---------------------------------------------------------------- receives */
+
+static bool data_is_valid(const struct am_data *data)
+{
+    return data->kind <= AM_DATA_PACK &&
+           (data->kind != AM_DATA_PACK || data->unpack != NULL);
+}
+
+/* A receive for a message that is here. */
+static am_status_t receive_message(struct am_msg_req *message,
+                                   const struct am_data *data,
+                                   am_msg_done_fn done, void *arg,
+                                   struct am_msg_status *status,
+                                   struct am_msg_req **req_p)
+{
+    struct am_msg *msg = message->msg;
+    struct am_msg_req *recv = am_msg_req_get(msg);
+    am_status_t result;
+
+    if (recv == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    if (message->state == AM_REQ_UNEXPECTED) {
+        am_match_unstore(&msg->match, &message->node);
+        message->state = AM_REQ_CLAIMED;
+    }
+    recv->node.key = message->node.key;
+    recv->node.tag = message->node.tag;
+    recv->data = *data;
+    recv->done = done;
+    recv->arg = arg;
+    recv->info = message->info;
+    recv->state = AM_REQ_RECEIVING;
+    am_msg_req_activate(recv, message->mp);
+    result = message->status;
+    if (result != AM_OK) {
+        am_msg_message_free(message); /* its sender died */
+    } else {
+        result = am_protos[recv->info.proto]->deliver(recv, message);
+    }
+    if (result == AM_OK) {
+        *req_p = recv;
+        return AM_OK;
+    }
+    am_msg_status_fill(recv, result == AM_DONE ? AM_OK : result, status);
+    am_msg_recv_count(recv, status);
+    am_msg_req_deactivate(recv);
+    am_msg_req_put(recv);
+    return AM_DONE;
+}
+
+static struct am_match_want want_of(const struct am_msg_envelope *envelope,
+                                    const struct am_msg_mask *mask)
+{
+    return (struct am_match_want){
+            .key = (uint64_t)envelope->context << 32 | envelope->source,
+            .key_mask = (uint64_t)mask->context << 32 | mask->source,
+            .tag = envelope->tag,
+            .tag_mask = mask->tag & AM_MATCH_TAG_MASK,
+    };
+}
+
+static __attribute__((noinline)) struct am_msg_req *
+find(struct am_msg *msg, const struct am_msg_envelope *envelope,
+     const struct am_msg_mask *mask)
+{
+    struct am_match_want want = want_of(envelope, mask);
+    struct am_match_node *node = am_match_find(&msg->match, &want);
+
+    return node == NULL ? NULL : am_container(node, struct am_msg_req, node);
+}
+
+am_status_t am_msg_irecv(struct am_ctx *ctx,
+                         const struct am_msg_envelope *envelope,
+                         const struct am_msg_mask *mask,
+                         const struct am_data *data, am_msg_done_fn done,
+                         void *arg, struct am_msg_status *status,
+                         struct am_msg_req **req_p)
+{
+    struct am_msg *msg = am_msg_of(ctx);
+    struct am_msg_req *recv;
+
+    if (am_unlikely(!data_is_valid(data))) {
+        return AM_ERR_INVALID;
+    }
+    if (am_unlikely(am_match_unexpected_count(&msg->match) != 0)) {
+        struct am_msg_req *message = find(msg, envelope, mask);
+
+        if (message != NULL) {
+            return receive_message(message, data, done, arg, status, req_p);
+        }
+    }
+    recv = am_msg_req_get(msg);
+    if (am_unlikely(recv == NULL)) {
+        return AM_ERR_MEMORY;
+    }
+    recv->node.key = (uint64_t)envelope->context << 32 | envelope->source;
+    recv->node.key_mask = (uint64_t)mask->context << 32 | mask->source;
+    recv->node.tag = envelope->tag;
+    recv->node.tag_mask = mask->tag & AM_MATCH_TAG_MASK;
+    recv->data = *data;
+    recv->done = done;
+    recv->arg = arg;
+    recv->state = AM_REQ_POSTED;
+    am_match_post(&msg->match, &recv->node);
+    if (am_unlikely(msg->stalled_count != 0)) {
+        am_credit_watch(msg);
+    }
+    *req_p = recv;
+    return AM_OK;
+}
+
+am_status_t am_msg_imrecv(struct am_msg_req *message,
+                          const struct am_data *data, am_msg_done_fn done,
+                          void *arg, struct am_msg_status *status,
+                          struct am_msg_req **req_p)
+{
+    if (message->state != AM_REQ_CLAIMED || !data_is_valid(data)) {
+        return AM_ERR_INVALID;
+    }
+    return receive_message(message, data, done, arg, status, req_p);
+}
+
+am_status_t am_msg_cancel(struct am_msg_req *req)
+{
+    if (req->state != AM_REQ_POSTED) {
+        return AM_ERR_AGAIN;
+    }
+    am_match_unpost(&req->msg->match, &req->node);
+    am_msg_req_put(req);
+    return AM_DONE;
+}
+
+/* ------------------------------------------------------------------ probes */
+
+static am_status_t probe(struct am_msg *msg,
+                         const struct am_msg_envelope *envelope,
+                         const struct am_msg_mask *mask,
+                         struct am_msg_status *status,
+                         struct am_msg_req **message_p)
+{
+    struct am_msg_req *message = find(msg, envelope, mask);
+
+    if (message == NULL) {
+        if (am_unlikely(msg->stalled_count != 0)) {
+            msg->probed = true;
+            am_credit_watch(msg);
+        }
+        return AM_ERR_AGAIN;
+    }
+    *status = (struct am_msg_status){
+            .envelope = {.context = (uint32_t)(message->node.key >> 32),
+                         .source = (uint32_t)message->node.key,
+                         .tag = message->node.tag},
+            .peer = message->mp->peer->index,
+            .status = AM_OK,
+            .bytes = message->info.length,
+            .bytes_sent = message->info.length,
+    };
+    *message_p = message;
+    return AM_DONE;
+}
+
+am_status_t am_msg_iprobe(struct am_ctx *ctx,
+                          const struct am_msg_envelope *envelope,
+                          const struct am_msg_mask *mask,
+                          struct am_msg_status *status)
+{
+    struct am_msg_req *message;
+
+    return probe(am_msg_of(ctx), envelope, mask, status, &message);
+}
+
+am_status_t am_msg_improbe(struct am_ctx *ctx,
+                           const struct am_msg_envelope *envelope,
+                           const struct am_msg_mask *mask,
+                           struct am_msg_status *status,
+                           struct am_msg_req **message_p)
+{
+    struct am_msg *msg = am_msg_of(ctx);
+    am_status_t result = probe(msg, envelope, mask, status, message_p);
+
+    if (result == AM_DONE) {
+        am_match_unstore(&msg->match, &(*message_p)->node);
+        (*message_p)->state = AM_REQ_CLAIMED;
+    }
+    return result;
+}

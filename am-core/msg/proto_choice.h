@@ -1,0 +1,64 @@
+/*
+ * The choice of a protocol: once for each kind of peer (each device), as a
+ * short table of size ranges that a send looks up.  The table is the lower
+ * envelope of the cost model, with the user's variables on top.
+ */
+#ifndef AM_MSG_PROTO_CHOICE_H
+#define AM_MSG_PROTO_CHOICE_H
+
+#include "msg/proto_cost.h"
+
+enum {
+    AM_PROTO_ROWS_MAX = 16
+};
+
+/* Why a range goes by its protocol. */
+typedef enum {
+    AM_WHY_COST,   /* lowest cost of those allowed */
+    AM_WHY_SET,    /* a threshold or list of the user's */
+    AM_WHY_POLICY, /* AM_BUFFERING */
+} am_proto_why_t;
+
+struct am_proto_row {
+    size_t bytes_max; /* last size of the range */
+    am_proto_t proto;
+    am_proto_why_t why;
+};
+
+struct am_proto_kind {
+    struct am_proto_kind *next; /* on msg->kinds */
+    const struct am_dev *dev;
+    size_t packet_max;  /* largest eager message in one packet */
+    size_t eager_limit; /* smaller contiguous ones go the short way */
+    am_proto_t rndv;    /* when there is no credit or no region */
+    struct am_cost_in cost;
+    uint32_t row_count[2]; /* [contiguous] */
+    struct am_proto_row rows[2][AM_PROTO_ROWS_MAX];
+};
+
+/* The kind of this peer, computed on first use; NULL without memory. */
+const struct am_proto_kind *am_proto_kind_of(struct am_msg *msg,
+                                             struct am_peer *peer);
+void am_proto_kinds_free(struct am_msg *msg);
+
+static inline am_proto_t am_proto_select(const struct am_proto_kind *kind,
+                                         size_t bytes, bool contiguous)
+{
+    const struct am_proto_row *row = kind->rows[contiguous];
+
+    while (bytes > row->bytes_max) {
+        row++; /* the last row's bytes_max is SIZE_MAX */
+    }
+    return row->proto;
+}
+
+/* The tables with their reasons, as text; returns its length. */
+size_t am_proto_describe(struct am_msg *msg, char *text, size_t bytes);
+
+/* Checks of configuration text, for the variables' rows. */
+am_status_t am_proto_check_list(const char *text, char *accepted, size_t bytes);
+am_status_t am_proto_check_limit(const char *text, char *accepted,
+                                 size_t bytes);
+am_status_t am_proto_check_bins(const char *text, char *accepted, size_t bytes);
+
+#endif

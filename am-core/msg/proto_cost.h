@@ -1,0 +1,29 @@
+/*
+ * The cost model: how long one message takes by each protocol, from the
+ * device's numbers (am_dev_perf) and the am layer's (am_bulk_cost_ps).  Pure
+ * arithmetic in picoseconds; no floating point.
+ */
+#ifndef AM_MSG_PROTO_COST_H
+#define AM_MSG_PROTO_COST_H
+
+#include "msg/msg_core.h"
+
+/* What a cost depends on besides the size. */
+struct am_cost_in {
+    const struct am_peer *peer; /* for am_bulk_cost_ps */
+    struct am_dev_perf perf;
+    size_t packet_max;   /* payload of one packet */
+    size_t region_bytes; /* largest buffered message */
+    size_t prefix_bytes;
+    bool mapped; /* stores go straight to the region */
+    bool contiguous;
+};
+
+/* A cost that is never the lowest. */
+#define AM_COST_NEVER UINT64_MAX
+
+/* Time from the send to the end of the receive. */
+uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,
+                          size_t bytes);
+
+#endif

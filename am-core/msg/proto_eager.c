@@ -1,0 +1,393 @@
+/*
+ * Eager: the payload travels with the envelope, in one packet when it fits and
+ * as a stream of packets when not.  Copied to the receive buffer, or to an
+ * unexpected buffer that the sender has credit for.
+ *
+ *   sender                                   receiver
+ *   EAGER(envelope, payload) -------------->  match, copy        one packet
+ *   (done)
+ *
+ *   FIRST(envelope, length, slot, bytes) -->  match, copy        longer
+ *   MORE(slot, offset, bytes) ------------->  copy
+ *   MORE(slot, offset, bytes) ------------->  copy, done
+ *   (done)
+ *
+ *   with AM_MSG_SYNC, when matched:   <------ END(id)
+ *
+ * The packets after FIRST go on the peer's bulk queue, so that a long stream
+ * holds up nobody; its slot names it until its last packet.
+ */
+#include "msg/msg_credit.h"
+#include "msg/msg_id.h"
+#include "msg/proto.h"
+#include "msg/proto_choice.h"
+#include "msg/proto_eager_inl.h"
+
+enum {
+    STREAM_BURST = 8
+}; /* packets of one stream in one turn */
+
+/* ------------------------------------------------------------- the sender */
+
+static am_status_t stream_end(struct am_msg_req *send)
+{
+    send->mp->slots_free |= 1u << send->slot;
+    if (send->sync) {
+        send->state = AM_REQ_WAIT;
+        return AM_OK;
+    }
+    return AM_DONE;
+}
+
+static am_status_t stream_run(struct am_op *op)
+{
+    struct am_msg_req *send = am_container(op, struct am_msg_req, stream_op);
+    size_t packet = am_peer_payload_max(send->mp->peer, 1);
+
+    for (int i = 0; i < STREAM_BURST; i++) {
+        uint64_t offset = send->moved_bytes;
+        size_t left = send->data.bytes - send->moved_bytes;
+        am_status_t status =
+                am_msg_packet(send, op, AM_MSG_H_MORE, send->slot, &offset, 1,
+                              left < packet ? left : packet);
+
+        if (status == AM_ERR_AGAIN) {
+            return status;
+        }
+        if (status != AM_OK) {
+            am_msg_send_finish(send, status);
+            return AM_OK;
+        }
+        if (send->moved_bytes == send->data.bytes) {
+            if (stream_end(send) == AM_DONE) {
+                am_msg_send_finish(send, AM_OK);
+            }
+            return AM_OK;
+        }
+    }
+    return AM_ERR_AGAIN;
+}
+
+static am_status_t emit_first(struct am_msg_req *send, struct am_op *op,
+                              uint64_t *words)
+{
+    struct am_msg_peer *mp = send->mp;
+    am_status_t status;
+
+    send->slot = (uint32_t)__builtin_ctz(mp->slots_free);
+    words[3] = send->data.bytes;
+    words[4] = send->slot;
+    status = am_msg_packet(send, op, AM_MSG_H_FIRST, send->node.tag, words, 5,
+                           mp->kind->packet_max);
+    if (status == AM_OK) {
+        mp->slots_free &= ~(1u << send->slot);
+        send->state = AM_REQ_STREAM;
+        am_op_queue(&send->stream_op, mp->peer, stream_run, AM_OP_BULK);
+    }
+    return status;
+}
+
+static am_status_t eager_emit(struct am_msg_req *send, bool queued)
+{
+    struct am_msg_peer *mp = send->mp;
+    struct am_op *op = queued ? &send->op : NULL;
+    uint64_t words[5] = {send->node.key, am_credit_riding(mp), 0, 0, 0};
+    bool whole = send->data.bytes <= mp->kind->packet_max;
+    am_status_t status;
+
+    if (send->sync && send->id == 0 && am_msg_id_get(send) != AM_OK) {
+        return AM_ERR_MEMORY;
+    }
+    if (!whole && mp->slots_free == 0) {
+        return AM_ERR_AGAIN;
+    }
+    words[2] = send->id;
+    status = whole ? am_msg_packet(send, op, AM_MSG_H_EAGER, send->node.tag,
+                                   words, 3, send->data.bytes)
+                   : emit_first(send, op, words);
+    if (status != AM_OK) {
+        return status;
+    }
+    am_credit_ridden(mp, words[1]);
+    return whole && !send->sync ? AM_DONE : AM_OK;
+}
+
+/* ----------------------------------------------------------- the receiver */
+
+/* The receive of an acknowledged send is matched: say so. */
+static void acknowledge(const struct am_msg_info *info)
+{
+    if (info->remote_id != 0) {
+        uint64_t words[2] = {info->remote_id, (uint64_t)AM_OK};
+
+        am_msg_control(info->mp, AM_MSG_H_END, words, 2);
+    }
+}
+
+/* Payload of a stream into `req`: a receive, or a message with a buffer. */
+static void stream_store(struct am_msg_req *req, const void *from, size_t bytes)
+{
+    am_msg_copy_in(req->msg, &req->data, req->moved_bytes, from, bytes);
+    req->moved_bytes += bytes;
+}
+
+/* Receive and message in one: the message has its own buffer (pvm), or came
+ * before the receive.  All has arrived: copy it out. */
+static am_status_t unpack(struct am_msg_req *recv, struct am_msg_req *message)
+{
+    am_msg_copy_in(recv->msg, &recv->data, 0, message->buffer,
+                   message->info.length);
+    am_credit_owe(recv->mp, message->info.charge);
+    am_msg_message_free(message);
+    return AM_DONE;
+}
+
+static am_status_t eager_deliver(struct am_msg_req *recv,
+                                 struct am_msg_req *message)
+{
+    struct am_msg_peer *mp = recv->mp;
+
+    acknowledge(&recv->info);
+    if (message->moved_bytes == message->info.length) {
+        return unpack(recv, message);
+    }
+    if (recv->msg->staged) {
+        message->partner = recv;
+        recv->partner = message;
+        return AM_OK;
+    }
+    am_msg_copy_in(recv->msg, &recv->data, 0, message->buffer,
+                   message->moved_bytes);
+    recv->moved_bytes = message->moved_bytes;
+    recv->slot = message->slot;
+    mp->streams[recv->slot] = recv;
+    am_credit_owe(mp, message->info.charge);
+    am_msg_message_free(message);
+    return AM_OK;
+}
+
+static void arrive_general(struct am_msg *msg, uint64_t key, uint32_t tag,
+                           const struct am_msg_info *info, const void *data,
+                           size_t bytes, uint32_t slot)
+{
+    struct am_msg_peer *mp = info->mp;
+    struct am_msg_req *recv = am_msg_match(msg, key, tag, info);
+    struct am_msg_req *into = recv;
+
+    if (recv == NULL || msg->staged) {
+        into = am_msg_message_keep(msg, key, tag, info);
+        if (into == NULL) {
+            if (recv != NULL) {
+                am_msg_recv_finish(recv, AM_ERR_MEMORY);
+            }
+            return;
+        }
+    }
+    stream_store(into, data, bytes);
+    into->slot = slot;
+    if (bytes < info->length) {
+        mp->streams[slot] = into;
+    }
+    if (recv == NULL) {
+        am_msg_store(into);
+        return;
+    }
+    if (into != recv) {
+        if (eager_deliver(recv, into) == AM_DONE) {
+            am_msg_recv_finish(recv, AM_OK);
+        }
+        return;
+    }
+    acknowledge(info);
+    am_credit_owe(mp, info->charge);
+    if (bytes == info->length) {
+        am_msg_recv_finish(recv, AM_OK);
+    }
+}
+
+static __attribute__((noinline)) void eager_general(struct am_token *token,
+                                                    const uint64_t *words,
+                                                    uint32_t word_count,
+                                                    void *data, size_t bytes)
+{
+    struct am_msg *msg = token->arg;
+    struct am_msg_info info = {
+            .mp = am_msg_peer_of(msg, token->peer),
+            .length = bytes,
+            .charge = am_credit_charge(bytes),
+            .proto = AM_PROTO_EAGER,
+    };
+    uint64_t riding = word_count > 1 ? am_msg_word(words, 1) : 0;
+
+    if (word_count < 1 || word_count > 3 || info.mp == NULL) {
+        msg->stats[AM_MSG_RX_BAD_LENGTH]++;
+        return;
+    }
+    info.remote_id = word_count > 2 ? am_msg_word(words, 2) : 0;
+    arrive_general(msg, am_msg_word(words, 0), token->aux, &info, data, bytes,
+                   0);
+    if (riding != 0) {
+        am_credit_returned(info.mp, riding);
+    }
+}
+
+static __attribute__((noinline)) void
+eager_unexpected(struct am_msg_peer *mp, uint64_t key, uint32_t tag,
+                 const void *data, size_t bytes)
+{
+    struct am_msg_info info = {.mp = mp,
+                               .length = bytes,
+                               .charge = am_credit_charge(bytes),
+                               .proto = AM_PROTO_EAGER};
+    struct am_msg_req *message = am_msg_message_keep(mp->msg, key, tag, &info);
+
+    if (message != NULL) {
+        stream_store(message, data, bytes);
+        am_msg_store(message);
+    }
+}
+
+/* The receive is too short, or not contiguous. */
+static __attribute__((noinline)) void
+eager_odd(struct am_msg_req *recv, const void *data, struct am_msg_status *out)
+{
+    am_msg_copy_in(recv->msg, &recv->data, 0, data, out->bytes_sent);
+    out->bytes = am_msg_fit(&recv->data, out->bytes_sent);
+    if (out->bytes < out->bytes_sent) {
+        out->status = AM_ERR_TRUNCATE;
+        recv->msg->stats[AM_MSG_TRUNCATED]++;
+    }
+}
+
+static inline void eager_finish(struct am_msg_req *recv,
+                                const struct am_msg_status *out)
+{
+    am_msg_done_fn done = recv->done;
+    void *arg = recv->arg;
+
+    am_msg_req_drop(recv);
+    if (am_likely(done != NULL)) {
+        done(arg, out);
+    }
+}
+
+/* The hot path: an exact receive is posted and the message has no extras. */
+static void eager_handle(struct am_token *token, const uint64_t *words,
+                         uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_msg *msg = token->arg;
+    struct am_msg_peer *mp = token->peer->msg;
+    struct am_match_node *node;
+    struct am_msg_req *recv;
+    struct am_msg_status out;
+    uint64_t key;
+
+    if (am_unlikely(word_count != 1 || mp == NULL || msg->staged)) {
+        eager_general(token, words, word_count, data, bytes);
+        return;
+    }
+    key = am_msg_word(words, 0);
+    node = am_match_arrive(&msg->match, key, token->aux);
+    if (am_unlikely(node == NULL)) {
+        eager_unexpected(mp, key, token->aux, data, bytes);
+        return;
+    }
+    recv = am_container(node, struct am_msg_req, node);
+    out.envelope.context = (uint32_t)(key >> 32);
+    out.envelope.source = (uint32_t)key;
+    out.envelope.tag = token->aux;
+    out.peer = token->peer->index;
+    out.status = AM_OK;
+    out.bytes = out.bytes_sent = bytes;
+    if (am_likely(recv->data.kind == AM_DATA_CONTIG &&
+                  bytes <= recv->data.bytes)) {
+        am_copy_small(recv->data.u.base, data, bytes);
+        msg->stats[AM_MSG_COPIES]++;
+        msg->stats[AM_MSG_COPY_BYTES] += bytes;
+        am_env_charge(msg->env, AM_COST_COPY, bytes);
+    } else {
+        eager_odd(recv, data, &out);
+    }
+    am_credit_owe(mp, am_credit_charge(bytes));
+    msg->stats[AM_MSG_RX_MESSAGES + AM_PROTO_EAGER]++;
+    msg->stats[AM_MSG_RX_BYTES + AM_PROTO_EAGER] += out.bytes;
+    eager_finish(recv, &out);
+}
+
+static void first_handle(struct am_token *token, const uint64_t *words,
+                         uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_msg *msg = token->arg;
+    struct am_msg_info info = {
+            .mp = am_msg_peer_of(msg, token->peer),
+            .proto = AM_PROTO_EAGER,
+    };
+    uint64_t key, riding, slot;
+
+    if (word_count != 5 || info.mp == NULL) {
+        msg->stats[AM_MSG_RX_BAD_LENGTH]++;
+        return;
+    }
+    key = am_msg_word(words, 0);
+    riding = am_msg_word(words, 1);
+    info.remote_id = am_msg_word(words, 2);
+    info.length = am_msg_word(words, 3);
+    info.charge = am_credit_charge(info.length);
+    slot = am_msg_word(words, 4);
+    if (slot >= AM_MSG_SLOTS || info.mp->streams[slot] != NULL ||
+        info.length > AM_CREDIT_BYTES_MAX || bytes >= info.length) {
+        msg->stats[AM_MSG_RX_BAD_LENGTH]++;
+        return;
+    }
+    arrive_general(msg, key, token->aux, &info, data, bytes, (uint32_t)slot);
+    if (riding != 0) {
+        am_credit_returned(info.mp, riding);
+    }
+}
+
+/* The last packet of a stream is in. */
+static void stream_done(struct am_msg_req *req)
+{
+    if (req->state == AM_REQ_RECEIVING) {
+        am_msg_recv_finish(req, AM_OK);
+    } else if (req->partner != NULL) {
+        struct am_msg_req *recv = req->partner;
+
+        recv->partner = NULL;
+        unpack(recv, req);
+        am_msg_recv_finish(recv, AM_OK);
+    }
+}
+
+static void more_handle(struct am_token *token, const uint64_t *words,
+                        uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_msg *msg = token->arg;
+    struct am_msg_peer *mp = token->peer->msg;
+    struct am_msg_req *req = NULL;
+
+    if (mp != NULL && word_count == 1 && token->aux < AM_MSG_SLOTS) {
+        req = mp->streams[token->aux];
+    }
+    if (req == NULL || am_msg_word(words, 0) != req->moved_bytes ||
+        bytes > req->info.length - req->moved_bytes) {
+        msg->stats[AM_MSG_RX_BAD_LENGTH]++;
+        return;
+    }
+    stream_store(req, data, bytes);
+    if (req->moved_bytes == req->info.length) {
+        mp->streams[token->aux] = NULL;
+        stream_done(req);
+    }
+}
+
+void am_proto_eager_register(struct am_msg *msg)
+{
+    am_handler_set(msg->ctx, AM_MSG_H_EAGER, eager_handle, msg, "msg_eager");
+    am_handler_set(msg->ctx, AM_MSG_H_FIRST, first_handle, msg, "msg_first");
+    am_handler_set(msg->ctx, AM_MSG_H_MORE, more_handle, msg, "msg_more");
+}
+
+const struct am_proto am_proto_eager = {.name = "eager",
+                                        .emit = eager_emit,
+                                        .deliver = eager_deliver};

@@ -1,0 +1,290 @@
+/*
+ * The rendezvous base: requests to send, answers, transfers, ends.
+ *
+ *   request            sender's states         receiver's states
+ *   RTS  ----------->  WAIT                    UNEXPECTED, or RECEIVING
+ *   CTS  <-----------  TRANSFER (put, prefix)  RECEIVING, region open
+ *   put, PUT_END --->  (done)                  (done)
+ *   END  <-----------  (done)                  get: (done) when fetched
+ *   FAIL ----------->  (failed)                (failed)
+ *
+ * Every id in a message is looked up with its generation and its peer, every
+ * length is checked against the request; what does not fit is counted and
+ * dropped.
+ */
+#include "msg/rndv.h"
+
+#include "msg/msg_credit.h"
+#include "msg/msg_id.h"
+#include "msg/msg_region.h"
+#include "msg/proto.h"
+
+am_status_t am_rndv_get(struct am_msg_req *req)
+{
+    if (req->id == 0 && am_msg_id_get(req) != AM_OK) {
+        return AM_ERR_MEMORY;
+    }
+    if (req->rndv == NULL) {
+        req->rndv = am_pool_get(&req->msg->rndvs);
+        if (req->rndv == NULL) {
+            return AM_ERR_MEMORY;
+        }
+        req->rndv->is_open = req->rndv->busy = false;
+    }
+    return AM_OK;
+}
+
+void am_rndv_put(struct am_msg_req *req)
+{
+    if (req->rndv->is_open) {
+        am_region_close(&req->rndv->region);
+    }
+    am_pool_put(&req->msg->rndvs, req->rndv);
+    req->rndv = NULL;
+}
+
+am_status_t am_rndv_open(struct am_msg_req *req, struct am_key *key)
+{
+    am_status_t status =
+            am_region_open(req->msg->ctx, &req->rndv->region, &req->data);
+
+    if (status == AM_OK) {
+        req->rndv->is_open = true;
+        am_region_key_for(&req->rndv->region, req->mp->peer, key);
+    }
+    return status;
+}
+
+am_status_t am_rndv_words(struct am_msg_req *send, uint64_t *words,
+                          uint64_t kind)
+{
+    am_status_t status = am_rndv_get(send);
+
+    words[0] = send->node.key;
+    words[1] = am_credit_riding(send->mp);
+    words[2] = send->id;
+    words[3] = send->data.bytes;
+    words[4] = kind;
+    return status;
+}
+
+void am_rndv_end(struct am_msg_peer *mp, uint64_t id, am_status_t status)
+{
+    uint64_t words[2] = {id, (uint64_t)(int64_t)status};
+
+    am_msg_control(mp, AM_MSG_H_END, words, 2);
+}
+
+/* ---------------------------------------------------------- the receiver */
+
+am_status_t am_rndv_answer(struct am_msg_req *recv, size_t have)
+{
+    struct am_msg_peer *mp = recv->mp;
+    size_t bytes = am_msg_fit(&recv->data, recv->info.length);
+    uint64_t words[7] = {recv->info.remote_id, 0, bytes, 0, 0, 0, 0};
+    struct am_key key;
+    am_status_t status;
+
+    if (bytes <= have) {
+        am_rndv_end(mp, recv->info.remote_id, AM_OK);
+        return AM_DONE;
+    }
+    status = am_rndv_get(recv);
+    if (status == AM_OK) {
+        status = am_rndv_open(recv, &key);
+    }
+    if (status != AM_OK) {
+        am_rndv_end(mp, recv->info.remote_id, status);
+        return status;
+    }
+    words[1] = recv->id;
+    for (int i = 0; i < 4; i++) {
+        words[3 + i] = key.w[i];
+    }
+    am_msg_control(mp, AM_MSG_H_CTS, words, 7);
+    return AM_OK;
+}
+
+static void put_end_handle(struct am_token *token, const uint64_t *words,
+                           uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_msg *msg = token->arg;
+    struct am_msg_peer *mp = token->peer->msg;
+    struct am_msg_req *recv;
+
+    if (mp == NULL || word_count != 1) {
+        msg->stats[AM_MSG_RX_BAD_LENGTH]++;
+        return;
+    }
+    recv = am_msg_id_find(mp, am_msg_word(words, 0));
+    if (recv == NULL) {
+        return;
+    }
+    if (recv->state != AM_REQ_RECEIVING || recv->info.proto == AM_PROTO_GET) {
+        msg->stats[AM_MSG_RX_BAD_ID]++;
+        return;
+    }
+    am_msg_recv_finish(recv, AM_OK);
+}
+
+static void fail_handle(struct am_token *token, const uint64_t *words,
+                        uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_msg *msg = token->arg;
+    struct am_msg_peer *mp = token->peer->msg;
+    struct am_msg_req *recv;
+    int64_t status;
+
+    if (mp == NULL || word_count != 2) {
+        msg->stats[AM_MSG_RX_BAD_LENGTH]++;
+        return;
+    }
+    recv = am_msg_id_find(mp, am_msg_word(words, 0));
+    status = (int64_t)am_msg_word(words, 1);
+    if (recv == NULL) {
+        return;
+    }
+    if (recv->state != AM_REQ_RECEIVING || status >= 0 ||
+        status < AM_ERR_CANCELLED || (recv->rndv != NULL && recv->rndv->busy)) {
+        msg->stats[AM_MSG_RX_BAD_ID]++;
+        return;
+    }
+    am_msg_recv_finish(recv, (am_status_t)status);
+}
+
+/* ------------------------------------------------------------ the sender */
+
+static void put_done(void *arg, am_status_t status)
+{
+    struct am_msg_req *send = arg;
+
+    send->rndv->busy = false;
+    if (status != AM_OK && status != AM_ERR_PEER) {
+        uint64_t words[2] = {send->rndv->bulk.words[0],
+                             (uint64_t)(int64_t)status};
+
+        am_msg_control(send->mp, AM_MSG_H_FAIL, words, 2);
+    }
+    am_msg_send_finish(send, status);
+}
+
+static void cts_handle(struct am_token *token, const uint64_t *words,
+                       uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_msg *msg = token->arg;
+    struct am_msg_peer *mp = token->peer->msg;
+    struct am_msg_req *send;
+    uint64_t remote_id, end;
+    struct am_key key;
+
+    if (mp == NULL || word_count != 7) {
+        msg->stats[AM_MSG_RX_BAD_LENGTH]++;
+        return;
+    }
+    send = am_msg_id_find(mp, am_msg_word(words, 0));
+    if (send == NULL) {
+        return;
+    }
+    remote_id = am_msg_word(words, 1);
+    end = am_msg_word(words, 2);
+    if (send->state != AM_REQ_WAIT || send->rndv == NULL ||
+        send->proto == AM_PROTO_GET || end > send->data.bytes ||
+        end <= send->moved_bytes) {
+        msg->stats[AM_MSG_RX_BAD_LENGTH]++;
+        return;
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        key.w[i] = am_msg_word(words, 3 + i);
+    }
+    send->state = AM_REQ_TRANSFER;
+    send->rndv->busy = true;
+    send->rndv->bulk.local_offset = send->moved_bytes;
+    send->rndv->bulk.acknowledged = false;
+    send->rndv->bulk.source = 0;
+    am_bulk_put(&send->rndv->bulk, mp->peer, &send->data, &key,
+                send->moved_bytes, end - send->moved_bytes, AM_MSG_H_PUT_END,
+                &remote_id, 1, put_done, send);
+}
+
+static void end_handle(struct am_token *token, const uint64_t *words,
+                       uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_msg *msg = token->arg;
+    struct am_msg_peer *mp = token->peer->msg;
+    struct am_msg_req *send;
+    int64_t status;
+
+    if (mp == NULL || word_count != 2) {
+        msg->stats[AM_MSG_RX_BAD_LENGTH]++;
+        return;
+    }
+    send = am_msg_id_find(mp, am_msg_word(words, 0));
+    status = (int64_t)am_msg_word(words, 1);
+    if (send == NULL) {
+        return;
+    }
+    if (send->state == AM_REQ_STREAM && send->sync) {
+        send->sync = false; /* matched before its last packet left */
+        return;
+    }
+    if (send->state != AM_REQ_WAIT || status > 0 || status < AM_ERR_CANCELLED) {
+        msg->stats[AM_MSG_RX_BAD_ID]++;
+        return;
+    }
+    am_msg_send_finish(send, (am_status_t)status);
+}
+
+/* --------------------------------------------------------------- the request */
+
+static void rts_handle(struct am_token *token, const uint64_t *words,
+                       uint32_t word_count, void *data, size_t bytes)
+{
+    static const am_proto_t protos[] = {
+            [AM_MSG_RTS_PUT] = AM_PROTO_PUT,
+            [AM_MSG_RTS_GET] = AM_PROTO_GET,
+            [AM_MSG_RTS_PREFIX] = AM_PROTO_PREFIX,
+    };
+    static const uint32_t counts[] = {5, 9, 7};
+    struct am_msg *msg = token->arg;
+    struct am_msg_info info = {.mp = am_msg_peer_of(msg, token->peer),
+                               .charge = AM_CREDIT_MESSAGE};
+    uint64_t kind, riding;
+
+    kind = word_count < 5 ? UINT64_MAX : am_msg_word(words, 4);
+    if (info.mp == NULL || kind > AM_MSG_RTS_PREFIX ||
+        word_count != counts[kind]) {
+        msg->stats[AM_MSG_RX_BAD_LENGTH]++;
+        return;
+    }
+    info.proto = protos[kind];
+    riding = am_msg_word(words, 1);
+    info.remote_id = am_msg_word(words, 2);
+    info.length = am_msg_word(words, 3);
+    if (kind == AM_MSG_RTS_GET) {
+        for (uint32_t i = 0; i < 4; i++) {
+            info.key.w[i] = am_msg_word(words, 5 + i);
+        }
+    } else if (kind == AM_MSG_RTS_PREFIX) {
+        info.offset = am_msg_word(words, 5);
+        info.prefix_bytes = am_msg_word(words, 6);
+        if (info.mp->rx_base == NULL || info.prefix_bytes > info.length ||
+            !am_msg_region_has(info.mp, info.offset, info.prefix_bytes)) {
+            msg->stats[AM_MSG_RX_BAD_REGION]++;
+            return;
+        }
+    }
+    am_msg_arrive(msg, am_msg_word(words, 0), token->aux, &info);
+    if (riding != 0) {
+        am_credit_returned(info.mp, riding);
+    }
+}
+
+void am_rndv_register(struct am_msg *msg)
+{
+    am_handler_set(msg->ctx, AM_MSG_H_RTS, rts_handle, msg, "msg_rts");
+    am_handler_set(msg->ctx, AM_MSG_H_CTS, cts_handle, msg, "msg_cts");
+    am_handler_set(msg->ctx, AM_MSG_H_PUT_END, put_end_handle, msg,
+                   "msg_put_end");
+    am_handler_set(msg->ctx, AM_MSG_H_FAIL, fail_handle, msg, "msg_fail");
+    am_handler_set(msg->ctx, AM_MSG_H_END, end_handle, msg, "msg_end");
+}

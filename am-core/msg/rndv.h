@@ -1,0 +1,36 @@
+/*
+ * What the rendezvous protocols share: a request's region and bulk transfer,
+ * the answer that carries the destination's key, and the ends.
+ */
+#ifndef AM_MSG_RNDV_H
+#define AM_MSG_RNDV_H
+
+#include "msg/msg_core.h"
+
+struct am_rndv {
+    struct am_region region;
+    struct am_bulk bulk;
+    bool is_open; /* region */
+    bool busy;    /* bulk: its done function will be called */
+};
+
+/* Give a request its id and its transfer state.  AM_ERR_MEMORY. */
+am_status_t am_rndv_get(struct am_msg_req *req);
+/* Close the region and give the state back; the bulk is not busy. */
+void am_rndv_put(struct am_msg_req *req);
+
+/* Open a region over the request's data, and its key for the peer. */
+am_status_t am_rndv_open(struct am_msg_req *req, struct am_key *key);
+
+/* Receiver: answer a request to send with the key of the receive buffer.
+ * AM_DONE when nothing is left to come (`have` bytes are there). */
+am_status_t am_rndv_answer(struct am_msg_req *recv, size_t have);
+
+/* Tell the sender `id` that its message is matched, or fetched. */
+void am_rndv_end(struct am_msg_peer *mp, uint64_t id, am_status_t status);
+
+/* Fill the words that every request to send begins with (5). */
+am_status_t am_rndv_words(struct am_msg_req *send, uint64_t *words,
+                          uint64_t kind);
+
+#endif
