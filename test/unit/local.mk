@@ -72,3 +72,5 @@ test_unit_chan_window_random_test_SOURCES = \
 test_unit_chan_window_random_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_window_random_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 endif
+
+include test/unit/msg.mk

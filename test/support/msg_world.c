@@ -1,0 +1,269 @@
+/*
+ * See msg_world.h.
+ */
+#include "support/msg_world.h"
+
+#include "support/cm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SETTLE_POLLS = 2000,
+    WAIT_POLLS = 3000000,
+    GUARD = 0xee
+};
+
+/* ------------------------------------------------------------- contexts */
+
+void world_open(struct world *world, uint32_t size,
+                const struct am_option *const *options)
+{
+    char blobs[WORLD_MAX][AM_ADDRESS_BYTES];
+    char error[512];
+
+    memset(world, 0, sizeof(*world));
+    assert_true(size <= WORLD_MAX);
+    world->size = size;
+    for (uint32_t i = 0; i < size; i++) {
+        const struct am_option *list = options == NULL ? NULL : options[i];
+        struct am_params params = {.rank = i,
+                                   .size = size,
+                                   .options = list,
+                                   .error = error,
+                                   .error_bytes = sizeof(error)};
+
+        while (list != NULL && list[params.option_count].name != NULL) {
+            params.option_count++;
+        }
+        error[0] = '\0';
+        if (am_open(&params, &world->ctx[i]) != AM_OK) {
+            fail_msg("rank %u does not open: %s", i, error);
+        }
+        assert_int_equal(am_address(world->ctx[i], blobs[i]), AM_OK);
+    }
+    for (uint32_t i = 0; i < size; i++) {
+        assert_int_equal(am_connect_all(world->ctx[i], blobs), AM_OK);
+    }
+}
+
+void world_close(struct world *world)
+{
+    world_settle(world);
+    for (uint32_t i = 0; i < world->size; i++) {
+        am_close(world->ctx[i]);
+    }
+}
+
+int world_poll(struct world *world)
+{
+    int events = 0;
+
+    for (uint32_t i = 0; i < world->size; i++) {
+        int n = am_ctx_poll(world->ctx[i]);
+
+        assert_true(n >= 0);
+        events += n;
+    }
+    return events;
+}
+
+void world_settle(struct world *world)
+{
+    for (int idle = 0; idle < SETTLE_POLLS; idle++) {
+        if (world_poll(world) > 0) {
+            idle = 0;
+        }
+    }
+}
+
+uint64_t world_counter(struct world *world, uint32_t rank, const char *name)
+{
+    struct am_counter_info info;
+
+    for (uint32_t i = 0; am_counter(world->ctx[rank], i, &info) == AM_OK; i++) {
+        if (strcmp(info.name, name) == 0) {
+            return info.value;
+        }
+    }
+    fail_msg("no counter %s", name);
+    return 0;
+}
+
+/* ---------------------------------------------------------------- shapes */
+
+static unsigned char pattern(uint32_t seed, size_t at)
+{
+    return (unsigned char)(seed * 31 + at * 7 + (at >> 8) * 13 + (at >> 16));
+}
+
+/* Where byte `at` of the packed form lies. */
+static size_t place(const struct shaped *shaped, size_t at)
+{
+    if (shaped->shape == SHAPE_PACK) {
+        return at / 3 * 5 + at % 3; /* blocks of 3 with gaps of 2 */
+    }
+    if (shaped->shape == SHAPE_IOV) {
+        for (uint32_t i = 0; i < shaped->data.iov_count; i++) {
+            const struct iovec *piece = &shaped->iov[i];
+
+            if (at < piece->iov_len) {
+                return (size_t)((unsigned char *)piece->iov_base -
+                                shaped->memory) +
+                       at;
+            }
+            at -= piece->iov_len;
+        }
+        fail_msg("iov is too short");
+    }
+    return at;
+}
+
+static void blocks_pack(void *arg, size_t offset, void *to, size_t bytes)
+{
+    struct shaped *shaped = arg;
+    unsigned char *out = to;
+
+    for (size_t i = 0; i < bytes; i++) {
+        out[i] = shaped->memory[place(shaped, offset + i)];
+    }
+}
+
+static void blocks_unpack(void *arg, size_t offset, const void *from,
+                          size_t bytes)
+{
+    struct shaped *shaped = arg;
+    const unsigned char *in = from;
+
+    for (size_t i = 0; i < bytes; i++) {
+        shaped->memory[place(shaped, offset + i)] = in[i];
+    }
+}
+
+/* Pieces of unequal length, one of them empty, gaps of 16 between them. */
+static void iov_open(struct shaped *shaped, size_t bytes)
+{
+    size_t at = 0, left = bytes;
+
+    for (int i = 0; i < 7; i++) {
+        size_t length = i == 6 ? left : i == 3 ? 0 : left / (size_t)(7 - i) / 2;
+
+        shaped->iov[i].iov_base = shaped->memory + at;
+        shaped->iov[i].iov_len = length;
+        at += length + 16;
+        left -= length;
+    }
+    shaped->data = (struct am_data){.kind = AM_DATA_IOV,
+                                    .iov_count = 7,
+                                    .bytes = bytes,
+                                    .u.iov = shaped->iov};
+}
+
+void shaped_open(struct shaped *shaped, int shape, size_t bytes)
+{
+    shaped->shape = shape;
+    shaped->memory_bytes = bytes * 2 + 256;
+    shaped->memory = malloc(shaped->memory_bytes);
+    assert_non_null(shaped->memory);
+    memset(shaped->memory, GUARD, shaped->memory_bytes);
+    switch (shape) {
+    case SHAPE_IOV:
+        iov_open(shaped, bytes);
+        break;
+    case SHAPE_PACK:
+        shaped->data = (struct am_data){.kind = AM_DATA_PACK,
+                                        .bytes = bytes,
+                                        .u.arg = shaped,
+                                        .pack = blocks_pack,
+                                        .unpack = blocks_unpack};
+        break;
+    default:
+        shaped->data = am_data_contig(shaped->memory, bytes);
+    }
+}
+
+void shaped_close(struct shaped *shaped)
+{
+    free(shaped->memory);
+}
+
+void shaped_fill(struct shaped *shaped, uint32_t seed)
+{
+    for (size_t i = 0; i < shaped->data.bytes; i++) {
+        shaped->memory[place(shaped, i)] = pattern(seed, i);
+    }
+}
+
+void shaped_check(const struct shaped *shaped, uint32_t seed, size_t bytes)
+{
+    unsigned char *expected = malloc(shaped->memory_bytes);
+
+    assert_non_null(expected);
+    memset(expected, GUARD, shaped->memory_bytes);
+    for (size_t i = 0; i < bytes; i++) {
+        expected[place(shaped, i)] = pattern(seed, i);
+    }
+    for (size_t i = 0; i < shaped->memory_bytes; i++) {
+        if (shaped->memory[i] != expected[i]) {
+            fail_msg("byte %zu of memory (message of %zu bytes, shape %d) is "
+                     "%02x, not %02x",
+                     i, bytes, shaped->shape, shaped->memory[i], expected[i]);
+        }
+    }
+    free(expected);
+}
+
+/* ------------------------------------------------------------- operations */
+
+void ended_done(void *arg, const struct am_msg_status *status)
+{
+    struct ended *ended = arg;
+
+    ended->count++;
+    ended->status = *status;
+}
+
+void world_send(struct world *world, uint32_t from, uint32_t to,
+                struct am_msg_envelope envelope, const struct am_data *data,
+                unsigned flags, struct ended *ended)
+{
+    am_status_t status;
+
+    *ended = (struct ended){0};
+    status = am_msg_isend(world->ctx[from], to, &envelope, data, flags,
+                          ended_done, ended, &ended->req);
+    if (status == AM_DONE) {
+        ended->count++;
+        ended->status.status = AM_OK;
+    } else {
+        assert_int_equal(status, AM_OK);
+    }
+}
+
+void world_recv(struct world *world, uint32_t at,
+                struct am_msg_envelope envelope, struct am_msg_mask mask,
+                const struct am_data *data, struct ended *ended)
+{
+    am_status_t status;
+
+    *ended = (struct ended){0};
+    status = am_msg_irecv(world->ctx[at], &envelope, &mask, data, ended_done,
+                          ended, &ended->status, &ended->req);
+    if (status == AM_DONE) {
+        ended->count++;
+    } else {
+        assert_int_equal(status, AM_OK);
+    }
+}
+
+void world_wait(struct world *world, struct ended *ended)
+{
+    for (int i = 0; ended->count == 0; i++) {
+        if (i == WAIT_POLLS) {
+            fail_msg("an operation does not end");
+        }
+        world_poll(world);
+    }
+    assert_int_equal(ended->count, 1);
+}

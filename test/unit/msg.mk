@@ -1,0 +1,13 @@
+# test/unit: the tests of msg
+if HAVE_CMOCKA
+msg_world = test/support/msg_world.c test/support/msg_world.h
+msg_tests = test/unit/msg_match_test test/unit/msg_proto_test
+check_PROGRAMS += $(msg_tests)
+TESTS += $(msg_tests)
+test_unit_msg_match_test_SOURCES = test/unit/msg_match_test.c
+test_unit_msg_match_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_msg_match_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_msg_proto_test_SOURCES = test/unit/msg_proto_test.c $(msg_world)
+test_unit_msg_proto_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_msg_proto_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+endif
