@@ -6,30 +6,87 @@
  *   am_isend -> am_send ... receive(): a buffer for header and payload
  *                           landed(): ch4's callback, which may send
  *   origin callback <- done, when the payload may be reused
+ *
+ * ch4 wants the messages of a pair in order.  libam calls receive() in order,
+ * but a long payload lands after a short one that follows it, so what has
+ * landed waits in a queue of its source for all before it.
  */
 #include <mpidimpl.h>
 #include "am_impl.h"
 
 /* One message that is arriving. */
 struct arrival {
+    struct arrival *next;
+    struct queue *queue;
+    bool landed;
+    am_status_t status;
     MPIDI_AM_hdr_t hdr;
     size_t bytes;
     uint64_t am_hdr[AM_INFO_BYTES_MAX / 8];
     max_align_t payload[];
 };
 
+/* The messages of one source that were announced and not delivered. */
+struct queue {
+    struct arrival *head, **tail;
+};
+
+struct MPIDI_AM_queues {
+    struct queue **of_source;
+    uint32_t count;
+};
+
+static struct queue *queue_of(struct MPIDI_AM_queues *queues, uint32_t source)
+{
+    if (source >= queues->count) {
+        uint32_t count = MPL_MAX(source + 1, queues->count * 2);
+        struct queue **grown = MPL_realloc(queues->of_source, count * sizeof(*grown),
+                                           MPL_MEM_BUFFER);
+
+        MPIR_Assertp(grown != NULL);
+        memset(grown + queues->count, 0, (count - queues->count) * sizeof(*grown));
+        queues->of_source = grown;
+        queues->count = count;
+    }
+    if (queues->of_source[source] == NULL) {
+        struct queue *queue = MPL_calloc(1, sizeof(*queue), MPL_MEM_BUFFER);
+
+        MPIR_Assertp(queue != NULL);
+        queue->tail = &queue->head;
+        queues->of_source[source] = queue;
+    }
+    return queues->of_source[source];
+}
+
+static void deliver(const struct arrival *arrival)
+{
+    uint32_t attr = 0;
+
+    MPIDIG_AM_ATTR_SET_VCIS(attr, arrival->hdr.src_vci, arrival->hdr.dst_vci);
+    MPIDIG_global.target_msg_cbs[arrival->hdr.handler_id] ((void *) (uintptr_t) arrival->am_hdr,
+                                                           (void *) (uintptr_t) arrival->payload,
+                                                           (MPI_Aint) arrival->bytes, attr, NULL);
+}
+
 static void landed(void *arg, am_status_t status)
 {
     struct arrival *arrival = arg;
-    uint32_t attr = 0;
+    struct queue *queue = arrival->queue;
 
-    if (status == AM_OK) {
-        MPIDIG_AM_ATTR_SET_VCIS(attr, arrival->hdr.src_vci, arrival->hdr.dst_vci);
-        MPIDIG_global.target_msg_cbs[arrival->hdr.handler_id] (arrival->am_hdr, arrival->payload,
-                                                               (MPI_Aint) arrival->bytes, attr,
-                                                               NULL);
+    arrival->landed = true;
+    arrival->status = status;
+    while (queue->head != NULL && queue->head->landed) {
+        struct arrival *first = queue->head;
+
+        queue->head = first->next;
+        if (queue->head == NULL) {
+            queue->tail = &queue->head;
+        }
+        if (first->status == AM_OK) {
+            deliver(first);
+        }
+        MPL_free(first);
     }
-    MPL_free(arrival);
 }
 
 static am_status_t receive(void *arg, struct am_recv *recv, uint32_t source, const void *info,
@@ -43,16 +100,22 @@ static am_status_t receive(void *arg, struct am_recv *recv, uint32_t source, con
         return AM_ERR_INVALID;
     }
     memcpy(&hdr, info, sizeof(hdr));
-    if (hdr.handler_id >= MPIDI_AM_HANDLERS_MAX || hdr.am_hdr_sz != info_bytes - sizeof(hdr)) {
+    if (hdr.handler_id >= MPIDI_AM_HANDLERS_MAX || hdr.am_hdr_sz != info_bytes - sizeof(hdr) ||
+        MPIDIG_global.target_msg_cbs[hdr.handler_id] == NULL) {
         return AM_ERR_INVALID;
     }
     arrival = MPL_malloc(sizeof(*arrival) + bytes, MPL_MEM_BUFFER);
     if (arrival == NULL) {
         return AM_ERR_MEMORY;
     }
+    arrival->next = NULL;
+    arrival->queue = queue_of(arg, source);
+    arrival->landed = false;
     arrival->hdr = hdr;
     arrival->bytes = bytes;
     memcpy(arrival->am_hdr, (const char *) info + sizeof(hdr), hdr.am_hdr_sz);
+    *arrival->queue->tail = arrival;
+    arrival->queue->tail = &arrival->next;
     *landing = am_data_contig(arrival->payload, bytes);
     *done = landed;
     *done_arg = arrival;
@@ -61,10 +124,25 @@ static am_status_t receive(void *arg, struct am_recv *recv, uint32_t source, con
 
 int MPIDI_AM_client_open(int vci)
 {
-    am_status_t status = am_client_register(MPIDI_AM_global.ctx[vci], AM_ORDERED, receive, NULL,
-                                            &MPIDI_AM_global.client[vci]);
+    struct MPIDI_AM_queues *queues = MPL_calloc(1, sizeof(*queues), MPL_MEM_BUFFER);
+    am_status_t status;
 
+    MPIR_Assertp(queues != NULL);
+    MPIDI_AM_global.queues[vci] = queues;
+    status = am_client_register(MPIDI_AM_global.ctx[vci], AM_ORDERED, receive, queues,
+                                &MPIDI_AM_global.client[vci]);
     return status == AM_OK ? MPI_SUCCESS : MPIDI_AM_error(MPIDI_AM_global.ctx[vci], status);
+}
+
+void MPIDI_AM_client_close(int vci)
+{
+    struct MPIDI_AM_queues *queues = MPIDI_AM_global.queues[vci];
+
+    for (uint32_t i = 0; i < queues->count; i++) {
+        MPL_free(queues->of_source[i]);
+    }
+    MPL_free(queues->of_source);
+    MPL_free(queues);
 }
 
 static void sent(void *arg, am_status_t status)
@@ -77,10 +155,6 @@ static void sent(void *arg, am_status_t status)
         sreq->dev.ch4.am.netmod_am.am.layout = NULL;
     }
     MPIDIG_global.origin_cbs[handler_id] (sreq);
-}
-
-static void header_sent(void *arg, am_status_t status)
-{
 }
 
 int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int handler_id, const void *am_hdr,
@@ -118,6 +192,6 @@ int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int handler_id, const void *am_h
     status = am_send(MPIDI_AM_global.client[hdr.src_vci],
                      MPIDI_AM_PEER(av, hdr.src_vci, hdr.dst_vci), info,
                      sizeof(hdr) + (size_t) am_hdr_sz, &payload,
-                     sreq != NULL ? sent : header_sent, sreq);
+                     sreq != NULL ? sent : NULL, sreq);
     return status < 0 ? MPIDI_AM_error(MPIDI_AM_global.ctx[hdr.src_vci], status) : MPI_SUCCESS;
 }

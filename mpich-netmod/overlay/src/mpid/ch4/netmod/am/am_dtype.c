@@ -192,7 +192,8 @@ struct MPIDI_AM_layout *MPIDI_AM_layout_create(const void *buf, MPI_Aint count,
 {
     struct MPIDI_AM_layout *layout = MPL_malloc(sizeof(*layout), MPL_MEM_DATATYPE);
     MPIR_Datatype *dt_ptr;
-    MPI_Aint iov_count;
+    MPI_Aint iov_count = 0;
+    bool dense = false;
 
     MPIR_Assertp(layout != NULL);
     MPIR_Datatype_get_ptr(datatype, dt_ptr);
@@ -207,9 +208,12 @@ struct MPIDI_AM_layout *MPIDI_AM_layout_create(const void *buf, MPI_Aint count,
     memset(data, 0, sizeof(*data));
     data->bytes = layout->bytes;
 
-    MPIR_Typerep_iov_len(count, datatype, (MPI_Aint) layout->bytes, &iov_count);
-    if (iov_count <= IOV_COUNT_MAX &&
-        layout->bytes / (size_t) iov_count >= (size_t) MPIR_CVAR_CH4_IOV_DENSITY_MIN) {
+    if (layout->bytes >= (size_t) MPIR_CVAR_CH4_IOV_DENSITY_MIN) {
+        MPIR_Typerep_iov_len(count, datatype, (MPI_Aint) layout->bytes, &iov_count);
+        dense = iov_count > 0 && iov_count <= IOV_COUNT_MAX &&
+            layout->bytes / (size_t) iov_count >= (size_t) MPIR_CVAR_CH4_IOV_DENSITY_MIN;
+    }
+    if (dense) {
         iov_build(layout, iov_count);
         data->kind = AM_DATA_IOV;
         data->u.iov = layout->iov;

@@ -20,7 +20,8 @@
 /* One libam context for each vci. */
 typedef struct {
     struct am_ctx *ctx[MPIDI_CH4_MAX_VCIS];
-    struct am_client *client[MPIDI_CH4_MAX_VCIS];       /* ch4's active messages */
+    struct am_client *client[MPIDI_CH4_MAX_VCIS];       /* ch4's active messages, */
+    struct MPIDI_AM_queues *queues[MPIDI_CH4_MAX_VCIS]; /* their order */
     int n_ctx;
     int idle_polls;             /* in a row, of callers that may only yield */
 } MPIDI_AM_global_t;
@@ -73,6 +74,7 @@ void MPIDI_AM_layout_free(struct MPIDI_AM_layout *layout);
 
 /* am_client.c: ch4's active messages */
 int MPIDI_AM_client_open(int vci);
+void MPIDI_AM_client_close(int vci);
 int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int handler_id, const void *am_hdr,
                          MPI_Aint am_hdr_sz, const void *data, MPI_Aint count,
                          MPI_Datatype datatype, int src_vci, int dst_vci, MPIR_Request * sreq);

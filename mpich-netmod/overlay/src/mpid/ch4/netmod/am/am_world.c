@@ -237,6 +237,7 @@ void MPIDI_AM_world_close(void)
 {
     for (int i = 0; i < MPIDI_AM_global.n_ctx; i++) {
         am_close(MPIDI_AM_global.ctx[i]);
+        MPIDI_AM_client_close(i);
         MPIDI_AM_global.ctx[i] = NULL;
     }
     MPIDI_AM_global.n_ctx = 0;
