@@ -73,6 +73,7 @@ am_status_t am_token_reply_aux(struct am_token *token, uint32_t handler,
     if (hdr_bytes + bytes > peer->dev->attr.reply_bytes_max) {
         return AM_ERR_INVALID;
     }
+    am_env_charge(token->ctx->env, AM_COST_SEND, word_count);
     /* The device delivered the request only with room for this reply. */
     status = peer->send(peer->ep, AM_DEV_REPLY, &packet, hdr_bytes, data,
                         bytes);

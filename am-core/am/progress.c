@@ -139,10 +139,6 @@ int am_poll_blocked(struct am_ctx *ctx, bool for_space)
         return count;
     }
     ctx->idle++;
-    if (am_unlikely(ctx->env->simulated)) {
-        am_env_relax(ctx->env, UINT64_MAX);
-        return 0;
-    }
     /* With one device (and the loop-back) it may sleep on its doorbell. */
     if (ctx->dev_count > 0) {
         struct am_dev *dev = ctx->devs[0];

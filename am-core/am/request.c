@@ -108,6 +108,7 @@ am_status_t am_ctx_try_request(struct am_ctx *ctx, uint32_t dest,
     if (am_unlikely(peer == NULL)) {
         return status;
     }
+    am_env_charge(ctx->env, AM_COST_SEND, word_count);
     status = am_peer_send(peer, handler, 0, words, word_count, data, bytes);
     ctx->stats[AM_STAT_TX_REQUESTS] += status == AM_OK;
     return status;
@@ -124,6 +125,7 @@ am_status_t am_ctx_request(struct am_ctx *ctx, uint32_t dest, uint32_t handler,
     if (am_unlikely(peer == NULL)) {
         return status;
     }
+    am_env_charge(ctx->env, AM_COST_SEND, word_count);
     status = am_peer_send(peer, handler, 0, words, word_count, data, bytes);
     if (am_unlikely(status == AM_ERR_AGAIN)) {
         status = request_wait(peer, handler, words, word_count, data, bytes);

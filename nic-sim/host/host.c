@@ -178,6 +178,12 @@ static void host_relax(struct am_env *env, uint64_t deadline_ps)
     struct ns_host *host = host_of(env);
     struct ns_idle *idle = &host->idle;
 
+    if (idle->syncs == 0 && host->now_ps == idle->last_ps &&
+        deadline_ps != NS_NEVER && deadline_ps > host->now_ps) {
+        host->now_ps = deadline_ps; /* a loop that only waits: computation */
+        idle->last_ps = deadline_ps;
+        return;
+    }
     if (!idle_learn(host)) {
         return;
     }
