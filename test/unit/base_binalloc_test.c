@@ -143,6 +143,11 @@ static void test_odd_regions(void **state)
     alloc = open_alloc(64, SIZE_MAX, SIZE_MAX, 64); /* no such bin fits */
     assert_int_equal(get_ok(alloc, 64), 0);
     am_binalloc_close(alloc);
+    alloc = open_alloc(1024, 1024, 2, 64); /* one bin and no more */
+    assert_int_equal(get_ok(alloc, 1000), 0);
+    assert_int_equal(am_binalloc_used_bytes(alloc), 1024);
+    assert_int_equal(am_binalloc_put(alloc, 64), AM_ERR_INVALID);
+    am_binalloc_close(alloc);
     alloc = open_alloc(1000, 1, SIZE_MAX, 64); /* all of it bins */
     assert_int_equal(am_binalloc_bytes_max(alloc), 64);
     for (size_t i = 0; i < 15; i++) {
@@ -171,6 +176,8 @@ static void test_steps(void **state)
     get_ok(alloc, 1000);
     assert_int_equal(am_binalloc_take_steps(alloc), 1);
     assert_int_equal(am_binalloc_take_steps(alloc), 0);
+    get_ok(alloc, 2000); /* the hint leads to the free extent at the end */
+    assert_int_equal(am_binalloc_take_steps(alloc), 1);
     am_binalloc_close(alloc);
 }
 

@@ -216,8 +216,8 @@ static void test_text(void **state)
 
 static void test_sentences(void **state)
 {
-    assert_bad(BYTES, "lots",
-               "AM_T_BYTES is \"lots\"; accepted: 0 to 18446744073709551615 "
+    assert_bad(BYTES, "lots of",
+               "AM_T_BYTES is \"lots of\"; accepted: 0 to 18446744073709551615 "
                "bytes, with k, m or g, or max");
     assert_bad(COUNT, "-3",
                "AM_T_COUNT is \"-3\"; accepted: 0 to 18446744073709551615, "
@@ -352,13 +352,16 @@ static void check(const struct am_option *options, uint32_t count)
 
 static void test_typos(void **state)
 {
-    struct am_option options[] = {{"AM_T_TEXTS", "1"}, {"AM_T_TEXT", "1"}};
+    struct am_option options[] = {{"AM_T_TEXT", "1"}, {"AM_T_TEXTS", "1"}};
     char name[200];
 
     check(NULL, 0);
     assert_string_equal(warnings, ""); /* the test's own AM_* are known */
     setenv("AM_EAGER_MAX", "1", 1);
     setenv("AMY_EAGER", "1", 1);
+    setenv("AM_SRCDIR", "x", 1);
+    setenv("AM_BUILDDIR", "x", 1);
+    setenv("AM_TEST_ANY", "x", 1);
     check(NULL, 0);
     assert_string_equal(warnings, "");
     setenv("AM_EAGR_MAX", "1", 1);

@@ -6,6 +6,7 @@
 
 #include "support/cm.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,7 @@ static void test_default(void **state)
         assert_int_equal(log.level, AM_LOG_WARN);
         assert_ptr_equal(log.file, stderr);
         am_log_close(&log);
+        assert_int_not_equal(fcntl(STDERR_FILENO, F_GETFD), -1);
         am_log(&log, AM_LOG_ERROR, "after close: %d", 1); /* goes nowhere */
     }
 }

@@ -104,12 +104,50 @@ static void test_random(void **state)
     am_pool_fini(&pool);
 }
 
+/* The validator finds damage: a wrong count, a foreign object, a cycle. */
+static void test_validator(void **state)
+{
+    struct am_pool pool;
+    struct am_pool_object foreign = {NULL};
+    struct am_pool_object *first;
+    char *taken;
+
+    am_pool_init(&pool, 64, 0, 4, 8);
+    taken = am_pool_get(&pool);
+    assert_true(am_pool_is_valid(&pool));
+    pool.used_count++;
+    assert_false(am_pool_is_valid(&pool));
+    pool.used_count--;
+    pool.objects_max = 3;
+    assert_false(am_pool_is_valid(&pool));
+    pool.objects_max = 8;
+    first = pool.free;
+    pool.free = (void *)(taken + 8); /* inside an object */
+    assert_false(am_pool_is_valid(&pool));
+    pool.free = &foreign;
+    assert_false(am_pool_is_valid(&pool));
+    pool.free = (void *)(taken + 4 * 64); /* past the last one */
+    assert_false(am_pool_is_valid(&pool));
+    if (!pool.poison) { /* else the list may not be touched from here */
+        struct am_pool_object *second = first->next;
+
+        pool.free = first;
+        first->next = first;
+        assert_false(am_pool_is_valid(&pool));
+        first->next = second;
+    }
+    pool.free = first;
+    assert_true(am_pool_is_valid(&pool));
+    am_pool_fini(&pool);
+}
+
 /* ------------------------------------------------- misuse, in poison builds */
 
 static void put_twice(struct am_pool *pool)
 {
     void *object = am_pool_get(pool);
 
+    am_pool_get(pool); /* so that the count alone would not tell */
     am_pool_put(pool, object);
     am_pool_put(pool, object);
 }
@@ -162,9 +200,9 @@ static void test_misuse(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_quota),  cmocka_unit_test(test_no_room),
-            cmocka_unit_test(test_align),  cmocka_unit_test(test_random),
-            cmocka_unit_test(test_misuse),
+            cmocka_unit_test(test_quota),     cmocka_unit_test(test_no_room),
+            cmocka_unit_test(test_align),     cmocka_unit_test(test_random),
+            cmocka_unit_test(test_validator), cmocka_unit_test(test_misuse),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,7 @@ static void test_geometry(void **state)
     assert_int_equal(am_ring_bytes(0, 8), 0);
     assert_int_equal(am_ring_bytes(1, 8), 0);
     assert_int_equal(am_ring_bytes(3, 8), 0);
+    assert_int_equal(am_ring_bytes(2, 8), 64 + 2 * 64);
     assert_int_equal(am_ring_bytes(4, UINT32_MAX), 0);
     assert_int_equal(am_ring_bytes(4, 56), 64 + 4 * 64);
     assert_int_equal(am_ring_bytes(4, 57), 64 + 4 * 128);
@@ -249,6 +250,41 @@ static void test_dead_producer(void **state)
     munmap(memory, am_ring_bytes(4, PAYLOAD));
 }
 
+/* The validator finds states that no use leads to (all but the first). */
+static void test_validator(void **state)
+{
+    static const struct {
+        int slot; /* -1: the tail */
+        uint64_t word;
+    } damage[] = {
+            {0, 2},                 /* claimed: not committed yet, legal */
+            {3, 1},                 /* ready beyond a free one */
+            {1, UINT64_C(1) << 32}, /* of the next turn */
+            {2, 3},                 /* no such phase */
+            {2, 4},                 /* free with an owner */
+            {-1, 3},                /* tail beyond what is claimed */
+            {-1, UINT64_MAX},
+    };
+
+    size_t bytes = am_ring_bytes(4, PAYLOAD);
+    uint64_t *memory = aligned_alloc(64, bytes);
+    struct am_ring ring;
+
+    am_ring_attach(&ring, memory, 4, PAYLOAD, true);
+    am_ring_commit(&ring, am_ring_claim(&ring, 1));
+    assert_true(am_ring_is_valid(&ring));
+    for (size_t i = 0; i < sizeof(damage) / sizeof(damage[0]); i++) {
+        uint64_t *word = &memory[(damage[i].slot + 1) * 8];
+        uint64_t before = *word;
+
+        *word = damage[i].word;
+        assert_int_equal(am_ring_is_valid(&ring), damage[i].slot == 0);
+        *word = before;
+    }
+    assert_true(am_ring_is_valid(&ring));
+    free(memory);
+}
+
 /* Whatever is in the memory, every call returns and stays inside. */
 static void test_rubbish(void **state)
 {
@@ -293,6 +329,7 @@ int main(void)
             cmocka_unit_test(test_mpsc_threads),
             cmocka_unit_test(test_mpsc_processes),
             cmocka_unit_test(test_dead_producer),
+            cmocka_unit_test(test_validator),
             cmocka_unit_test(test_rubbish),
     };
 

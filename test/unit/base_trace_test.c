@@ -111,6 +111,7 @@ static void test_names_and_phases(void **state)
     am_trace_add(trace, 5, '"', 7, 8); /* no such phase: an instant */
     text = write_text(trace);
     assert_json(text);
+    assert_int_equal(count_of(text, "\"name\""), 5);
     assert_non_null(strstr(text,
                            "{\"name\":\"send\",\"ph\":\"B\",\"ts\":5001.234567,"
                            "\"pid\":7,\"tid\":0,\"args\":{\"a\":1,\"b\":"

@@ -165,6 +165,42 @@ static void test_move_and_stop(void **state)
     assert_int_equal(advance(&wheel, 5000 * TICK, 100), 0);
 }
 
+/* The validator finds a timer in the wrong place, wrong bits, wrong counts. */
+static void test_validator(void **state)
+{
+    struct am_twheel wheel;
+    struct probe probe;
+
+    am_twheel_init(&wheel, 0, 20);
+    probe_init(&probe, &wheel);
+    am_timer_start(&wheel, &probe.timer, 100 * TICK); /* level 1, slot 6 */
+    assert_true(am_twheel_is_valid(&wheel));
+    wheel.timer_count++;
+    assert_false(am_twheel_is_valid(&wheel));
+    wheel.timer_count--;
+    wheel.slots[1] = 0;
+    assert_false(am_twheel_is_valid(&wheel));
+    wheel.slots[1] = 1 << 6 | 1 << 7;
+    assert_false(am_twheel_is_valid(&wheel));
+    wheel.slots[1] = 1 << 6;
+    wheel.levels = 0;
+    assert_false(am_twheel_is_valid(&wheel));
+    wheel.levels = 2;
+    probe.timer.tick = 120; /* belongs into slot 7 */
+    assert_false(am_twheel_is_valid(&wheel));
+    probe.timer.tick = 100;
+    probe.timer.slot = 7;
+    assert_false(am_twheel_is_valid(&wheel));
+    probe.timer.slot = 6;
+    probe.timer.level = 2;
+    assert_false(am_twheel_is_valid(&wheel));
+    probe.timer.level = 1;
+    wheel.tick = 96; /* has passed the slot's start without entering it */
+    assert_false(am_twheel_is_valid(&wheel));
+    wheel.tick = 0;
+    assert_true(am_twheel_is_valid(&wheel));
+}
+
 /* ------------------------------------------------------ random, with oracle */
 
 #define PROBES 200
@@ -244,6 +280,7 @@ int main(void)
             cmocka_unit_test(test_order_and_limit),
             cmocka_unit_test(test_change_while_firing),
             cmocka_unit_test(test_move_and_stop),
+            cmocka_unit_test(test_validator),
             cmocka_unit_test(test_random),
     };
 
