@@ -9,5 +9,5 @@ tidy_checks = \
     test/tidy/symbols.py \
     test/tidy/selftest.py
 dist_check_SCRIPTS += $(tidy_checks)
-EXTRA_DIST += test/tidy/tree.py test/tidy/sizes.txt test/tidy/symbols.txt
+EXTRA_DIST += test/tidy/tree.py test/tidy/sizes.txt
 TESTS += $(tidy_checks)
