@@ -39,11 +39,11 @@ static am_status_t check_slots(const char *text, char *accepted, size_t bytes)
 {
     size_t value;
 
-    if (am_config_parse_bytes(text, &value) == AM_OK && value >= 4
+    if (am_config_parse_bytes(text, &value) == AM_OK && value >= 1
         && value <= 65536 && (value & (value - 1)) == 0) {
         return AM_OK;
     }
-    snprintf(accepted, bytes, "a power of two from 4 to 65536");
+    snprintf(accepted, bytes, "a power of two from 1 to 65536");
     return AM_ERR_CONFIG;
 }
 

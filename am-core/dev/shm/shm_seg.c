@@ -38,8 +38,7 @@ int shm_geometry_compute(const struct shm_header *header,
         return -1;
     }
     for (int c = 0; c < 2; c++) {
-        if (!is_power_of_two(header->depth[c]) || header->depth[c] < 4
-            || header->depth[c] > 65536
+        if (!is_power_of_two(header->depth[c]) || header->depth[c] > 65536
             || !is_power_of_two(header->ring_bytes[c])
             || header->ring_bytes[c] / 4 < header->packet_bytes[c]
             || header->ring_bytes[c] > (1u << 30)

@@ -1,0 +1,266 @@
+/*
+ * DCMF's sends: several clients side by side, reception callbacks that land or
+ * defer, multicast and many-to-many.
+ */
+#include "support/cm.h"
+#include "support/msg_world.h"
+
+#include <am.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE_MAX_HERE = 200000 };
+
+/* One client's receiving side: lands in `memory`, or keeps what arrives. */
+struct inbox {
+    unsigned char *memory;
+    struct am_recv *kept[64];
+    uint32_t kept_count, arrived, landed;
+    size_t bytes;
+    unsigned char info[AM_INFO_BYTES_MAX];
+    size_t info_bytes;
+    uint32_t order[4096];
+    bool defer;
+};
+
+static void on_landed(void *arg, am_status_t status)
+{
+    struct inbox *inbox = arg;
+
+    assert_int_equal(status, AM_OK);
+    inbox->landed++;
+}
+
+static am_status_t on_receive(void *arg, struct am_recv *recv, uint32_t source,
+                              const void *info, size_t info_bytes, size_t bytes,
+                              struct am_data *landing, am_done_fn *done,
+                              void **done_arg)
+{
+    struct inbox *inbox = arg;
+
+    assert_true(info_bytes <= sizeof(inbox->info));
+    if (info_bytes > 0) {
+        memcpy(inbox->info, info, info_bytes);
+    }
+    if (info_bytes >= 4 && inbox->arrived < 4096) {
+        memcpy(&inbox->order[inbox->arrived], info, 4);
+    }
+    inbox->info_bytes = info_bytes;
+    inbox->bytes = bytes;
+    inbox->arrived++;
+    if (inbox->defer) {
+        inbox->kept[inbox->kept_count++] = recv;
+        return AM_ERR_AGAIN;
+    }
+    *landing = am_data_contig(inbox->memory, SIZE_MAX_HERE);
+    *done = on_landed;
+    *done_arg = inbox;
+    return AM_OK;
+}
+
+static void inboxes_open(struct world *world, struct inbox *inbox,
+                         struct am_client **client, am_order_t order)
+{
+    for (uint32_t r = 0; r < world->size; r++) {
+        memset(&inbox[r], 0, sizeof(inbox[r]));
+        inbox[r].memory = calloc(1, SIZE_MAX_HERE);
+        assert_int_equal(am_client_register(world->ctx[r], order, on_receive,
+                                            &inbox[r], &client[r]),
+                         AM_OK);
+    }
+}
+
+static void count_done(void *arg, am_status_t status)
+{
+    assert_int_equal(status, AM_OK);
+    ++*(int *) arg;
+}
+
+static void fill(unsigned char *data, size_t bytes, unsigned seed)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        data[i] = (unsigned char) (i * 13 + i / 251 + seed);
+    }
+}
+
+static void test_sizes(void **state)
+{
+    static const size_t sizes[] = {0, 1, 40, 4096, 16000, 16384, SIZE_MAX_HERE};
+    static const size_t infos[] = {0, 1, 8, AM_INFO_BYTES_MAX};
+    struct inbox inbox[2];
+    struct am_client *client[2];
+    unsigned char *data = malloc(SIZE_MAX_HERE);
+    struct world world;
+
+    world_open(&world, 2, NULL);
+    inboxes_open(&world, inbox, client, AM_ORDERED);
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+        for (size_t f = 0; f < sizeof(infos) / sizeof(infos[0]); f++) {
+            struct am_data send = am_data_contig(data, sizes[s]);
+            unsigned char info[AM_INFO_BYTES_MAX];
+            int done = 0;
+
+            fill(data, sizes[s], (unsigned) (s + f));
+            fill(info, infos[f], (unsigned) f);
+            memset(inbox[1].memory, 0, SIZE_MAX_HERE);
+            assert_int_equal(am_send(client[0], 1, info, infos[f], &send,
+                                     count_done, &done),
+                             AM_OK);
+            world_settle(&world);
+            assert_int_equal(done, 1);
+            assert_int_equal(inbox[1].bytes, sizes[s]);
+            assert_int_equal(inbox[1].info_bytes, infos[f]);
+            assert_memory_equal(inbox[1].info, info, infos[f]);
+            assert_memory_equal(inbox[1].memory, data, sizes[s]);
+        }
+    }
+    assert_int_equal(inbox[1].arrived, inbox[1].landed);
+    world_close(&world);
+    free(inbox[0].memory);
+    free(inbox[1].memory);
+    free(data);
+}
+
+static void test_deferred(void **state)
+{
+    static const size_t sizes[] = {0, 100, 10000, SIZE_MAX_HERE};
+    struct inbox inbox[2];
+    struct am_client *client[2];
+    unsigned char *data = malloc(SIZE_MAX_HERE);
+    struct world world;
+    int done = 0;
+
+    world_open(&world, 2, NULL);
+    inboxes_open(&world, inbox, client, AM_ORDERED);
+    inbox[1].defer = true;
+    fill(data, SIZE_MAX_HERE, 3);
+    for (int i = 0; i < 4; i++) {
+        struct am_data send = am_data_contig(data, sizes[i]);
+
+        assert_int_equal(am_send(client[0], 1, NULL, 0, &send, count_done,
+                                 &done),
+                         AM_OK);
+    }
+    world_settle(&world);
+    assert_int_equal(inbox[1].kept_count, 4);
+    for (int i = 3; i >= 0; i--) { /* supplied in another order */
+        struct am_data landing = am_data_contig(inbox[1].memory, SIZE_MAX_HERE);
+        struct am_data small = am_data_contig(inbox[1].memory, sizes[i] / 2);
+
+        memset(inbox[1].memory, 0, SIZE_MAX_HERE);
+        if (sizes[i] > 0) {
+            assert_int_equal(am_recv_supply(inbox[1].kept[i], &small, on_landed,
+                                            &inbox[1]),
+                             AM_ERR_TRUNCATE);
+        }
+        assert_int_equal(am_recv_supply(inbox[1].kept[i], &landing, on_landed,
+                                        &inbox[1]),
+                         AM_OK);
+        world_settle(&world);
+        assert_memory_equal(inbox[1].memory, data, sizes[i]);
+    }
+    assert_int_equal(inbox[1].landed, 4);
+    assert_int_equal(done, 4);
+    world_close(&world);
+    free(inbox[0].memory);
+    free(inbox[1].memory);
+    free(data);
+}
+
+/* Two clients; ordered sends of mixed sizes arrive in order at each. */
+static void test_order_and_clients(void **state)
+{
+    struct inbox first[2], second[2];
+    struct am_client *ordered[2], *unordered[2];
+    unsigned char *data = calloc(1, SIZE_MAX_HERE);
+    struct world world;
+    enum { COUNT = 1000 };
+    int done = 0;
+
+    world_open(&world, 2, NULL);
+    inboxes_open(&world, first, ordered, AM_ORDERED);
+    inboxes_open(&world, second, unordered, AM_UNORDERED);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        struct am_data send =
+                am_data_contig(data, i % 7 == 0 ? 100000 : i % 3 * 3000);
+
+        am_send(ordered[0], 1, &i, 4, &send, count_done, &done);
+        am_send(unordered[0], 1, &i, 4, &send, count_done, &done);
+        if (i % 16 == 0) {
+            world_poll(&world);
+        }
+    }
+    world_settle(&world);
+    assert_int_equal(done, 2 * COUNT);
+    assert_int_equal(first[1].landed, COUNT);
+    assert_int_equal(second[1].landed, COUNT);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_int_equal(first[1].order[i], i);
+    }
+    world_close(&world);
+    for (int r = 0; r < 2; r++) {
+        free(first[r].memory);
+        free(second[r].memory);
+    }
+    free(data);
+}
+
+static void test_multisend(void **state)
+{
+    struct inbox inbox[5];
+    struct am_client *client[5];
+    unsigned char *data = malloc(4 * 50000);
+    uint32_t dests[] = {0, 1, 2, 3, 4};
+    struct am_data send = am_data_contig(data, 50000);
+    struct am_many many[4];
+    struct world world;
+    int done = 0;
+
+    world_open(&world, 5, NULL);
+    inboxes_open(&world, inbox, client, AM_UNORDERED);
+    fill(data, 4 * 50000, 1);
+    assert_int_equal(am_multicast(client[2], dests, 5, "m", 1, &send,
+                                  count_done, &done),
+                     AM_OK);
+    world_settle(&world);
+    assert_int_equal(done, 1); /* once for all */
+    for (int r = 0; r < 5; r++) {
+        assert_int_equal(inbox[r].landed, 1);
+        assert_memory_equal(inbox[r].memory, data, 50000);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        many[i].dest = i + 1;
+        many[i].data = am_data_contig(data + i * 50000, 10000 * (i + 1));
+    }
+    assert_int_equal(am_many_to_many(client[0], many, 4, NULL, 0, count_done,
+                                     &done),
+                     AM_OK);
+    world_settle(&world);
+    assert_int_equal(done, 2);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(inbox[i + 1].bytes, 10000 * (i + 1));
+        assert_memory_equal(inbox[i + 1].memory, data + i * 50000,
+                            10000 * (i + 1));
+    }
+    assert_int_equal(am_multicast(client[0], dests, 0, NULL, 0, &send,
+                                  count_done, &done),
+                     AM_OK);
+    assert_int_equal(done, 3); /* to nobody: done at once */
+    world_close(&world);
+    for (int r = 0; r < 5; r++) {
+        free(inbox[r].memory);
+    }
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_sizes),
+            cmocka_unit_test(test_deferred),
+            cmocka_unit_test(test_order_and_clients),
+            cmocka_unit_test(test_multisend),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
