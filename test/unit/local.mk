@@ -74,3 +74,4 @@ test_unit_chan_window_random_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 endif
 
 include test/unit/msg.mk
+include test/unit/am.mk

@@ -1,0 +1,23 @@
+# test/unit: the am layer and shared memory; in one process but for
+# shm_process
+if HAVE_CMOCKA
+am_tests = test/unit/am_request_test test/unit/am_region_test \
+    test/unit/am_client_test test/unit/shm_process_test
+check_PROGRAMS += $(am_tests)
+TESTS += $(am_tests)
+test_unit_am_request_test_SOURCES = test/unit/am_request_test.c \
+    $(msg_world)
+test_unit_am_request_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_request_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_am_region_test_SOURCES = test/unit/am_region_test.c \
+    $(msg_world)
+test_unit_am_region_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_region_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_am_client_test_SOURCES = test/unit/am_client_test.c \
+    $(msg_world)
+test_unit_am_client_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_client_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_shm_process_test_SOURCES = test/unit/shm_process_test.c
+test_unit_shm_process_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_process_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+endif

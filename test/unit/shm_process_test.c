@@ -1,0 +1,299 @@
+/*
+ * Shared memory between real processes: sleeping and waking, ranks that are
+ * killed, what is left behind, memory for peers that are never used.
+ */
+#include "support/cm.h"
+
+#include "am/ctx.h"
+
+#include <am.h>
+#include <dirent.h>
+#include <malloc.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { H_PING = AM_HANDLER_USER, H_PONG, RANKS_MAX = 8 };
+
+/* Memory that the parent and its children share, for the exchange. */
+struct board {
+    _Atomic uint32_t arrived;
+    _Atomic uint32_t flag[4];
+    unsigned char blobs[RANKS_MAX][AM_ADDRESS_BYTES];
+};
+
+struct rank {
+    struct board *board;
+    uint32_t rank, size;
+    struct am_ctx *ctx;
+    uint64_t pings, pongs;
+};
+
+static int exchange(void *arg, const void *mine, void *all, size_t bytes)
+{
+    struct rank *me = arg;
+
+    memcpy(me->board->blobs[me->rank], mine, bytes);
+    atomic_fetch_add(&me->board->arrived, 1);
+    while (atomic_load(&me->board->arrived) < me->size) {
+        sched_yield();
+    }
+    memcpy(all, me->board->blobs, me->size * bytes);
+    return 0;
+}
+
+static void on_ping(struct am_token *token, const uint64_t *words,
+                    uint32_t count, void *data, size_t bytes)
+{
+    struct rank *me = am_token_arg(token);
+
+    me->pings++;
+    (void) am_token_reply(token, H_PONG, words, count, NULL, 0);
+}
+
+static void on_pong(struct am_token *token, const uint64_t *words,
+                    uint32_t count, void *data, size_t bytes)
+{
+    struct rank *me = am_token_arg(token);
+
+    me->pongs++;
+}
+
+static int rank_open(struct rank *me, const struct am_option *options,
+                     uint32_t option_count)
+{
+    struct am_params params = {.rank = me->rank,
+                               .size = me->size,
+                               .allgather = exchange,
+                               .allgather_arg = me,
+                               .options = options,
+                               .option_count = option_count};
+
+    if (am_open(&params, &me->ctx) != AM_OK) {
+        return 1;
+    }
+    am_handler_register(me->ctx, H_PING, on_ping, me, "ping");
+    am_handler_register(me->ctx, H_PONG, on_pong, me, "pong");
+    return 0;
+}
+
+/* Run `body` in `size` processes; the exit codes must be as expected (a
+ * negative number: killed by that signal). */
+static void run(uint32_t size, int (*body)(struct rank *me),
+                const int *expected)
+{
+    struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t pids[RANKS_MAX];
+
+    assert_ptr_not_equal(board, MAP_FAILED);
+    for (uint32_t r = 0; r < size; r++) {
+        pids[r] = fork();
+        if (pids[r] == 0) {
+            struct rank me = {.board = board, .rank = r, .size = size};
+
+            _exit(body(&me));
+        }
+    }
+    for (uint32_t r = 0; r < size; r++) {
+        int status;
+
+        assert_int_equal(waitpid(pids[r], &status, 0), pids[r]);
+        assert_int_equal(WIFSIGNALED(status) ? -WTERMSIG(status)
+                                             : WEXITSTATUS(status),
+                         expected == NULL ? 0 : expected[r]);
+    }
+    munmap(board, sizeof(*board));
+}
+
+static uint64_t counter(struct am_ctx *ctx, const char *name)
+{
+    struct am_counter_info info;
+
+    for (uint32_t i = 0; am_counter(ctx, i, &info) == AM_OK; i++) {
+        if (strcmp(info.name, name) == 0) {
+            return info.value;
+        }
+    }
+    return UINT64_MAX;
+}
+
+/* Ping-pong in which whoever waits sleeps at once: a lost wake-up costs a
+ * whole nap and would show as a test that takes minutes. */
+static int sleeping_body(struct rank *me)
+{
+    static const struct am_option sleep[] = {{"AM_WAIT", "sleep"}};
+    enum { COUNT = 20000 };
+    uint64_t naps;
+
+    if (rank_open(me, sleep, 1) != 0) {
+        return 2;
+    }
+    for (uint64_t i = 0; i < COUNT; i++) {
+        if (me->rank == 0) {
+            if (am_ctx_request(me->ctx, 1, H_PING, &i, 1, NULL, 0) != AM_OK) {
+                return 3;
+            }
+            while (me->pongs <= i) {
+                (void) am_ctx_poll_wait(me->ctx);
+            }
+        } else {
+            while (me->pings <= i) {
+                (void) am_ctx_poll_wait(me->ctx);
+            }
+        }
+    }
+    naps = counter(me->ctx, "sleep");
+    atomic_fetch_add(&me->board->flag[0], 1);
+    while (atomic_load(&me->board->flag[0]) < 2) {
+        sched_yield();
+    }
+    am_close(me->ctx);
+    return naps > 0 && naps < 4 * COUNT ? 0 : 4;
+}
+
+static void test_sleep_and_wake(void **state)
+{
+    run(2, sleeping_body, NULL);
+}
+
+/* Rank 2 is killed; the others must be told its name, and go on. */
+static int killed_body(struct rank *me)
+{
+    static const struct am_option quiet[] = {{"AM_LOG", "none"}};
+    int status = 0;
+    uint64_t word = 0;
+
+    if (rank_open(me, quiet, 1) != 0) {
+        return 2;
+    }
+    if (me->rank == 2) {
+        (void) am_ctx_request(me->ctx, 0, H_PING, &word, 1, NULL, 0);
+        raise(SIGKILL);
+    }
+    while (status != AM_ERR_PEER) {
+        status = am_ctx_poll_wait(me->ctx);
+    }
+    if (strstr(am_error_text(me->ctx), "rank 2") == NULL) {
+        return 3;
+    }
+    if (am_ctx_request(me->ctx, 2, H_PING, &word, 1, NULL, 0) != AM_ERR_PEER) {
+        return 4;
+    }
+    /* the living still reach each other */
+    if (am_ctx_request(me->ctx, 1 - me->rank, H_PING, &word, 1, NULL, 0)
+        != AM_OK) {
+        return 5;
+    }
+    while (me->pongs == 0) {
+        (void) am_ctx_poll_wait(me->ctx);
+    }
+    atomic_fetch_add(&me->board->flag[1], 1);
+    while (atomic_load(&me->board->flag[1]) < 2) {
+        (void) am_ctx_poll(me->ctx);
+    }
+    am_close(me->ctx);
+    return 0;
+}
+
+static int shm_entries(void)
+{
+    DIR *dir = opendir("/dev/shm");
+    int count = 0;
+
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        count += strncmp(entry->d_name, "libam", 5) == 0;
+    }
+    closedir(dir);
+    return count;
+}
+
+static void test_killed_rank(void **state)
+{
+    static const int expected[] = {0, 0, -SIGKILL};
+
+    run(3, killed_body, expected);
+    assert_int_equal(shm_entries(), 0);
+}
+
+/* All are killed while they send: nothing stays behind. */
+static int all_killed_body(struct rank *me)
+{
+    uint64_t word = 1;
+
+    if (rank_open(me, NULL, 0) != 0) {
+        return 2;
+    }
+    atomic_fetch_add(&me->board->flag[0], 1);
+    while (atomic_load(&me->board->flag[0]) < me->size) {
+        sched_yield();
+    }
+    for (int i = 0; i < 100; i++) {
+        (void) am_ctx_try_request(me->ctx, (me->rank + 1) % me->size, H_PING,
+                                  &word, 1, NULL, 0);
+    }
+    raise(SIGKILL);
+    return 3;
+}
+
+static void test_all_killed(void **state)
+{
+    static const int expected[] = {-SIGKILL, -SIGKILL, -SIGKILL, -SIGKILL};
+
+    run(4, all_killed_body, expected);
+    assert_int_equal(shm_entries(), 0);
+}
+
+/* A job of many ranks of which none is ever talked to. */
+static void test_idle_peer_memory(void **state)
+{
+    enum { RANKS = 8192, LIMIT = 256 };
+    struct am_blob *blobs = calloc(RANKS, sizeof(*blobs));
+    struct am_params params = {.rank = 0, .size = 1};
+    struct mallinfo2 before, one, many;
+    struct am_ctx *ctx;
+
+    assert_non_null(blobs);
+    before = mallinfo2();
+    assert_int_equal(am_open(&params, &ctx), AM_OK);
+    assert_int_equal(am_address(ctx, &blobs[0]), AM_OK);
+    assert_int_equal(am_connect_all(ctx, blobs), AM_OK);
+    one = mallinfo2();
+    am_close(ctx);
+    params.size = RANKS;
+    assert_int_equal(am_open(&params, &ctx), AM_OK);
+    assert_int_equal(am_address(ctx, &blobs[0]), AM_OK);
+    for (uint32_t r = 1; r < RANKS; r++) {
+        blobs[r] = blobs[0];
+        blobs[r].rank = r;
+        blobs[r].nonce += r;
+    }
+    assert_int_equal(am_connect_all(ctx, blobs), AM_OK);
+    many = mallinfo2();
+    am_close(ctx);
+    free(blobs);
+    if (one.uordblks == before.uordblks) {
+        skip(); /* a sanitizer's allocator does not count here */
+    }
+    assert_true(many.uordblks + many.hblkhd - (one.uordblks + one.hblkhd)
+                < (size_t) RANKS * LIMIT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_sleep_and_wake),
+            cmocka_unit_test(test_killed_rank),
+            cmocka_unit_test(test_all_killed),
+            cmocka_unit_test(test_idle_peer_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
