@@ -11,25 +11,14 @@
  */
 #include "config.h"
 
+#include "am/bulk_wire.h"
 #include "am/ctx.h"
-#include "base/pool.h"
 
 #include <string.h>
 
-/* Words of STREAM_LAST; up to four of the handler follow. */
-enum {
-    LAST_REGION,
-    LAST_OFFSET,
-    LAST_HANDLER, /* index; 0: none */
-    LAST_ACK,     /* the sender's handle; 0: none */
-    LAST_BYTES,   /* of the whole transfer */
-    LAST_WORDS
-};
-enum { GET_REGION, GET_OFFSET, GET_BYTES, GET_LANDING, GET_WORDS };
-
 static uint64_t linfn_ps(const struct am_linfn *f, size_t bytes)
 {
-    return f->fixed_ps + f->per_byte_fs * (uint64_t) bytes / 1000;
+    return f->fixed_ps + f->per_byte_fs * (uint64_t)bytes / 1000;
 }
 
 uint64_t am_bulk_cost_ps(const struct am_peer *peer, bool get, size_t bytes,
@@ -43,16 +32,16 @@ uint64_t am_bulk_cost_ps(const struct am_peer *peer, bool get, size_t bytes,
     uint64_t per_byte = perf->shared_core ? send + recv
                         : send > recv     ? send
                                           : recv;
-    uint64_t stream = linfn_ps(&perf->wire, bytes)
-                      + packets * perf->send_overhead.fixed_ps
-                      + perf->recv_overhead.fixed_ps
-                      + per_byte * (uint64_t) bytes / 1000;
+    uint64_t stream = linfn_ps(&perf->wire, bytes) +
+                      packets * perf->send_overhead.fixed_ps +
+                      perf->recv_overhead.fixed_ps +
+                      per_byte * (uint64_t)bytes / 1000;
     uint32_t need = get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
     uint64_t single;
 
     if (get) { /* the request for it */
-        stream += perf->wire.fixed_ps + perf->send_overhead.fixed_ps
-                  + perf->recv_overhead.fixed_ps;
+        stream += perf->wire.fixed_ps + perf->send_overhead.fixed_ps +
+                  perf->recv_overhead.fixed_ps;
     }
     if ((attr->caps & need) == 0 || !contiguous) {
         return stream;
@@ -68,19 +57,17 @@ static bool device_is_better(const struct am_bulk *bulk,
     uint32_t need = bulk->get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
     uint64_t stream;
 
-    if ((peer->dev->attr.caps & need) == 0 || bulk->key.w[3] == 0
-        || am_data_at(&bulk->local, bulk->local_offset, bulk->bytes) == NULL) {
+    if ((peer->dev->attr.caps & need) == 0 || bulk->key.w[3] == 0 ||
+        am_data_at(&bulk->local, bulk->local_offset, bulk->bytes) == NULL) {
         return false;
     }
     stream = am_bulk_cost_ps(peer, bulk->get, bulk->bytes, false);
     return linfn_ps(bulk->get ? &peer->dev->attr.perf.get
                               : &peer->dev->attr.perf.put,
-                    bulk->bytes)
-           < stream;
+                    bulk->bytes) < stream;
 }
 
-/* The transfer has ended: `done` is called at the end of the poll. */
-static void bulk_end(struct am_bulk *bulk, am_status_t status)
+void am_bulk_end(struct am_bulk *bulk, am_status_t status)
 {
     struct am_ctx *ctx = bulk->op.peer->ctx;
 
@@ -249,9 +236,8 @@ static am_status_t stream_run(struct am_bulk *bulk)
 /* A get that is served ends when its region is closed under it. */
 static bool source_is_gone(struct am_bulk *bulk)
 {
-    return bulk->source != 0
-           && am_handle_find(bulk->op.peer->ctx, bulk->source, AM_HANDLE_REGION)
-                      == NULL;
+    return bulk->source != 0 && am_handle_find(bulk->op.peer->ctx, bulk->source,
+                                               AM_HANDLE_REGION) == NULL;
 }
 
 static am_status_t put_run(struct am_op *op)
@@ -260,7 +246,7 @@ static am_status_t put_run(struct am_op *op)
     am_status_t status = AM_OK;
 
     if (source_is_gone(bulk)) {
-        bulk_end(bulk, AM_ERR_INVALID);
+        am_bulk_end(bulk, AM_ERR_INVALID);
         return AM_OK;
     }
     if (bulk->by_device && bulk->sent_bytes < bulk->bytes) {
@@ -283,7 +269,7 @@ static am_status_t put_run(struct am_op *op)
         return status;
     }
     if (status != AM_OK || bulk->handle == 0) {
-        bulk_end(bulk, status);
+        am_bulk_end(bulk, status);
     }
     return AM_OK;
 }
@@ -302,7 +288,7 @@ static am_status_t get_run(struct am_op *op)
     if (bulk->by_device || bulk->bytes == 0) {
         status = bulk->bytes == 0 ? AM_OK : device_copy(bulk);
         if (status != AM_ERR_UNSUPPORTED) {
-            bulk_end(bulk, status);
+            am_bulk_end(bulk, status);
             return AM_OK;
         }
         bulk->by_device = false;
@@ -312,7 +298,7 @@ static am_status_t get_run(struct am_op *op)
         return status;
     }
     if (status != AM_OK) {
-        bulk_end(bulk, status);
+        am_bulk_end(bulk, status);
     }
     return AM_OK;
 }
@@ -324,8 +310,8 @@ static void bulk_start(struct am_bulk *bulk, struct am_peer *peer,
     am_list_init(&bulk->op.link);
     bulk->op.queued = false;
     bulk->op.peer = peer;
-    bulk->by_device = peer->index == peer->ctx->rank
-                      || device_is_better(bulk, peer);
+    bulk->by_device =
+            peer->index == peer->ctx->rank || device_is_better(bulk, peer);
     if (!am_list_is_empty(&peer->bulk) || run(&bulk->op) == AM_ERR_AGAIN) {
         am_op_queue(&bulk->op, peer, run, AM_OP_BULK);
     }
@@ -360,7 +346,7 @@ void am_bulk_put(struct am_bulk *bulk, struct am_peer *peer,
 
 static void get_landed(void *arg, am_status_t status)
 {
-    bulk_end(arg, status);
+    am_bulk_end(arg, status);
 }
 
 void am_bulk_get(struct am_bulk *bulk, struct am_peer *peer,
@@ -387,7 +373,7 @@ void am_bulk_get(struct am_bulk *bulk, struct am_peer *peer,
     bulk->handle = am_handle_new(peer->ctx, AM_HANDLE_BULK, bulk);
     if (am_region_open(peer->ctx, &bulk->landing, &landing) != AM_OK) {
         am_list_init(&bulk->op.link);
-        bulk_end(bulk, AM_ERR_MEMORY);
+        am_bulk_end(bulk, AM_ERR_MEMORY);
         return;
     }
     bulk->landing.expected_bytes = bytes;
@@ -410,155 +396,5 @@ void am_bulk_cancel(struct am_bulk *bulk)
 void am_bulk_fail(struct am_bulk *bulk, am_status_t status)
 {
     am_op_cancel(&bulk->op);
-    bulk_end(bulk, status);
-}
-
-/* -------------------------------------------------------------- handlers */
-
-/* Put a piece in place; the region, or NULL when it was refused. */
-static struct am_region *piece_land(struct am_ctx *ctx, uint64_t handle,
-                                    size_t *offset, const void *data,
-                                    size_t bytes)
-{
-    struct am_region *region = am_region_find(ctx, handle, offset, bytes);
-
-    if (region == NULL) {
-        return NULL;
-    }
-    am_data_write(&region->data, *offset, data, bytes);
-    am_env_charge(ctx->env, AM_COST_COPY, bytes);
-    region->landed_bytes += bytes;
-    ctx->stats[AM_STAT_LANDED_BYTES] += bytes;
-    return region;
-}
-
-static void region_landed(struct am_region *region)
-{
-    if (region->landed != NULL
-        && region->landed_bytes == region->expected_bytes) {
-        region->landed(region->landed_arg, AM_OK);
-    }
-}
-
-static void handle_stream(struct am_token *token, const uint64_t *words,
-                          uint32_t word_count, void *data, size_t bytes)
-{
-    size_t offset = word_count == 2 ? words[1] : 0;
-    struct am_region *region =
-            piece_land(token->ctx, words[0], &offset, data, bytes);
-
-    if (region != NULL) {
-        region_landed(region);
-    }
-}
-
-static void handle_stream_last(struct am_token *token, const uint64_t *words,
-                               uint32_t word_count, void *data, size_t bytes)
-{
-    struct am_ctx *ctx = token->ctx;
-    size_t offset, total;
-    uint64_t handler, ack;
-    struct am_region *region;
-
-    if (word_count < LAST_WORDS) {
-        ctx->stats[AM_STAT_RX_BAD_PACKET]++;
-        return;
-    }
-    offset = words[LAST_OFFSET];
-    total = words[LAST_BYTES];
-    handler = words[LAST_HANDLER];
-    ack = words[LAST_ACK];
-    region = piece_land(ctx, words[LAST_REGION], &offset, data, bytes);
-    if (ack != 0) {
-        uint64_t answer[2] = {ack, region != NULL};
-
-        (void) am_ctx_request(ctx, token->peer->index, AM_H_ACK, answer, 2,
-                              NULL, 0);
-    }
-    if (region == NULL) {
-        return;
-    }
-    if (handler != 0) {
-        size_t start = offset + bytes - total;
-        const struct am_handler *to = &ctx->handlers[handler % AM_HANDLERS_MAX];
-
-        if (handler < AM_HANDLER_MSG || handler >= AM_HANDLERS_MAX
-            || to->fn == NULL || total > offset + bytes) {
-            ctx->stats[AM_STAT_RX_BAD_HANDLER]++;
-        } else {
-            token->arg = to->arg;
-            to->fn(token, words + LAST_WORDS, word_count - LAST_WORDS,
-                   am_data_at(&region->data, start, total), total);
-            return; /* the handler owns what follows; region may be gone */
-        }
-    }
-    region_landed(region);
-}
-
-static void handle_ack(struct am_token *token, const uint64_t *words,
-                       uint32_t word_count, void *data, size_t bytes)
-{
-    struct am_bulk *bulk =
-            word_count != 2 ? NULL
-                            : am_handle_find(token->ctx, words[0],
-                                             AM_HANDLE_BULK);
-
-    if (bulk != NULL && bulk->op.peer == token->peer && !bulk->get) {
-        bulk_end(bulk, words[1] != 0 ? AM_OK : AM_ERR_INVALID);
-    }
-}
-
-static void served_done(void *arg, am_status_t status)
-{
-    struct am_bulk *bulk = arg;
-
-    am_pool_put(bulk->op.peer->ctx->bulk_pool, bulk);
-}
-
-static void handle_get(struct am_token *token, const uint64_t *words,
-                       uint32_t word_count, void *data, size_t bytes)
-{
-    struct am_ctx *ctx = token->ctx;
-    size_t offset = words[GET_OFFSET], length = words[GET_BYTES];
-    uint64_t landing = words[GET_LANDING];
-    struct am_region *region =
-            word_count != GET_WORDS
-                    ? NULL
-                    : am_region_find(ctx, words[GET_REGION], &offset, length);
-    struct am_bulk *bulk =
-            region == NULL ? NULL : am_pool_get(ctx->bulk_pool);
-    struct am_key key = {{landing}};
-
-    if (bulk == NULL) {
-        (void) am_token_reply(token, AM_H_REFUSED, &landing, 1, NULL, 0);
-        return;
-    }
-    memset(bulk, 0, sizeof(*bulk));
-    bulk->source = region->handle;
-    bulk->local_offset = offset;
-    am_bulk_put(bulk, token->peer, &region->data, &key, 0, length, 0, NULL, 0,
-                served_done, bulk);
-}
-
-static void handle_refused(struct am_token *token, const uint64_t *words,
-                           uint32_t word_count, void *data, size_t bytes)
-{
-    struct am_region *region =
-            word_count != 1 ? NULL
-                            : am_handle_find(token->ctx, words[0],
-                                             AM_HANDLE_REGION);
-
-    if (region != NULL && region->landed != NULL) {
-        region->landed(region->landed_arg, AM_ERR_INVALID);
-    }
-}
-
-void am_bulk_init(struct am_ctx *ctx)
-{
-    am_handler_set(ctx, AM_H_STREAM, handle_stream, NULL, "stream");
-    am_handler_set(ctx, AM_H_STREAM_LAST, handle_stream_last, NULL,
-                   "stream_last");
-    am_handler_set(ctx, AM_H_ACK, handle_ack, NULL, "ack");
-    am_handler_set(ctx, AM_H_GET, handle_get, NULL, "get");
-    am_handler_set(ctx, AM_H_REFUSED, handle_refused, NULL, "refused");
+    am_bulk_end(bulk, status);
 }

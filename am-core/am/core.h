@@ -43,7 +43,10 @@ typedef am_status_t (*am_op_run_fn)(struct am_op *op);
  * waits am_peer_send answers AM_ERR_AGAIN, so nothing overtakes.  AM_OP_BULK
  * ops (streams of payload) take turns after them and hold nobody up.
  */
-typedef enum { AM_OP_ORDERED, AM_OP_BULK } am_op_kind_t;
+typedef enum {
+    AM_OP_ORDERED,
+    AM_OP_BULK
+} am_op_kind_t;
 
 /* Work that waits for space to a peer; embedded in its owner, zeroed. */
 struct am_op {
@@ -61,12 +64,12 @@ struct am_peer {
                         size_t hdr_bytes, const void *data, size_t data_bytes);
     struct am_ctx *ctx;
     uint32_t index;
-    uint32_t ordered_count;   /* ops on `ordered`; 0 = send directly */
-    void *msg;                /* owned by the msg layer; NULL at first */
+    uint32_t ordered_count; /* ops on `ordered`; 0 = send directly */
+    void *msg;              /* owned by the msg layer; NULL at first */
     bool dead;
     /* cold */
     struct am_dev *dev;
-    void *blob;               /* address of a late peer, or NULL */
+    void *blob; /* address of a late peer, or NULL */
     struct am_list ordered, bulk;
     struct am_list busy_link; /* on ctx->busy while an op is queued */
 };
@@ -89,10 +92,11 @@ struct am_handler {
 
 /* A module above am (msg, coll) plugs into a context here; see am-core/lib.c. */
 struct am_config_table;
+
 struct am_module {
     const char *name;
-    const struct am_config_table *config;   /* NULL: no variables */
-    size_t config_bytes;                    /* of the values struct */
+    const struct am_config_table *config; /* NULL: no variables */
+    size_t config_bytes;                  /* of the values struct */
     const struct am_stat_row *stats;
     uint32_t stat_count;
     /* `values` (parsed) and `stats` live as long as the context. */
@@ -107,6 +111,7 @@ struct am_module {
     size_t (*describe)(struct am_ctx *ctx, const char *what, char *text,
                        size_t bytes);
 };
+
 #define AM_MODULES_MAX 4
 extern const struct am_module *const am_modules[]; /* NULL-terminated */
 
@@ -120,9 +125,14 @@ struct am_trace *am_ctx_trace(struct am_ctx *ctx); /* NULL when off */
 
 /* Handler indices below AM_HANDLER_USER belong to the library:
  * 1..15 am, 16..39 msg, 40..63 collectives. */
-enum { AM_HANDLER_AM = 1, AM_HANDLER_MSG = 16, AM_HANDLER_COLL = 40 };
-am_status_t am_handler_set(struct am_ctx *ctx, uint32_t index,
-                           am_handler_fn fn, void *arg, const char *name);
+enum {
+    AM_HANDLER_AM = 1,
+    AM_HANDLER_MSG = 16,
+    AM_HANDLER_COLL = 40
+};
+
+am_status_t am_handler_set(struct am_ctx *ctx, uint32_t index, am_handler_fn fn,
+                           void *arg, const char *name);
 
 /* The peer with this index, connecting to it on first use; NULL and *status_p
  * AM_ERR_INVALID or AM_ERR_PEER when that cannot be. */
@@ -178,14 +188,14 @@ void *am_data_at(const struct am_data *data, size_t offset, size_t bytes);
 struct am_region {
     struct am_ctx *ctx;
     struct am_data data;
-    uint64_t handle;           /* what a peer names it by; 0: closed */
-    struct am_dev *dev;        /* that dev_key is registered with; or NULL */
+    uint64_t handle;    /* what a peer names it by; 0: closed */
+    struct am_dev *dev; /* that dev_key is registered with; or NULL */
     struct am_dev_key dev_key;
-    size_t landed_bytes;       /* of a transfer into it, counted */
-    size_t expected_bytes;     /* `landed` is called when all are here */
-    am_done_fn landed;         /* may be NULL */
+    size_t landed_bytes;   /* of a transfer into it, counted */
+    size_t expected_bytes; /* `landed` is called when all are here */
+    am_done_fn landed;     /* may be NULL */
     void *landed_arg;
-    struct am_list link;       /* on ctx->public_regions, if registered */
+    struct am_list link; /* on ctx->public_regions, if registered */
 };
 
 /* Open a region over `data` in caller's memory.  AM_ERR_MEMORY. */
@@ -210,7 +220,7 @@ struct am_bulk {
     struct am_op op;
     struct am_data local;
     struct am_key key;
-    size_t offset;       /* in the region */
+    size_t offset; /* in the region */
     size_t bytes, sent_bytes;
     size_t local_offset; /* of byte 0 of the transfer in `local` */
     bool acknowledged;   /* set before am_bulk_put; else false */
@@ -221,10 +231,11 @@ struct am_bulk {
     am_done_fn done;
     void *arg;
     am_status_t status;
-    uint64_t handle;     /* that the answer names; 0: none */
-    uint64_t source;     /* get served here: handle of the region read */
+    uint64_t handle;          /* that the answer names; 0: none */
+    uint64_t source;          /* get served here: handle of the region read */
     struct am_region landing; /* get over send: where the stream arrives */
 };
+
 void am_bulk_put(struct am_bulk *bulk, struct am_peer *peer,
                  const struct am_data *local, const struct am_key *key,
                  size_t offset, size_t bytes, uint32_t handler,

@@ -12,12 +12,12 @@ struct am_packet_hdr {
     uint64_t words[AM_WORDS_MAX];
 };
 
-static inline size_t am_hdr_fill(struct am_packet_hdr *packet,
-                                 uint32_t handler, uint32_t aux,
-                                 const uint64_t *words, uint32_t word_count)
+static inline size_t am_hdr_fill(struct am_packet_hdr *packet, uint32_t handler,
+                                 uint32_t aux, const uint64_t *words,
+                                 uint32_t word_count)
 {
-    packet->hdr = (struct am_hdr){.handler = (uint8_t) handler,
-                                  .word_count = (uint8_t) word_count,
+    packet->hdr = (struct am_hdr){.handler = (uint8_t)handler,
+                                  .word_count = (uint8_t)word_count,
                                   .aux = aux};
     for (uint32_t i = 0; i < word_count; i++) {
         packet->words[i] = words[i];

@@ -13,7 +13,7 @@
 
 static void warn_log(void *arg, const char *text)
 {
-    am_log((struct am_log *) arg, AM_LOG_WARN, "%s", text);
+    am_log((struct am_log *)arg, AM_LOG_WARN, "%s", text);
 }
 
 /* Read every table, so that each bad value is found whatever is used. */
@@ -32,17 +32,16 @@ static am_status_t variables_load(struct am_ctx *ctx,
         if (ctx->table_values[i] == NULL) {
             return AM_ERR_MEMORY;
         }
-        status = am_config_load(tables[i], ctx->table_values[i],
-                                params->options, params->option_count, error,
-                                error_bytes);
+        status =
+                am_config_load(tables[i], ctx->table_values[i], params->options,
+                               params->option_count, error, error_bytes);
         if (status != AM_OK) {
             return status;
         }
     }
-    ctx->values = *(struct am_values *) ctx->table_values[0];
+    ctx->values = *(struct am_values *)ctx->table_values[0];
     if (am_log_open(&ctx->log, ctx->values.log, params->rank, error,
-                    error_bytes)
-        != 0) {
+                    error_bytes) != 0) {
         return AM_ERR_CONFIG;
     }
     if (params->rank == 0) {
@@ -158,8 +157,8 @@ static am_status_t job_connect(struct am_ctx *ctx,
     if (all == NULL) {
         return AM_ERR_MEMORY;
     }
-    if (params->allgather(params->allgather_arg, &mine, all, sizeof(mine))
-        != 0) {
+    if (params->allgather(params->allgather_arg, &mine, all, sizeof(mine)) !=
+        0) {
         snprintf(error, error_bytes, "exchanging addresses failed");
         status = AM_ERR_SYSTEM;
     }
@@ -167,41 +166,27 @@ static am_status_t job_connect(struct am_ctx *ctx,
         status = am_connect_all(ctx, all);
     }
     free(all);
-    deadline = am_env_now(ctx->env)
-               + ctx->values.connect_timeout_ms * 1000000000ull;
+    deadline = am_env_now(ctx->env) +
+               ctx->values.connect_timeout_ms * 1000000000ull;
     while (status == AM_OK && !am_connected(ctx)) {
-        (void) am_ctx_poll(ctx);
+        (void)am_ctx_poll(ctx);
         am_env_relax(ctx->env, 0);
         if (am_env_now(ctx->env) > deadline) {
             snprintf(error, error_bytes,
                      "not all ranks of this node connected within %llu ms",
-                     (unsigned long long) ctx->values.connect_timeout_ms);
+                     (unsigned long long)ctx->values.connect_timeout_ms);
             status = AM_ERR_PEER;
         }
     }
     return status;
 }
 
-am_status_t am_open(const struct am_params *params, struct am_ctx **ctx_p)
+static struct am_ctx *ctx_new(const struct am_params *params)
 {
-    char local_error[256] = "";
-    char *error = params->error != NULL ? params->error : local_error;
-    size_t error_bytes =
-            params->error != NULL ? params->error_bytes : sizeof(local_error);
-    struct am_ctx *ctx;
-    am_status_t status = AM_ERR_MEMORY;
+    struct am_ctx *ctx = aligned_alloc(64, (sizeof(*ctx) + 63) / 64 * 64);
 
-    if (error_bytes > 0) {
-        error[0] = '\0';
-    }
-    if (params->size < 1 || params->rank >= params->size) {
-        snprintf(error, error_bytes, "rank %u of a job of %u ranks",
-                 params->rank, params->size);
-        return AM_ERR_INVALID;
-    }
-    ctx = aligned_alloc(64, (sizeof(*ctx) + 63) / 64 * 64);
     if (ctx == NULL) {
-        return AM_ERR_MEMORY;
+        return NULL;
     }
     memset(ctx, 0, sizeof(*ctx));
     ctx->env = params->env != NULL ? params->env : am_env_real();
@@ -215,12 +200,21 @@ am_status_t am_open(const struct am_params *params, struct am_ctx **ctx_p)
     ctx->peer_max = ctx->size;
     ctx->peer_count = ctx->size;
     ctx->peers = calloc(ctx->size, sizeof(struct am_peer *));
-    if (ctx->peers != NULL) {
+    return ctx;
+}
+
+/* Bring a new context up, step by step; on failure am_close undoes it. */
+static am_status_t ctx_start(struct am_ctx *ctx, const struct am_params *params,
+                             char *error, size_t error_bytes)
+{
+    am_status_t status = ctx->peers == NULL ? AM_ERR_MEMORY : AM_OK;
+
+    if (status == AM_OK) {
         status = variables_load(ctx, params, error, error_bytes);
     }
     if (status == AM_OK && ctx->values.trace[0] != '\0') {
         ctx->trace = am_trace_open(ctx->env, ctx->rank,
-                                   (uint32_t) ctx->values.trace_records);
+                                   (uint32_t)ctx->values.trace_records);
     }
     if (status == AM_OK) {
         am_peer_init(ctx);
@@ -235,6 +229,31 @@ am_status_t am_open(const struct am_params *params, struct am_ctx **ctx_p)
     if (status == AM_OK && params->allgather != NULL) {
         status = job_connect(ctx, params, error, error_bytes);
     }
+    return status;
+}
+
+am_status_t am_open(const struct am_params *params, struct am_ctx **ctx_p)
+{
+    char local_error[512] = "";
+    char *error = params->error != NULL ? params->error : local_error;
+    size_t error_bytes =
+            params->error != NULL ? params->error_bytes : sizeof(local_error);
+    struct am_ctx *ctx;
+    am_status_t status;
+
+    if (error_bytes > 0) {
+        error[0] = '\0';
+    }
+    if (params->size < 1 || params->rank >= params->size) {
+        snprintf(error, error_bytes, "rank %u of a job of %u ranks",
+                 params->rank, params->size);
+        return AM_ERR_INVALID;
+    }
+    ctx = ctx_new(params);
+    if (ctx == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    status = ctx_start(ctx, params, error, error_bytes);
     if (status != AM_OK) {
         if (error_bytes > 0 && error[0] == '\0') {
             snprintf(error, error_bytes, "%s",
@@ -246,80 +265,6 @@ am_status_t am_open(const struct am_params *params, struct am_ctx **ctx_p)
     }
     *ctx_p = ctx;
     return AM_OK;
-}
-
-am_status_t am_address(struct am_ctx *ctx, void *to)
-{
-    struct am_blob blob = {
-            .magic = AM_BLOB_MAGIC, .rank = ctx->rank, .nonce = ctx->nonce};
-    size_t at = 0;
-
-    for (uint32_t i = 0, part = 0; i < ctx->dev_count && part < AM_BLOB_PARTS;
-         i++) {
-        struct am_dev *dev = ctx->devs[i];
-        size_t bytes;
-
-        if (dev == ctx->self) {
-            continue;
-        }
-        bytes = dev->ops->address(dev, blob.parts + at,
-                                  sizeof(blob.parts) - at);
-        blob.dev[part] = (uint8_t) dev->ops->name[0];
-        blob.bytes[part++] = (uint8_t) bytes;
-        at += bytes;
-    }
-    memcpy(to, &blob, sizeof(blob));
-    return AM_OK;
-}
-
-am_status_t am_connect_all(struct am_ctx *ctx, const void *blobs)
-{
-    size_t bytes = ctx->size * sizeof(struct am_blob);
-    const void **parts = calloc(ctx->size, sizeof(*parts));
-    size_t *part_bytes = calloc(ctx->size, sizeof(*part_bytes));
-    am_status_t status = AM_OK;
-
-    ctx->blobs = malloc(bytes);
-    if (ctx->blobs == NULL || parts == NULL || part_bytes == NULL) {
-        status = AM_ERR_MEMORY;
-        goto out;
-    }
-    memcpy(ctx->blobs, blobs, bytes);
-    for (uint32_t rank = 0; rank < ctx->size; rank++) {
-        if (ctx->blobs[rank].magic != AM_BLOB_MAGIC
-            || ctx->blobs[rank].rank != rank) {
-            snprintf(ctx->error, sizeof(ctx->error),
-                     "the address of rank %u is not one of this library", rank);
-            status = AM_ERR_INVALID;
-            goto out;
-        }
-    }
-    for (uint32_t i = 0; i < ctx->dev_count && status == AM_OK; i++) {
-        struct am_dev *dev = ctx->devs[i];
-
-        if (dev == ctx->self) {
-            continue;
-        }
-        for (uint32_t rank = 0; rank < ctx->size; rank++) {
-            parts[rank] =
-                    am_blob_part(&ctx->blobs[rank], dev, &part_bytes[rank]);
-        }
-        status = dev->ops->connect_all(dev, parts, part_bytes, ctx->size);
-    }
-out:
-    free(parts);
-    free(part_bytes);
-    return status;
-}
-
-bool am_connected(struct am_ctx *ctx)
-{
-    for (uint32_t i = 0; i < ctx->dev_count; i++) {
-        if (!ctx->devs[i]->ops->connected(ctx->devs[i])) {
-            return false;
-        }
-    }
-    return true;
 }
 
 void am_close(struct am_ctx *ctx)
@@ -335,9 +280,8 @@ void am_close(struct am_ctx *ctx)
     }
     am_peers_close(ctx);
     while (!am_list_is_empty(&ctx->public_regions)) {
-        am_region_deregister(ctx,
-                             am_container(ctx->public_regions.next,
-                                          struct am_region, link));
+        am_region_deregister(ctx, am_container(ctx->public_regions.next,
+                                               struct am_region, link));
     }
     for (uint32_t i = 0; i < ctx->dev_count; i++) {
         if (ctx->devs[i] != ctx->self) {

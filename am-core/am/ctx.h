@@ -5,16 +5,16 @@
 #define AM_AM_CTX_H
 
 #include "am/core.h"
-#include "base/config.h"
 #include "base/assert.h"
+#include "base/config.h"
 #include "base/pool.h"
 
 #define AM_DEVS_MAX    4
 #define AM_TABLES_MAX  (3 + AM_MODULES_MAX) /* am, chan, shm, modules */
-#define AM_QUEUE_MAX   65536 /* requests queued by handlers, at most */
-#define AM_POLL_BUDGET 64    /* packets of one lane in one poll */
-#define AM_ONE_BYTES   640   /* an object of one_pool */
-#define AM_SEND_BYTES  768   /* an object of send_pool */
+#define AM_QUEUE_MAX   65536      /* requests queued by handlers, at most */
+#define AM_POLL_BUDGET 64         /* packets of one lane in one poll */
+#define AM_ONE_BYTES   640        /* an object of one_pool */
+#define AM_SEND_BYTES  768        /* an object of send_pool */
 #define AM_OPS_MAX     (1u << 20) /* quota of each pool: objects */
 
 /* am's own handlers, below AM_HANDLER_MSG. */
@@ -27,8 +27,8 @@ enum {
     AM_H_REFUSED,               /* that region does not exist */
     AM_H_FETCH_ADD,
     AM_H_FETCHED,
-    AM_H_SEND,                  /* client send, whole */
-    AM_H_SEND_RTS,              /* client send, to be fetched */
+    AM_H_SEND,     /* client send, whole */
+    AM_H_SEND_RTS, /* client send, to be fetched */
     AM_H_SEND_FIN
 };
 
@@ -79,41 +79,43 @@ struct am_handle {
 /* An address blob: what am_address gives and peers exchange. */
 #define AM_BLOB_MAGIC 0x616d6164u /* "amad" */
 #define AM_BLOB_PARTS 3
+
 struct am_blob {
     uint32_t magic;
     uint32_t rank;
     uint64_t nonce;
-    uint8_t dev[AM_BLOB_PARTS];   /* first letter of the device's name */
+    uint8_t dev[AM_BLOB_PARTS]; /* first letter of the device's name */
     uint8_t bytes[AM_BLOB_PARTS];
     uint8_t pad[2];
     uint8_t parts[AM_ADDRESS_BYTES - 24];
 };
+
 AM_STATIC_ASSERT(sizeof(struct am_blob) == AM_ADDRESS_BYTES, "wire format");
 
 struct am_ctx {
     /* hot: what a poll and a short send read */
     struct am_peer **peers;
-    uint32_t peer_count;      /* job ranks, then late peers */
+    uint32_t peer_count; /* job ranks, then late peers */
     uint32_t dev_count;
     struct am_dev *devs[AM_DEVS_MAX];
-    bool polling;             /* inside am_ctx_poll: handlers, done calls */
-    bool failed;              /* a peer died since the last report */
+    bool polling; /* inside am_ctx_poll: handlers, done calls */
+    bool failed;  /* a peer died since the last report */
     uint32_t empty_polls;
-    uint64_t idle;            /* empty polls in a row, of am_ctx_poll_wait */
-    struct am_list busy;      /* peers with queued ops */
-    struct am_list finished;  /* transfers whose done function is due */
+    uint64_t idle;           /* empty polls in a row, of am_ctx_poll_wait */
+    struct am_list busy;     /* peers with queued ops */
+    struct am_list finished; /* transfers whose done function is due */
     struct am_env *env;
     struct am_trace *trace;
     uint64_t stats[AM_STAT_COUNT];
     struct am_handler handlers[AM_HANDLERS_MAX];
 
     /* cold */
-    struct am_dev *self;      /* loop-back; among devs once used */
+    struct am_dev *self; /* loop-back; among devs once used */
     uint64_t dev_stats[AM_DEV_STAT_COUNT];
     uint32_t rank, size;
     uint64_t nonce;
-    struct am_blob *blobs;    /* of the job's ranks */
-    uint32_t peer_max;        /* allocated entries of peers */
+    struct am_blob *blobs; /* of the job's ranks */
+    uint32_t peer_max;     /* allocated entries of peers */
     struct am_handle *handles;
     uint32_t handle_count, handle_free;
     struct am_list public_regions;
@@ -123,7 +125,7 @@ struct am_ctx {
     struct am_pool pools[3];
     struct am_client **clients;
     uint32_t client_count;
-    uint32_t queued_count;    /* requests that handlers queued */
+    uint32_t queued_count; /* requests that handlers queued */
     uint64_t checked_ps;
     struct am_log log;
     struct am_values values;
@@ -149,8 +151,7 @@ const void *am_blob_part(const struct am_blob *blob, const struct am_dev *dev,
 /* -------------------------------------------------------------- handle.c */
 
 /* A number for `object`: index | generation << 32, never 0; 0 = no memory. */
-uint64_t am_handle_new(struct am_ctx *ctx, am_handle_kind_t kind,
-                       void *object);
+uint64_t am_handle_new(struct am_ctx *ctx, am_handle_kind_t kind, void *object);
 /* The object, or NULL (counted) when the number is stale or of another kind. */
 void *am_handle_find(struct am_ctx *ctx, uint64_t handle,
                      am_handle_kind_t kind);
@@ -175,6 +176,8 @@ void am_bulk_init(struct am_ctx *ctx); /* register the handlers */
 void am_onesided_init(struct am_ctx *ctx);
 void am_client_init(struct am_ctx *ctx);
 void am_client_fini(struct am_ctx *ctx);
+/* The transfer has ended: its done function is called later in the poll. */
+void am_bulk_end(struct am_bulk *bulk, am_status_t status);
 /* The peer has died: end what waits for it. */
 void am_bulk_fail(struct am_bulk *bulk, am_status_t status);
 void am_fetch_fail(struct am_ctx *ctx, void *fetch, struct am_peer *peer);
@@ -194,8 +197,7 @@ extern const struct am_config_table am_ctx_config;
 extern const struct am_stat_row am_ctx_stat_rows[];
 extern const struct am_stat_row am_dev_stat_rows[];
 /* All tables of this build, `count_p` of them, in am_variable's order. */
-void am_config_tables(const struct am_config_table **tables,
-                      uint32_t *count_p);
+void am_config_tables(const struct am_config_table **tables, uint32_t *count_p);
 /* Size of the struct that table `index` fills. */
 size_t am_config_table_bytes(uint32_t index);
 void *am_module_values(struct am_ctx *ctx, uint32_t slot);

@@ -44,7 +44,7 @@ void am_data_read(const struct am_data *data, size_t offset, void *to,
     }
     switch (data->kind) {
     case AM_DATA_CONTIG:
-        memcpy(to, (const char *) data->u.base + offset, bytes);
+        memcpy(to, (const char *)data->u.base + offset, bytes);
         break;
     case AM_DATA_IOV:
         iov_copy(data, offset, to, bytes, true);
@@ -63,10 +63,10 @@ void am_data_write(const struct am_data *data, size_t offset, const void *from,
     }
     switch (data->kind) {
     case AM_DATA_CONTIG:
-        memcpy((char *) data->u.base + offset, from, bytes);
+        memcpy((char *)data->u.base + offset, from, bytes);
         break;
     case AM_DATA_IOV:
-        iov_copy(data, offset, (char *) (uintptr_t) from, bytes, false);
+        iov_copy(data, offset, (char *)(uintptr_t)from, bytes, false);
         break;
     case AM_DATA_PACK:
         data->unpack(data->u.arg, offset, from, bytes);
@@ -77,7 +77,7 @@ void am_data_write(const struct am_data *data, size_t offset, const void *from,
 void *am_data_at(const struct am_data *data, size_t offset, size_t bytes)
 {
     if (data->kind == AM_DATA_CONTIG) {
-        return (char *) data->u.base + offset;
+        return (char *)data->u.base + offset;
     }
     for (uint32_t i = 0; data->kind == AM_DATA_IOV && i < data->iov_count;
          i++) {
@@ -85,7 +85,7 @@ void *am_data_at(const struct am_data *data, size_t offset, size_t bytes)
 
         if (offset < piece->iov_len) {
             return bytes <= piece->iov_len - offset
-                           ? (char *) piece->iov_base + offset
+                           ? (char *)piece->iov_base + offset
                            : NULL;
         }
         offset -= piece->iov_len;

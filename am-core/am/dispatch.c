@@ -75,8 +75,8 @@ am_status_t am_token_reply_aux(struct am_token *token, uint32_t handler,
     }
     am_env_charge(token->ctx->env, AM_COST_SEND, word_count);
     /* The device delivered the request only with room for this reply. */
-    status = peer->send(peer->ep, AM_DEV_REPLY, &packet, hdr_bytes, data,
-                        bytes);
+    status =
+            peer->send(peer->ep, AM_DEV_REPLY, &packet, hdr_bytes, data, bytes);
     if (am_likely(status == AM_OK)) {
         token->replied = true;
         token->ctx->stats[AM_STAT_TX_REPLIES]++;
@@ -100,7 +100,7 @@ am_status_t am_handler_set(struct am_ctx *ctx, uint32_t index, am_handler_fn fn,
     }
     ctx->handlers[index] = (struct am_handler){fn, arg, name};
     if (ctx->trace != NULL) {
-        am_trace_name(ctx->trace, (uint16_t) index, name);
+        am_trace_name(ctx->trace, (uint16_t)index, name);
     }
     return AM_OK;
 }

@@ -14,8 +14,7 @@
 static am_status_t handles_grow(struct am_ctx *ctx)
 {
     uint32_t count = ctx->handle_count == 0 ? 64 : 2 * ctx->handle_count;
-    struct am_handle *handles =
-            realloc(ctx->handles, count * sizeof(*handles));
+    struct am_handle *handles = realloc(ctx->handles, count * sizeof(*handles));
 
     if (handles == NULL || count > INT32_MAX) {
         return AM_ERR_MEMORY;
@@ -36,25 +35,25 @@ uint64_t am_handle_new(struct am_ctx *ctx, am_handle_kind_t kind, void *object)
     struct am_handle *slot;
     uint32_t index;
 
-    if ((ctx->handle_count == 0 || ctx->handle_free == HANDLE_NONE)
-        && handles_grow(ctx) != AM_OK) {
+    if ((ctx->handle_count == 0 || ctx->handle_free == HANDLE_NONE) &&
+        handles_grow(ctx) != AM_OK) {
         return 0;
     }
     index = ctx->handle_free;
     slot = &ctx->handles[index];
     ctx->handle_free = slot->next_free;
     slot->object = object;
-    slot->kind = (uint16_t) kind;
-    return (uint64_t) slot->generation << 32 | index;
+    slot->kind = (uint16_t)kind;
+    return (uint64_t)slot->generation << 32 | index;
 }
 
 void *am_handle_find(struct am_ctx *ctx, uint64_t handle, am_handle_kind_t kind)
 {
-    uint32_t index = (uint32_t) handle;
+    uint32_t index = (uint32_t)handle;
 
-    if (index >= ctx->handle_count
-        || ctx->handles[index].generation != handle >> 32
-        || ctx->handles[index].kind != kind) {
+    if (index >= ctx->handle_count ||
+        ctx->handles[index].generation != handle >> 32 ||
+        ctx->handles[index].kind != kind) {
         ctx->stats[kind == AM_HANDLE_REGION ? AM_STAT_RX_BAD_REGION
                                             : AM_STAT_RX_BAD_HANDLE]++;
         return NULL;
@@ -64,7 +63,7 @@ void *am_handle_find(struct am_ctx *ctx, uint64_t handle, am_handle_kind_t kind)
 
 void am_handle_free(struct am_ctx *ctx, uint64_t handle)
 {
-    uint32_t index = (uint32_t) handle;
+    uint32_t index = (uint32_t)handle;
     struct am_handle *slot = &ctx->handles[index];
 
     slot->object = NULL;

@@ -23,9 +23,9 @@ static am_status_t check_devices(const char *text, char *accepted, size_t bytes)
         bool known = false;
 
         for (int i = 0; am_dev_table[i] != NULL; i++) {
-            known = known
-                    || (strlen(am_dev_table[i]->name) == length
-                        && strncmp(am_dev_table[i]->name, name, length) == 0);
+            known = known ||
+                    (strlen(am_dev_table[i]->name) == length &&
+                     strncmp(am_dev_table[i]->name, name, length) == 0);
         }
         if (!known) {
             break;
@@ -36,10 +36,10 @@ static am_status_t check_devices(const char *text, char *accepted, size_t bytes)
         }
         name++;
     }
-    at += (size_t) snprintf(accepted, bytes, "auto, or a list of");
+    at += (size_t)snprintf(accepted, bytes, "auto, or a list of");
     for (int i = 0; am_dev_table[i] != NULL && at < bytes; i++) {
-        at += (size_t) snprintf(accepted + at, bytes - at, "%s %s",
-                                i == 0 ? "" : ",", am_dev_table[i]->name);
+        at += (size_t)snprintf(accepted + at, bytes - at, "%s %s",
+                               i == 0 ? "" : ",", am_dev_table[i]->name);
     }
     return AM_ERR_CONFIG;
 }
@@ -228,19 +228,19 @@ static size_t describe_devices(struct am_ctx *ctx, char *text, size_t bytes)
         if (at >= bytes) {
             break;
         }
-        at += (size_t) snprintf(
+        at += (size_t)snprintf(
                 text + at, bytes - at,
                 "  %s: o_s %llu ns + %llu ps/B, o_r %llu ns + %llu ps/B, "
                 "L %llu ns, g %llu ns, put %llu ns + %llu ps/B, packet %zu B\n",
                 dev->ops->name,
-                (unsigned long long) p->send_overhead.fixed_ps / 1000,
-                (unsigned long long) p->send_overhead.per_byte_fs / 1000,
-                (unsigned long long) p->recv_overhead.fixed_ps / 1000,
-                (unsigned long long) p->recv_overhead.per_byte_fs / 1000,
-                (unsigned long long) p->wire.fixed_ps / 1000,
-                (unsigned long long) p->gap_ps / 1000,
-                (unsigned long long) p->put.fixed_ps / 1000,
-                (unsigned long long) p->put.per_byte_fs / 1000,
+                (unsigned long long)p->send_overhead.fixed_ps / 1000,
+                (unsigned long long)p->send_overhead.per_byte_fs / 1000,
+                (unsigned long long)p->recv_overhead.fixed_ps / 1000,
+                (unsigned long long)p->recv_overhead.per_byte_fs / 1000,
+                (unsigned long long)p->wire.fixed_ps / 1000,
+                (unsigned long long)p->gap_ps / 1000,
+                (unsigned long long)p->put.fixed_ps / 1000,
+                (unsigned long long)p->put.per_byte_fs / 1000,
                 dev->attr.packet_bytes_max);
     }
     return at;
@@ -256,10 +256,10 @@ size_t am_describe(struct am_ctx *ctx, const char *what, char *text,
         return describe_devices(ctx, text, text_bytes);
     }
     for (uint32_t i = 0; am_modules[i] != NULL; i++) {
-        size_t length = am_modules[i]->describe == NULL
-                                ? 0
-                                : am_modules[i]->describe(ctx, what, text,
-                                                          text_bytes);
+        size_t length =
+                am_modules[i]->describe == NULL
+                        ? 0
+                        : am_modules[i]->describe(ctx, what, text, text_bytes);
 
         if (length > 0) {
             return length;
@@ -268,25 +268,13 @@ size_t am_describe(struct am_ctx *ctx, const char *what, char *text,
     return 0;
 }
 
-/* Open a file named by a variable, %r replaced by the rank. */
-static FILE *file_open(struct am_ctx *ctx, const char *name)
+/* The file that a variable names; failing to open it is said once. */
+static FILE *output_open(struct am_ctx *ctx, const char *name)
 {
-    char path[AM_CONFIG_TEXT_BYTES + 16];
-    const char *mark = strstr(name, "%r");
-    FILE *file;
+    FILE *file = am_log_output_open(name, ctx->rank);
 
-    if (strcmp(name, "-") == 0) {
-        return stderr;
-    }
-    if (mark == NULL) {
-        snprintf(path, sizeof(path), "%s", name);
-    } else {
-        snprintf(path, sizeof(path), "%.*s%u%s", (int) (mark - name), name,
-                 ctx->rank, mark + 2);
-    }
-    file = fopen(path, "we");
     if (file == NULL) {
-        am_log(&ctx->log, AM_LOG_ERROR, "cannot write %s: %m", path);
+        am_log(&ctx->log, AM_LOG_ERROR, "cannot write %s: %m", name);
     }
     return file;
 }
@@ -296,7 +284,7 @@ void am_ctx_stats_write(struct am_ctx *ctx)
     char prefix[32];
     FILE *file = ctx->values.stats[0] == '\0'
                          ? NULL
-                         : file_open(ctx, ctx->values.stats);
+                         : output_open(ctx, ctx->values.stats);
 
     snprintf(prefix, sizeof(prefix), "rank %u", ctx->rank);
     if (file != NULL) {
@@ -310,15 +298,11 @@ void am_ctx_stats_write(struct am_ctx *ctx)
                                ctx->module_stats[i], am_modules[i]->stat_count);
             }
         }
-        if (file != stderr) {
-            fclose(file);
-        }
+        am_log_output_close(file);
     }
-    file = ctx->trace == NULL ? NULL : file_open(ctx, ctx->values.trace);
+    file = ctx->trace == NULL ? NULL : output_open(ctx, ctx->values.trace);
     if (file != NULL) {
         am_trace_write(ctx->trace, file);
-        if (file != stderr) {
-            fclose(file);
-        }
+        am_log_output_close(file);
     }
 }

@@ -92,8 +92,8 @@ static am_status_t store_start(struct am_ctx *ctx, uint32_t dest,
     struct onesided *one;
     am_status_t status;
 
-    if (handler >= AM_HANDLERS_MAX || word_count > 4
-        || (handler != 0 && handler < AM_HANDLER_USER)) {
+    if (handler >= AM_HANDLERS_MAX || word_count > 4 ||
+        (handler != 0 && handler < AM_HANDLER_USER)) {
         return AM_ERR_INVALID;
     }
     one = onesided_new(ctx, dest, done, arg, &peer, &status);
@@ -101,7 +101,7 @@ static am_status_t store_start(struct am_ctx *ctx, uint32_t dest,
         return status;
     }
     one->bulk.acknowledged = acknowledged;
-    am_bulk_put(&one->bulk, peer, &data, &key, (uintptr_t) remote, bytes,
+    am_bulk_put(&one->bulk, peer, &data, &key, (uintptr_t)remote, bytes,
                 handler, words, word_count, onesided_done, one);
     return AM_OK;
 }
@@ -117,7 +117,7 @@ am_status_t am_ctx_store_async(struct am_ctx *ctx, uint32_t dest,
 
 static void flag_done(void *arg, am_status_t status)
 {
-    *(am_status_t *) arg = status;
+    *(am_status_t *)arg = status;
 }
 
 am_status_t am_ctx_store(struct am_ctx *ctx, uint32_t dest, const void *local,
@@ -136,7 +136,7 @@ am_status_t am_ctx_store(struct am_ctx *ctx, uint32_t dest, const void *local,
         return status;
     }
     while (result == AM_DONE) {
-        (void) am_ctx_poll_wait(ctx);
+        (void)am_ctx_poll_wait(ctx);
     }
     return result;
 }
@@ -151,8 +151,8 @@ am_status_t am_ctx_get(struct am_ctx *ctx, uint32_t dest, const void *remote,
     struct onesided *one;
     am_status_t status;
 
-    if (handler < AM_HANDLER_USER || handler >= AM_HANDLERS_MAX
-        || word_count > AM_WORDS_MAX || ctx->handlers[handler].fn == NULL) {
+    if (handler < AM_HANDLER_USER || handler >= AM_HANDLERS_MAX ||
+        word_count > AM_WORDS_MAX || ctx->handlers[handler].fn == NULL) {
         return AM_ERR_INVALID;
     }
     one = onesided_new(ctx, dest, NULL, NULL, &peer, &status);
@@ -166,7 +166,7 @@ am_status_t am_ctx_get(struct am_ctx *ctx, uint32_t dest, const void *remote,
     }
     one->base = local;
     one->bytes = bytes;
-    am_bulk_get(&one->bulk, peer, &data, &key, (uintptr_t) remote, bytes,
+    am_bulk_get(&one->bulk, peer, &data, &key, (uintptr_t)remote, bytes,
                 onesided_done, one);
     return AM_OK;
 }
@@ -199,8 +199,8 @@ am_status_t am_ctx_rget(struct am_ctx *ctx, uint32_t dest,
     if (one == NULL) {
         return status;
     }
-    am_bulk_get(&one->bulk, peer, data, key, offset, data->bytes,
-                onesided_done, one);
+    am_bulk_get(&one->bulk, peer, data, key, offset, data->bytes, onesided_done,
+                one);
     return AM_OK;
 }
 
@@ -261,7 +261,7 @@ am_status_t am_ctx_fetch_add(struct am_ctx *ctx, uint32_t dest,
     fetch->arg = arg;
     am_op_queue(&fetch->op, peer, fetch_run, AM_OP_ORDERED);
     if (!ctx->polling) {
-        (void) am_ctx_poll(ctx);
+        (void)am_ctx_poll(ctx);
     }
     return AM_OK;
 }
@@ -280,20 +280,19 @@ static void handle_fetch_add(struct am_token *token, const uint64_t *words,
                                                sizeof(uint64_t));
     uint64_t answer[3] = {words[3], 0, 0};
 
-    if (at != NULL && ((uintptr_t) at & 7) == 0) {
+    if (at != NULL && ((uintptr_t)at & 7) == 0) {
         answer[1] = __atomic_fetch_add(at, words[2], __ATOMIC_ACQ_REL);
         answer[2] = 1;
     }
-    (void) am_token_reply(token, AM_H_FETCHED, answer, 3, NULL, 0);
+    (void)am_token_reply(token, AM_H_FETCHED, answer, 3, NULL, 0);
 }
 
 static void handle_fetched(struct am_token *token, const uint64_t *words,
                            uint32_t word_count, void *data, size_t bytes)
 {
-    struct fetch *fetch =
-            word_count != 3 ? NULL
-                            : am_handle_find(token->ctx, words[0],
-                                             AM_HANDLE_FETCH);
+    struct fetch *fetch = word_count != 3 ? NULL
+                                          : am_handle_find(token->ctx, words[0],
+                                                           AM_HANDLE_FETCH);
 
     if (fetch == NULL || fetch->op.peer != token->peer) {
         return;

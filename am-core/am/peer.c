@@ -26,8 +26,7 @@ const void *am_blob_part(const struct am_blob *blob, const struct am_dev *dev,
         if (at + blob->bytes[i] > sizeof(blob->parts)) {
             break;
         }
-        if (blob->bytes[i] > 0
-            && blob->dev[i] == (uint8_t) dev->ops->name[0]) {
+        if (blob->bytes[i] > 0 && blob->dev[i] == (uint8_t)dev->ops->name[0]) {
             *bytes_p = blob->bytes[i];
             return blob->parts + at;
         }
@@ -89,8 +88,8 @@ static am_status_t peer_connect(struct am_ctx *ctx, struct am_peer *peer,
         const void *part = am_blob_part(blob, dev, &bytes);
         am_status_t status;
 
-        if (dev == ctx->self || part == NULL
-            || !dev->ops->reachable(dev, part, bytes)) {
+        if (dev == ctx->self || part == NULL ||
+            !dev->ops->reachable(dev, part, bytes)) {
             continue;
         }
         status = dev->ops->connect(dev, part, bytes, rank, peer, &ep);
@@ -156,15 +155,15 @@ struct am_peer *am_peer_get(struct am_ctx *ctx, uint32_t index,
 /* The peer with this address if it is known, else UINT32_MAX. */
 static uint32_t peer_find(struct am_ctx *ctx, const struct am_blob *blob)
 {
-    if (blob->rank < ctx->size && ctx->blobs != NULL
-        && ctx->blobs[blob->rank].nonce == blob->nonce) {
+    if (blob->rank < ctx->size && ctx->blobs != NULL &&
+        ctx->blobs[blob->rank].nonce == blob->nonce) {
         return blob->rank;
     }
     for (uint32_t i = ctx->size; i < ctx->peer_count; i++) {
         struct am_blob *known = ctx->peers[i]->blob;
 
-        if (known != NULL && known->nonce == blob->nonce
-            && !ctx->peers[i]->dead) {
+        if (known != NULL && known->nonce == blob->nonce &&
+            !ctx->peers[i]->dead) {
             return i;
         }
     }
@@ -177,8 +176,8 @@ static void handle_hello(struct am_token *token, const uint64_t *words,
 {
     struct am_peer *peer = token->peer;
 
-    if (peer->index < token->ctx->size || peer->blob != NULL
-        || bytes != AM_ADDRESS_BYTES) {
+    if (peer->index < token->ctx->size || peer->blob != NULL ||
+        bytes != AM_ADDRESS_BYTES) {
         token->ctx->stats[AM_STAT_RX_BAD_PACKET]++;
         return;
     }
@@ -200,7 +199,7 @@ static am_status_t hello_run(struct am_op *op)
     struct am_blob blob;
     am_status_t status;
 
-    (void) am_address(ctx, &blob);
+    (void)am_address(ctx, &blob);
     status = am_op_send(op, AM_H_HELLO, 0, NULL, 0, &blob, sizeof(blob));
     if (status != AM_ERR_AGAIN) {
         free(op);
@@ -304,7 +303,7 @@ static void operations_fail(struct am_ctx *ctx, struct am_peer *peer)
         void *object = ctx->handles[i].object;
         struct am_bulk *bulk = object;
 
-        switch ((am_handle_kind_t) ctx->handles[i].kind) {
+        switch ((am_handle_kind_t)ctx->handles[i].kind) {
         case AM_HANDLE_BULK:
             if (bulk->op.peer == peer) {
                 am_bulk_fail(bulk, AM_ERR_PEER);
@@ -332,8 +331,8 @@ void am_peer_dead(void *user, const char *why)
     peer->send = send_to_dead;
     ctx->failed = true;
     ctx->stats[AM_STAT_PEERS_DEAD]++;
-    snprintf(ctx->error, sizeof(ctx->error), "rank %u is gone: %s",
-             peer->index, why);
+    snprintf(ctx->error, sizeof(ctx->error), "rank %u is gone: %s", peer->index,
+             why);
     am_log(&ctx->log, AM_LOG_ERROR, "%s", ctx->error);
     operations_fail(ctx, peer);
     for (uint32_t i = 0; am_modules[i] != NULL; i++) {

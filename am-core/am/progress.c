@@ -6,7 +6,7 @@
 
 #include "am/ctx.h"
 
-#define CHECK_POLLS  65536          /* empty polls between looks at the clock */
+#define CHECK_POLLS    65536 /* empty polls between looks at the clock */
 #define CHECK_EVERY_PS 200000000000ull /* dead peers are looked for: 200 ms */
 
 /* Run the ordered ops of a peer until one has no space; the rest wait. */
@@ -15,8 +15,7 @@ static int run_ordered(struct am_peer *peer)
     int count = 0;
 
     while (!am_list_is_empty(&peer->ordered)) {
-        struct am_op *op =
-                am_container(peer->ordered.next, struct am_op, link);
+        struct am_op *op = am_container(peer->ordered.next, struct am_op, link);
 
         am_list_remove(&op->link);
         op->queued = false;
@@ -77,8 +76,7 @@ static int run_ops(struct am_ctx *ctx)
         node = node->next;
         count += run_ordered(peer);
         count += run_bulk(peer);
-        if (am_list_is_empty(&peer->ordered)
-            && am_list_is_empty(&peer->bulk)) {
+        if (am_list_is_empty(&peer->ordered) && am_list_is_empty(&peer->bulk)) {
             am_list_remove(&peer->busy_link);
         }
     }
@@ -142,11 +140,10 @@ int am_poll_blocked(struct am_ctx *ctx, bool for_space)
     /* With one device (and the loop-back) it may sleep on its doorbell. */
     if (ctx->dev_count > 0) {
         struct am_dev *dev = ctx->devs[0];
-        bool may_sleep =
-                !for_space && am_list_is_empty(&ctx->busy)
-                && (ctx->dev_count == 1
-                    || (ctx->dev_count == 2 && ctx->devs[1] == ctx->self))
-                && dev->ops->drained(dev);
+        bool may_sleep = !for_space && am_list_is_empty(&ctx->busy) &&
+                         (ctx->dev_count == 1 ||
+                          (ctx->dev_count == 2 && ctx->devs[1] == ctx->self)) &&
+                         dev->ops->drained(dev);
 
         dev->ops->wait(dev, ctx->idle, may_sleep);
         if (ctx->idle % 64 == 0) {
@@ -174,10 +171,10 @@ am_status_t am_flush(struct am_ctx *ctx)
         int count = am_ctx_poll_wait(ctx);
 
         if (count < 0) {
-            return (am_status_t) count;
+            return (am_status_t)count;
         }
-        waits = !am_list_is_empty(&ctx->busy)
-                || !am_list_is_empty(&ctx->finished);
+        waits = !am_list_is_empty(&ctx->busy) ||
+                !am_list_is_empty(&ctx->finished);
         for (uint32_t i = 0; i < ctx->dev_count; i++) {
             waits = waits || !ctx->devs[i]->ops->drained(ctx->devs[i]);
         }

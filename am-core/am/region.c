@@ -11,17 +11,16 @@
 /* Register with the device that has put and get, where it has them. */
 static void region_register_device(struct am_region *region)
 {
-    struct am_dev *dev = region->ctx->dev_count == 0 ? NULL
-                                                     : region->ctx->devs[0];
+    struct am_dev *dev =
+            region->ctx->dev_count == 0 ? NULL : region->ctx->devs[0];
 
     region->dev = NULL;
-    if (dev == NULL || region->data.kind != AM_DATA_CONTIG
-        || (dev->attr.caps & (AM_DEV_CAP_PUT | AM_DEV_CAP_GET)) == 0) {
+    if (dev == NULL || region->data.kind != AM_DATA_CONTIG ||
+        (dev->attr.caps & (AM_DEV_CAP_PUT | AM_DEV_CAP_GET)) == 0) {
         return;
     }
     if (dev->ops->mem_register(dev, region->data.u.base, region->data.bytes,
-                               &region->dev_key)
-        == AM_OK) {
+                               &region->dev_key) == AM_OK) {
         region->dev = dev;
     }
 }
@@ -101,8 +100,7 @@ void am_region_key(const struct am_region *region, struct am_key *key)
 static bool region_holds(const struct am_region *region, size_t offset,
                          size_t bytes)
 {
-    return offset <= region->data.bytes
-           && bytes <= region->data.bytes - offset;
+    return offset <= region->data.bytes && bytes <= region->data.bytes - offset;
 }
 
 struct am_region *am_region_find(struct am_ctx *ctx, uint64_t handle,
@@ -125,9 +123,9 @@ struct am_region *am_region_find(struct am_ctx *ctx, uint64_t handle,
         size_t at;
 
         region = am_container(node, struct am_region, link);
-        at = *offset - (uintptr_t) region->data.u.base;
-        if (*offset >= (uintptr_t) region->data.u.base
-            && region_holds(region, at, bytes)) {
+        at = *offset - (uintptr_t)region->data.u.base;
+        if (*offset >= (uintptr_t)region->data.u.base &&
+            region_holds(region, at, bytes)) {
             *offset = at;
             return region;
         }

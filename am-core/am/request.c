@@ -75,7 +75,7 @@ request_wait(struct am_peer *peer, uint32_t handler, const uint64_t *words,
         return request_queue(peer, handler, words, word_count, data, bytes);
     }
     do {
-        (void) am_poll_blocked(ctx, true);
+        (void)am_poll_blocked(ctx, true);
         status = am_peer_send(peer, handler, 0, words, word_count, data, bytes);
     } while (status == AM_ERR_AGAIN);
     return status;
@@ -135,15 +135,15 @@ am_status_t am_ctx_request(struct am_ctx *ctx, uint32_t dest, uint32_t handler,
     }
     ctx->stats[AM_STAT_TX_REQUESTS]++;
     if (!ctx->polling) {
-        (void) am_ctx_poll(ctx);
+        (void)am_ctx_poll(ctx);
     }
     return AM_OK;
 }
 
 size_t am_peer_payload_max(const struct am_peer *peer, uint32_t word_count)
 {
-    return peer->dev->attr.packet_bytes_max - sizeof(struct am_hdr)
-           - word_count * sizeof(uint64_t);
+    return peer->dev->attr.packet_bytes_max - sizeof(struct am_hdr) -
+           word_count * sizeof(uint64_t);
 }
 
 size_t am_payload_max(struct am_ctx *ctx, uint32_t dest)

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define am_container(_ptr, _type, _member)                                     \
-    ((_type *) ((char *) (_ptr) -offsetof(_type, _member)))
+#define am_container(_ptr, _type, _member) \
+    ((_type *)((char *)(_ptr)-offsetof(_type, _member)))
 
 struct am_list {
     struct am_list *next, *prev;

@@ -106,6 +106,25 @@ int am_log_open(struct am_log *log, const char *spec, uint32_t rank,
     return open_file(log, spec + length + 1, error, error_bytes);
 }
 
+FILE *am_log_output_open(const char *name, uint32_t rank)
+{
+    char expanded[LOG_PATH_BYTES];
+
+    if (strcmp(name, "-") == 0) {
+        return stderr;
+    }
+    return path_expand(name, rank, expanded, sizeof(expanded))
+                   ? fopen(expanded, "we")
+                   : NULL;
+}
+
+void am_log_output_close(FILE *file)
+{
+    if (file != stderr) {
+        fclose(file);
+    }
+}
+
 void am_log_close(struct am_log *log)
 {
     if (log->file != NULL && log->file != stderr) {

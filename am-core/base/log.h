@@ -31,16 +31,21 @@ int am_log_open(struct am_log *log, const char *spec, uint32_t rank,
                 char *error, size_t error_bytes);
 void am_log_close(struct am_log *log);
 
+/* A file for output that a variable names: %r is the rank, "-" is stderr.
+ * NULL with errno when it cannot be written. */
+FILE *am_log_output_open(const char *name, uint32_t rank);
+void am_log_output_close(FILE *file);
+
 void am_log_write(struct am_log *log, am_log_level_t level, const char *format,
                   ...) __attribute__((format(printf, 3, 4)));
 
-#define am_log(_log, _level, ...)                                              \
-    do {                                                                       \
-        struct am_log *log_ = (_log);                                          \
-        am_log_level_t level_ = (_level);                                      \
-        if (__builtin_expect(level_ <= log_->level, 0)) {                      \
-            am_log_write(log_, level_, __VA_ARGS__);                           \
-        }                                                                      \
+#define am_log(_log, _level, ...)                         \
+    do {                                                  \
+        struct am_log *log_ = (_log);                     \
+        am_log_level_t level_ = (_level);                 \
+        if (__builtin_expect(level_ <= log_->level, 0)) { \
+            am_log_write(log_, level_, __VA_ARGS__);      \
+        }                                                 \
     } while (0)
 
 #endif

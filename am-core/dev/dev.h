@@ -28,18 +28,22 @@
 #include <stdbool.h>
 
 enum {
-    AM_DEV_CAP_RELIABLE = 1 << 0,  /* no loss, duplication or corruption */
-    AM_DEV_CAP_ORDERED = 1 << 1,   /* in order for each (endpoint, class) */
+    AM_DEV_CAP_RELIABLE = 1 << 0, /* no loss, duplication or corruption */
+    AM_DEV_CAP_ORDERED = 1 << 1,  /* in order for each (endpoint, class) */
     AM_DEV_CAP_PUT = 1 << 2,
     AM_DEV_CAP_GET = 1 << 3,
     AM_DEV_CAP_FETCH_ADD = 1 << 4,
-    AM_DEV_CAP_WAIT = 1 << 5,      /* `wait` can sleep until something comes */
+    AM_DEV_CAP_WAIT = 1 << 5, /* `wait` can sleep until something comes */
     AM_DEV_CAP_MULTICAST = 1 << 6,
     AM_DEV_CAP_COUNTER = 1 << 7,
-    AM_DEV_CAP_MAPPED = 1 << 8,    /* `alloc` gives memory peers may write */
+    AM_DEV_CAP_MAPPED = 1 << 8, /* `alloc` gives memory peers may write */
 };
 
-enum { AM_DEV_REQUEST = 0, AM_DEV_REPLY = 1, AM_DEV_CLASS_COUNT = 2 };
+enum {
+    AM_DEV_REQUEST = 0,
+    AM_DEV_REPLY = 1,
+    AM_DEV_CLASS_COUNT = 2
+};
 
 /* Cost of moving n bytes: fixed_ps + n * per_byte_fs / 1000. */
 struct am_linfn {
@@ -59,10 +63,10 @@ struct am_dev_perf {
 
 struct am_dev_attr {
     uint32_t caps;
-    size_t packet_bytes_max;       /* hdr + data of one `send` (the MTU) */
-    size_t reply_bytes_max;        /* the same for AM_DEV_REPLY */
+    size_t packet_bytes_max; /* hdr + data of one `send` (the MTU) */
+    size_t reply_bytes_max;  /* the same for AM_DEV_REPLY */
     size_t hdr_bytes_max;
-    uint32_t depth;                /* packets in flight to one endpoint */
+    uint32_t depth; /* packets in flight to one endpoint */
     struct am_dev_perf perf;
 };
 
@@ -101,11 +105,11 @@ struct am_dev_params {
     struct am_env *env;
     struct am_log *log;
     uint32_t rank, size;
-    uint64_t nonce;               /* unique number of this context */
+    uint64_t nonce; /* unique number of this context */
     const struct am_option *options;
     uint32_t option_count;
     struct am_dev_up up;
-    uint64_t *stats;              /* AM_DEV_STAT_COUNT counters */
+    uint64_t *stats; /* AM_DEV_STAT_COUNT counters */
     char *error;
     size_t error_bytes;
 };
@@ -117,12 +121,12 @@ enum {
     AM_DEV_STAT_TX_AGAIN,
     AM_DEV_STAT_RX_PACKETS,
     AM_DEV_STAT_RX_BYTES,
-    AM_DEV_STAT_RX_BAD,       /* packets with an impossible length or offset */
-    AM_DEV_STAT_COPY_BYTES,   /* copied by the CPU inside the device */
+    AM_DEV_STAT_RX_BAD,     /* packets with an impossible length or offset */
+    AM_DEV_STAT_COPY_BYTES, /* copied by the CPU inside the device */
     AM_DEV_STAT_PUT,
     AM_DEV_STAT_GET,
-    AM_DEV_STAT_WAKE,         /* doorbells rung for a sleeping peer */
-    AM_DEV_STAT_SLEEP,        /* times this context slept */
+    AM_DEV_STAT_WAKE,  /* doorbells rung for a sleeping peer */
+    AM_DEV_STAT_SLEEP, /* times this context slept */
     AM_DEV_STAT_COUNT
 };
 
@@ -157,8 +161,7 @@ struct am_dev_ops {
                         size_t hdr_bytes, const void *data, size_t data_bytes);
     am_status_t (*send_fill)(struct am_dev_ep *ep, uint32_t class,
                              const void *hdr, size_t hdr_bytes,
-                             am_dev_fill_fn fill, void *arg,
-                             size_t data_bytes);
+                             am_dev_fill_fn fill, void *arg, size_t data_bytes);
     /* Is there room for one reply of the largest size? */
     bool (*reply_ready)(struct am_dev_ep *ep);
     int (*poll)(struct am_dev *dev, uint32_t packets_max);
@@ -175,9 +178,8 @@ struct am_dev_ops {
     am_status_t (*get)(struct am_dev_ep *ep, const struct iovec *local,
                        uint32_t count, const struct am_dev_key *key,
                        size_t offset, am_dev_done_fn done, void *arg);
-    am_status_t (*fetch_add)(struct am_dev_ep *ep,
-                             const struct am_dev_key *key, size_t offset,
-                             uint64_t value, uint64_t *old_p,
+    am_status_t (*fetch_add)(struct am_dev_ep *ep, const struct am_dev_key *key,
+                             size_t offset, uint64_t value, uint64_t *old_p,
                              am_dev_done_fn done, void *arg);
     /* Direct pointer to peer memory named by key, or NULL. */
     void *(*map)(struct am_dev_ep *ep, const struct am_dev_key *key,

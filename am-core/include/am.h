@@ -48,13 +48,13 @@ typedef int (*am_allgather_fn)(void *arg, const void *mine, void *all,
 struct am_env; /* base/env.h; NULL means the real machine */
 
 struct am_params {
-    uint32_t rank, size;              /* my rank, ranks of the job (>= 1) */
-    am_allgather_fn allgather;        /* NULL: caller does address/connect */
+    uint32_t rank, size;       /* my rank, ranks of the job (>= 1) */
+    am_allgather_fn allgather; /* NULL: caller does address/connect */
     void *allgather_arg;
-    const struct am_option *options;  /* read during the call only */
+    const struct am_option *options; /* read during the call only */
     uint32_t option_count;
-    struct am_env *env;               /* borrowed for the context's life */
-    char *error;                      /* receives one sentence on failure */
+    struct am_env *env; /* borrowed for the context's life */
+    char *error;        /* receives one sentence on failure */
     size_t error_bytes;
 };
 
@@ -201,6 +201,7 @@ AM_API am_status_t am_reply_4(struct am_token *token, uint32_t handler,
 struct am_region; /* owned by the context until am_region_deregister */
 
 #define AM_KEY_BYTES 32
+
 struct am_key { /* names a region to a peer; plain bytes, send it anyhow */
     uint64_t w[AM_KEY_BYTES / 8];
 };
@@ -314,15 +315,16 @@ AM_API am_status_t am_send(struct am_client *client, uint32_t dest,
                            void *arg);
 
 /* One send to many, and a different one to each; `done` once for all. */
-AM_API am_status_t am_multicast(struct am_client *client,
-                                const uint32_t *dests, uint32_t dest_count,
-                                const void *info, size_t info_bytes,
-                                const struct am_data *data, am_done_fn done,
-                                void *arg);
+AM_API am_status_t am_multicast(struct am_client *client, const uint32_t *dests,
+                                uint32_t dest_count, const void *info,
+                                size_t info_bytes, const struct am_data *data,
+                                am_done_fn done, void *arg);
+
 struct am_many {
     uint32_t dest;
     struct am_data data;
 };
+
 AM_API am_status_t am_many_to_many(struct am_client *client,
                                    const struct am_many *many,
                                    uint32_t many_count, const void *info,
@@ -350,6 +352,7 @@ AM_API int am_ctx_poll_wait(struct am_ctx *ctx);
 struct am_variable_info {
     const char *name, *value, *def, *unit, *help, *choices;
 };
+
 /* Variable `index` with its value in `ctx` (NULL: its default as value).
  * AM_ERR_INVALID past the last one.  `text` holds the value. */
 AM_API am_status_t am_variable(const struct am_ctx *ctx, uint32_t index,
@@ -360,6 +363,7 @@ struct am_counter_info {
     const char *name, *unit, *help;
     uint64_t value;
 };
+
 AM_API am_status_t am_counter(const struct am_ctx *ctx, uint32_t index,
                               struct am_counter_info *info);
 

@@ -83,9 +83,8 @@ AM_API am_status_t am_msg_isend(struct am_ctx *ctx, uint32_t dest,
 AM_API am_status_t am_msg_irecv(struct am_ctx *ctx,
                                 const struct am_msg_envelope *envelope,
                                 const struct am_msg_mask *mask,
-                                const struct am_data *data,
-                                am_msg_done_fn done, void *arg,
-                                struct am_msg_status *status,
+                                const struct am_data *data, am_msg_done_fn done,
+                                void *arg, struct am_msg_status *status,
                                 struct am_msg_req **req_p);
 
 /* Give a pending request its completion function. */

@@ -13,19 +13,19 @@
 extern "C" {
 #endif
 
-#define AM_VERSION_MAJOR 0
-#define AM_VERSION_MINOR 1
-#define AM_VERSION_PATCH 0
+#define AM_VERSION_MAJOR  0
+#define AM_VERSION_MINOR  1
+#define AM_VERSION_PATCH  0
 #define AM_VERSION_STRING "0.1.0"
 
 #define AM_API __attribute__((visibility("default")))
 
 /* Limits.  Fixed at compile time; the wire formats depend on them. */
-#define AM_WORDS_MAX 16       /* 64-bit argument words of one request */
-#define AM_ADDRESS_BYTES 96   /* size of every address blob */
-#define AM_HANDLERS_MAX 256   /* handler indices, of which ... */
-#define AM_HANDLER_USER 64    /* ... the first that a user may register */
-#define AM_PEER_ANY UINT32_MAX
+#define AM_WORDS_MAX     16  /* 64-bit argument words of one request */
+#define AM_ADDRESS_BYTES 96  /* size of every address blob */
+#define AM_HANDLERS_MAX  256 /* handler indices, of which ... */
+#define AM_HANDLER_USER  64  /* ... the first that a user may register */
+#define AM_PEER_ANY      UINT32_MAX
 
 /*
  * Result of a call.  Negative values are errors, AM_OK is 0.  AM_DONE says
@@ -62,7 +62,11 @@ struct am_option {
  * descriptor is copied by every call that takes it; what it points to (the
  * buffer, the iov array, `arg`) must live until the operation completes.
  */
-typedef enum { AM_DATA_CONTIG = 0, AM_DATA_IOV, AM_DATA_PACK } am_data_kind_t;
+typedef enum {
+    AM_DATA_CONTIG = 0,
+    AM_DATA_IOV,
+    AM_DATA_PACK
+} am_data_kind_t;
 
 /* Copy bytes [offset, offset + bytes) of the packed form to `to`. */
 typedef void (*am_pack_fn)(void *arg, size_t offset, void *to, size_t bytes);
@@ -72,15 +76,17 @@ typedef void (*am_unpack_fn)(void *arg, size_t offset, const void *from,
 
 struct am_data {
     am_data_kind_t kind;
-    uint32_t iov_count;      /* AM_DATA_IOV */
-    size_t bytes;            /* packed length of the whole */
+    uint32_t iov_count; /* AM_DATA_IOV */
+    size_t bytes;       /* packed length of the whole */
+
     union {
-        void *base;          /* AM_DATA_CONTIG */
+        void *base; /* AM_DATA_CONTIG */
         const struct iovec *iov;
-        void *arg;           /* AM_DATA_PACK */
+        void *arg; /* AM_DATA_PACK */
     } u;
-    am_pack_fn pack;         /* AM_DATA_PACK; NULL if only received into */
-    am_unpack_fn unpack;     /* AM_DATA_PACK; NULL if only sent from */
+
+    am_pack_fn pack;     /* AM_DATA_PACK; NULL if only received into */
+    am_unpack_fn unpack; /* AM_DATA_PACK; NULL if only sent from */
 };
 
 /* The descriptor of `bytes` bytes at `base`. */
@@ -88,7 +94,7 @@ static inline struct am_data am_data_contig(const void *base, size_t bytes)
 {
     struct am_data data = {AM_DATA_CONTIG, 0, bytes, {NULL}, NULL, NULL};
 
-    data.u.base = (void *) (uintptr_t) base;
+    data.u.base = (void *)(uintptr_t)base;
     return data;
 }
 

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIZE_MAX_HERE = 200000 };
+enum {
+    SIZE_MAX_HERE = 200000
+};
 
 /* One client's receiving side: lands in `memory`, or keeps what arrives. */
 struct inbox {
@@ -73,13 +75,13 @@ static void inboxes_open(struct world *world, struct inbox *inbox,
 static void count_done(void *arg, am_status_t status)
 {
     assert_int_equal(status, AM_OK);
-    ++*(int *) arg;
+    ++*(int *)arg;
 }
 
 static void fill(unsigned char *data, size_t bytes, unsigned seed)
 {
     for (size_t i = 0; i < bytes; i++) {
-        data[i] = (unsigned char) (i * 13 + i / 251 + seed);
+        data[i] = (unsigned char)(i * 13 + i / 251 + seed);
     }
 }
 
@@ -100,8 +102,8 @@ static void test_sizes(void **state)
             unsigned char info[AM_INFO_BYTES_MAX];
             int done = 0;
 
-            fill(data, sizes[s], (unsigned) (s + f));
-            fill(info, infos[f], (unsigned) f);
+            fill(data, sizes[s], (unsigned)(s + f));
+            fill(info, infos[f], (unsigned)f);
             memset(inbox[1].memory, 0, SIZE_MAX_HERE);
             assert_int_equal(am_send(client[0], 1, info, infos[f], &send,
                                      count_done, &done),
@@ -137,9 +139,9 @@ static void test_deferred(void **state)
     for (int i = 0; i < 4; i++) {
         struct am_data send = am_data_contig(data, sizes[i]);
 
-        assert_int_equal(am_send(client[0], 1, NULL, 0, &send, count_done,
-                                 &done),
-                         AM_OK);
+        assert_int_equal(
+                am_send(client[0], 1, NULL, 0, &send, count_done, &done),
+                AM_OK);
     }
     world_settle(&world);
     assert_int_equal(inbox[1].kept_count, 4);
@@ -174,7 +176,11 @@ static void test_order_and_clients(void **state)
     struct am_client *ordered[2], *unordered[2];
     unsigned char *data = calloc(1, SIZE_MAX_HERE);
     struct world world;
-    enum { COUNT = 1000 };
+
+    enum {
+        COUNT = 1000
+    };
+
     int done = 0;
 
     world_open(&world, 2, NULL);
@@ -219,9 +225,9 @@ static void test_multisend(void **state)
     world_open(&world, 5, NULL);
     inboxes_open(&world, inbox, client, AM_UNORDERED);
     fill(data, 4 * 50000, 1);
-    assert_int_equal(am_multicast(client[2], dests, 5, "m", 1, &send,
-                                  count_done, &done),
-                     AM_OK);
+    assert_int_equal(
+            am_multicast(client[2], dests, 5, "m", 1, &send, count_done, &done),
+            AM_OK);
     world_settle(&world);
     assert_int_equal(done, 1); /* once for all */
     for (int r = 0; r < 5; r++) {
@@ -232,9 +238,9 @@ static void test_multisend(void **state)
         many[i].dest = i + 1;
         many[i].data = am_data_contig(data + i * 50000, 10000 * (i + 1));
     }
-    assert_int_equal(am_many_to_many(client[0], many, 4, NULL, 0, count_done,
-                                     &done),
-                     AM_OK);
+    assert_int_equal(
+            am_many_to_many(client[0], many, 4, NULL, 0, count_done, &done),
+            AM_OK);
     world_settle(&world);
     assert_int_equal(done, 2);
     for (uint32_t i = 0; i < 4; i++) {

@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { H_STORED = AM_HANDLER_USER, H_GOT };
+enum {
+    H_STORED = AM_HANDLER_USER,
+    H_GOT
+};
 
 static const struct am_option stream_only[] = {{"AM_SHM_CMA", "off"},
                                                {NULL, NULL}};
@@ -54,10 +57,10 @@ static void put_and_get(struct world *world, uint32_t from, uint32_t to,
     memset(memory, 0xee, bytes + 128);
     shaped_open(&source, shape, bytes);
     shaped_open(&back, shape, bytes);
-    shaped_fill(&source, (uint32_t) bytes + 1);
-    assert_int_equal(am_region_register(world->ctx[to], memory, bytes + 128,
-                                        &region),
-                     AM_OK);
+    shaped_fill(&source, (uint32_t)bytes + 1);
+    assert_int_equal(
+            am_region_register(world->ctx[to], memory, bytes + 128, &region),
+            AM_OK);
     am_region_key(region, &key);
     assert_int_equal(am_ctx_put(world->ctx[from], to, &source.data, &key, 64,
                                 on_done, &result),
@@ -66,7 +69,7 @@ static void put_and_get(struct world *world, uint32_t from, uint32_t to,
     assert_int_equal(result.status, AM_OK);
     for (int i = 0; i < 64; i++) {
         assert_int_equal(memory[i], 0xee);
-        assert_int_equal(memory[64 + bytes + (size_t) i], 0xee);
+        assert_int_equal(memory[64 + bytes + (size_t)i], 0xee);
     }
     result = (struct result){0};
     assert_int_equal(am_ctx_rget(world->ctx[from], to, &back.data, &key, 64,
@@ -74,7 +77,7 @@ static void put_and_get(struct world *world, uint32_t from, uint32_t to,
                      AM_OK);
     wait_done(world, &result);
     assert_int_equal(result.status, AM_OK);
-    shaped_check(&back, (uint32_t) bytes + 1, bytes);
+    shaped_check(&back, (uint32_t)bytes + 1, bytes);
     am_region_deregister(world->ctx[to], region);
     shaped_close(&source);
     shaped_close(&back);
@@ -187,15 +190,15 @@ static void test_store_and_get(void **state)
     am_handler_register(world.ctx[0], H_GOT, on_stored, &got, "g");
     am_region_register(world.ctx[1], to, 100000, &region);
     for (size_t i = 0; i < 100000; i++) {
-        from[i] = (unsigned char) (i % 251);
+        from[i] = (unsigned char)(i % 251);
     }
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct result result = {0};
         int before = stored[1].count;
 
-        assert_int_equal(am_ctx_store_async(world.ctx[0], 1, from, to,
-                                            sizes[i], H_STORED, &word, 1,
-                                            on_done, &result),
+        assert_int_equal(am_ctx_store_async(world.ctx[0], 1, from, to, sizes[i],
+                                            H_STORED, &word, 1, on_done,
+                                            &result),
                          AM_OK);
         wait_done(&world, &result);
         assert_int_equal(result.status, AM_OK);
@@ -207,9 +210,9 @@ static void test_store_and_get(void **state)
         assert_memory_equal(from, to, sizes[i]);
     }
     memset(from, 0, 100000);
-    assert_int_equal(am_ctx_get(world.ctx[0], 1, to, from, 100000, H_GOT, &word,
-                                1),
-                     AM_OK);
+    assert_int_equal(
+            am_ctx_get(world.ctx[0], 1, to, from, 100000, H_GOT, &word, 1),
+            AM_OK);
     world_settle(&world);
     assert_int_equal(got.count, 1);
     assert_ptr_equal(got.data, from);
@@ -244,7 +247,11 @@ static void test_fetch_add(void **state)
     struct am_region *region;
     struct am_key key;
     struct world world;
-    enum { EACH = 500 };
+
+    enum {
+        EACH = 500
+    };
+
     unsigned char seen[3 * EACH] = {0};
 
     world_open(&world, 3, NULL);

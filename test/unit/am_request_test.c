@@ -11,7 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { H_ECHO = AM_HANDLER_USER, H_ANSWER, H_CHECK, H_SPREAD, H_RULES };
+enum {
+    H_ECHO = AM_HANDLER_USER,
+    H_ANSWER,
+    H_CHECK,
+    H_SPREAD,
+    H_RULES
+};
 
 struct seen {
     uint64_t requests, answers, sum;
@@ -80,7 +86,7 @@ static void on_rules(struct am_token *token, const uint64_t *words,
     struct seen *seen = am_token_arg(token);
     struct am_ctx *ctx = am_token_ctx(token);
 
-    seen->poll = (am_status_t) am_ctx_poll(ctx);
+    seen->poll = (am_status_t)am_ctx_poll(ctx);
     seen->store = am_ctx_store(ctx, 0, seen->data, seen->data, 1, 0, NULL, 0);
 }
 
@@ -154,9 +160,9 @@ static void test_bad_arguments(void **state)
     handlers(&world, seen);
     assert_int_equal(am_ctx_request(world.ctx[0], 2, H_ECHO, NULL, 0, NULL, 0),
                      AM_ERR_INVALID);
-    assert_int_equal(am_ctx_request(world.ctx[0], 1, AM_HANDLERS_MAX, NULL, 0,
-                                    NULL, 0),
-                     AM_ERR_INVALID);
+    assert_int_equal(
+            am_ctx_request(world.ctx[0], 1, AM_HANDLERS_MAX, NULL, 0, NULL, 0),
+            AM_ERR_INVALID);
     assert_int_equal(am_ctx_request(world.ctx[0], 1, H_ECHO, NULL,
                                     AM_WORDS_MAX + 1, NULL, 0),
                      AM_ERR_INVALID);
@@ -185,7 +191,7 @@ static void test_words_and_payload(void **state)
     uint64_t words[AM_WORDS_MAX];
 
     for (size_t i = 0; i < sizeof(data); i++) {
-        data[i] = (unsigned char) (i * 7 + i / 256);
+        data[i] = (unsigned char)(i * 7 + i / 256);
     }
     for (uint64_t i = 0; i < AM_WORDS_MAX; i++) {
         words[i] = 0x1111111111111111ull * i + i;
@@ -221,7 +227,11 @@ static void test_window_of_one(void **state)
     const struct am_option *options[] = {one, one, one};
     struct seen *seen = seen_new();
     struct world world;
-    enum { EACH = 3000 };
+
+    enum {
+        EACH = 3000
+    };
+
     uint32_t sent[3] = {0};
 
     world_open(&world, 3, options);
@@ -230,10 +240,9 @@ static void test_window_of_one(void **state)
         for (uint32_t r = 0; r < 3; r++) {
             uint64_t word = sent[r];
 
-            if (sent[r] < EACH
-                && am_ctx_try_request(world.ctx[r], (r + 1) % 3, H_ECHO, &word,
-                                      1, NULL, 0)
-                           == AM_OK) {
+            if (sent[r] < EACH &&
+                am_ctx_try_request(world.ctx[r], (r + 1) % 3, H_ECHO, &word, 1,
+                                   NULL, 0) == AM_OK) {
                 sent[r]++;
             }
         }
@@ -243,7 +252,7 @@ static void test_window_of_one(void **state)
     for (uint32_t r = 0; r < 3; r++) {
         assert_int_equal(seen[r].requests, EACH);
         assert_int_equal(seen[r].answers, EACH);
-        assert_int_equal(seen[r].sum, (uint64_t) EACH * (EACH - 1) / 2);
+        assert_int_equal(seen[r].sum, (uint64_t)EACH * (EACH - 1) / 2);
     }
     world_close(&world);
     free(seen);
@@ -258,9 +267,9 @@ static void test_to_self(void **state)
     world_open(&world, 1, NULL);
     handlers(&world, seen);
     for (int i = 0; i < 1000; i++) {
-        assert_int_equal(am_ctx_request(world.ctx[0], 0, H_ECHO, &word, 1, NULL,
-                                        0),
-                         AM_OK);
+        assert_int_equal(
+                am_ctx_request(world.ctx[0], 0, H_ECHO, &word, 1, NULL, 0),
+                AM_OK);
     }
     world_settle(&world);
     assert_int_equal(seen[0].requests, 1000);
@@ -316,7 +325,7 @@ static void test_connect_to_nobody(void **state)
 {
     struct world world;
     unsigned char blob[AM_ADDRESS_BYTES];
-    struct am_blob *address = (void *) blob;
+    struct am_blob *address = (void *)blob;
     uint32_t peer;
 
     world_open(&world, 1, NULL);

@@ -19,7 +19,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { H_PING = AM_HANDLER_USER, H_PONG, RANKS_MAX = 8 };
+enum {
+    H_PING = AM_HANDLER_USER,
+    H_PONG,
+    RANKS_MAX = 8
+};
 
 /* Memory that the parent and its children share, for the exchange. */
 struct board {
@@ -54,7 +58,7 @@ static void on_ping(struct am_token *token, const uint64_t *words,
     struct rank *me = am_token_arg(token);
 
     me->pings++;
-    (void) am_token_reply(token, H_PONG, words, count, NULL, 0);
+    (void)am_token_reply(token, H_PONG, words, count, NULL, 0);
 }
 
 static void on_pong(struct am_token *token, const uint64_t *words,
@@ -129,7 +133,11 @@ static uint64_t counter(struct am_ctx *ctx, const char *name)
 static int sleeping_body(struct rank *me)
 {
     static const struct am_option sleep[] = {{"AM_WAIT", "sleep"}};
-    enum { COUNT = 20000 };
+
+    enum {
+        COUNT = 20000
+    };
+
     uint64_t naps;
 
     if (rank_open(me, sleep, 1) != 0) {
@@ -141,11 +149,11 @@ static int sleeping_body(struct rank *me)
                 return 3;
             }
             while (me->pongs <= i) {
-                (void) am_ctx_poll_wait(me->ctx);
+                (void)am_ctx_poll_wait(me->ctx);
             }
         } else {
             while (me->pings <= i) {
-                (void) am_ctx_poll_wait(me->ctx);
+                (void)am_ctx_poll_wait(me->ctx);
             }
         }
     }
@@ -174,7 +182,7 @@ static int killed_body(struct rank *me)
         return 2;
     }
     if (me->rank == 2) {
-        (void) am_ctx_request(me->ctx, 0, H_PING, &word, 1, NULL, 0);
+        (void)am_ctx_request(me->ctx, 0, H_PING, &word, 1, NULL, 0);
         raise(SIGKILL);
     }
     while (status != AM_ERR_PEER) {
@@ -187,16 +195,16 @@ static int killed_body(struct rank *me)
         return 4;
     }
     /* the living still reach each other */
-    if (am_ctx_request(me->ctx, 1 - me->rank, H_PING, &word, 1, NULL, 0)
-        != AM_OK) {
+    if (am_ctx_request(me->ctx, 1 - me->rank, H_PING, &word, 1, NULL, 0) !=
+        AM_OK) {
         return 5;
     }
     while (me->pongs == 0) {
-        (void) am_ctx_poll_wait(me->ctx);
+        (void)am_ctx_poll_wait(me->ctx);
     }
     atomic_fetch_add(&me->board->flag[1], 1);
     while (atomic_load(&me->board->flag[1]) < 2) {
-        (void) am_ctx_poll(me->ctx);
+        (void)am_ctx_poll(me->ctx);
     }
     am_close(me->ctx);
     return 0;
@@ -236,8 +244,8 @@ static int all_killed_body(struct rank *me)
         sched_yield();
     }
     for (int i = 0; i < 100; i++) {
-        (void) am_ctx_try_request(me->ctx, (me->rank + 1) % me->size, H_PING,
-                                  &word, 1, NULL, 0);
+        (void)am_ctx_try_request(me->ctx, (me->rank + 1) % me->size, H_PING,
+                                 &word, 1, NULL, 0);
     }
     raise(SIGKILL);
     return 3;
@@ -254,7 +262,10 @@ static void test_all_killed(void **state)
 /* A job of many ranks of which none is ever talked to. */
 static void test_idle_peer_memory(void **state)
 {
-    enum { RANKS = 8192, LIMIT = 256 };
+    enum {
+        RANKS = 8192,
+        LIMIT = 256
+    };
     struct am_blob *blobs = calloc(RANKS, sizeof(*blobs));
     struct am_params params = {.rank = 0, .size = 1};
     struct mallinfo2 before, one, many;
@@ -282,8 +293,8 @@ static void test_idle_peer_memory(void **state)
     if (one.uordblks == before.uordblks) {
         skip(); /* a sanitizer's allocator does not count here */
     }
-    assert_true(many.uordblks + many.hblkhd - (one.uordblks + one.hblkhd)
-                < (size_t) RANKS * LIMIT);
+    assert_true(many.uordblks + many.hblkhd - (one.uordblks + one.hblkhd) <
+                (size_t)RANKS * LIMIT);
 }
 
 int main(void)

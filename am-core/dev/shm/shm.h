@@ -1,7 +1,8 @@
 /*
  * The shared-memory device's own state; see shm_layout.h for what is shared.
  *
- *   shm_init.c  open, close, addresses, endpoints
+ *   shm_init.c  open, close, addresses
+ *   shm_ep.c    endpoints: of the job, late ones, those that peers open
  *   shm_sock.c  the sockets that pass a segment's descriptor round
  *   shm_seg.c   making, mapping and checking a segment
  *   shm_dev.c   the data path: send, poll
@@ -20,21 +21,22 @@ struct shm_dev;
 struct shm_seg {
     struct shm_dev *dev;
     char *base;
-    struct shm_header header; /* a checked copy; the shared one is not trusted */
+    struct shm_header
+            header; /* a checked copy; the shared one is not trusted */
     struct shm_geometry geometry;
-    uint32_t self;            /* my index in it */
-    int fd;                   /* kept by its maker until all have it; or -1 */
+    uint32_t self; /* my index in it */
+    int fd;        /* kept by its maker until all have it; or -1 */
     uint32_t attached_seen;
     struct shm_rank *me;
-    struct shm_ep **eps;      /* by index; NULL until used */
+    struct shm_ep **eps; /* by index; NULL until used */
     struct shm_seg *next;
 };
 
 /* Sender's half of one class of a lane. */
 struct shm_tx {
     struct shm_slot *slots;
-    uint64_t tail;      /* slots written */
-    uint64_t head;      /* slots known to be consumed */
+    uint64_t tail; /* slots written */
+    uint64_t head; /* slots known to be consumed */
     uint32_t depth;
     uint32_t ring_bytes;
     struct shm_head *shared;
@@ -58,16 +60,16 @@ struct shm_rx {
 struct shm_ep {
     struct am_dev_ep ep;
     _Atomic uint32_t *peer_sleeping; /* in the peer's shm_rank */
-    bool tx_open;     /* the peer has been told to poll my lane */
-    bool rx_open;     /* its lane is on dev->active */
+    bool tx_open; /* the peer has been told to poll my lane */
+    bool rx_open; /* its lane is on dev->active */
     bool dead;
     struct shm_tx tx[2];
     struct shm_rx rx[2];
     struct shm_seg *seg; /* NULL until the segment is mapped */
     struct shm_rank *peer;
-    uint32_t index;   /* of the peer in seg */
-    uint32_t rank;    /* UINT32_MAX when outside the job */
-    uint32_t pid;     /* of the peer */
+    uint32_t index;      /* of the peer in seg */
+    uint32_t rank;       /* UINT32_MAX when outside the job */
+    uint32_t pid;        /* of the peer */
     struct shm_ep *next; /* all of a device */
 };
 
@@ -101,6 +103,7 @@ struct shm_address {
     uint32_t pid;
     uint32_t pad;
 };
+
 static_assert(sizeof(struct shm_address) == 24, "wire format");
 
 struct shm_dev {
@@ -108,9 +111,9 @@ struct shm_dev {
     /* hot: what poll reads */
     struct shm_ep **active;
     uint32_t active_count;
-    uint32_t polls;           /* for the rare work of poll */
-    uint32_t socket_mask;     /* serve the sockets when polls & mask is 0 */
-    struct shm_seg *segs;     /* the job's first, then late pairs */
+    uint32_t polls;       /* for the rare work of poll */
+    uint32_t socket_mask; /* serve the sockets when polls & mask is 0 */
+    struct shm_seg *segs; /* the job's first, then late pairs */
     uint64_t *stats;
     /* set-up */
     struct shm_config config;
@@ -118,10 +121,10 @@ struct shm_dev {
     struct am_log *log;
     uint64_t nonce, host;
     uint32_t rank, size, pid;
-    int listener;             /* abstract socket; -1 when none */
-    int leader_socket;        /* to the leader while the segment is awaited */
+    int listener;      /* abstract socket; -1 when none */
+    int leader_socket; /* to the leader while the segment is awaited */
     bool hello_sent;
-    struct shm_seg *job;      /* NULL until mapped */
+    struct shm_seg *job; /* NULL until mapped */
     uint32_t local_count, local_index;
     uint32_t served_count;    /* leader: ranks that have the descriptor */
     struct shm_local *locals; /* by local index */
@@ -130,7 +133,7 @@ struct shm_dev {
     bool cma;                 /* process_vm_readv works here */
     struct am_binalloc *heap; /* free blocks of my heap in the job segment */
     /* waiting */
-    bool membarrier;          /* asymmetric fence available */
+    bool membarrier; /* asymmetric fence available */
     bool crowd_known, crowded;
 };
 
@@ -140,12 +143,12 @@ extern const struct am_config_table am_shm_config;
 
 static inline struct shm_dev *shm_dev_of(struct am_dev *dev)
 {
-    return (struct shm_dev *) dev;
+    return (struct shm_dev *)dev;
 }
 
 static inline struct shm_ep *shm_ep_of(struct am_dev_ep *ep)
 {
-    return (struct shm_ep *) ep;
+    return (struct shm_ep *)ep;
 }
 
 /* ------------------------------------------------------------- shm_seg.c */
@@ -183,6 +186,16 @@ bool shm_has_input(struct shm_dev *dev);
 
 /* ------------------------------------------------------------ shm_init.c */
 
+bool shm_reachable(struct am_dev *dev, const void *part, size_t bytes);
+
+/* -------------------------------------------------------------- shm_ep.c */
+
+am_status_t shm_connect_all(struct am_dev *dev, const void *const *parts,
+                            const size_t *part_bytes, uint32_t count);
+bool shm_connected(struct am_dev *dev);
+am_status_t shm_connect(struct am_dev *dev, const void *part, size_t bytes,
+                        uint32_t rank, void *user, struct am_dev_ep **ep_p);
+void shm_disconnect(struct am_dev_ep *ep);
 am_status_t shm_ep_create(struct shm_dev *dev, void *user, uint32_t rank,
                           struct shm_ep **ep_p);
 /* Peers opened lanes to me: start polling them.  Returns how many. */

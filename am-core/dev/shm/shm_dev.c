@@ -16,8 +16,8 @@
 static inline uint64_t ctl_make(uint64_t position, size_t hdr_bytes,
                                 size_t bytes, unsigned kind)
 {
-    return (uint64_t) (uint32_t) (position + 1) | (uint64_t) hdr_bytes << 32
-           | (uint64_t) bytes << 40 | (uint64_t) kind << 48;
+    return (uint64_t)(uint32_t)(position + 1) | (uint64_t)hdr_bytes << 32 |
+           (uint64_t)bytes << 40 | (uint64_t)kind << 48;
 }
 
 /* Copy up to 56 bytes without a call: two overlapping moves at the end. */
@@ -96,7 +96,7 @@ static inline bool tx_has_data(struct shm_tx *tx, uint64_t need)
 
 static inline uint64_t data_units(uint64_t bytes)
 {
-    return (bytes + SHM_LINE - 1) & ~(uint64_t) (SHM_LINE - 1);
+    return (bytes + SHM_LINE - 1) & ~(uint64_t)(SHM_LINE - 1);
 }
 
 /* The slot is written: stamp it, and ring if the peer sleeps. */
@@ -109,8 +109,7 @@ static inline void tx_publish(struct shm_ep *ep, struct shm_tx *tx,
      * see the stamp; only the compiler must be kept from moving it up. */
     atomic_signal_fence(memory_order_seq_cst);
     if (SHM_UNLIKELY(atomic_load_explicit(ep->peer_sleeping,
-                                          memory_order_relaxed)
-                     != 0)) {
+                                          memory_order_relaxed) != 0)) {
         shm_wake(ep);
     }
 }
@@ -148,15 +147,15 @@ send_data(struct shm_ep *ep, uint32_t class, const void *hdr, size_t hdr_bytes,
         stats[AM_DEV_STAT_TX_AGAIN]++;
         return AM_ERR_AGAIN;
     }
-    at = (uint32_t) ((tx->data_tail + skip) & (tx->ring_bytes - 1));
+    at = (uint32_t)((tx->data_tail + skip) & (tx->ring_bytes - 1));
     tx->data_tail += skip + total;
     slot->u.ext.offset = at;
-    slot->u.ext.bytes = (uint32_t) bytes;
+    slot->u.ext.bytes = (uint32_t)bytes;
     if (hdr_out) {
         memcpy(tx->data + at, hdr, hdr_bytes);
-        at += (uint32_t) hdr_bytes;
+        at += (uint32_t)hdr_bytes;
     } else {
-        copy_short((char *) slot->u.ext.hdr, hdr, hdr_bytes);
+        copy_short((char *)slot->u.ext.hdr, hdr, hdr_bytes);
     }
     if (fill != NULL) {
         fill(arg, tx->data + at, bytes);
@@ -196,8 +195,8 @@ am_status_t shm_send(struct am_dev_ep *dep, uint32_t class, const void *hdr,
         return AM_ERR_AGAIN;
     }
     slot = &tx->slots[tx->tail & (tx->depth - 1)];
-    copy_short((char *) slot->u.w, hdr, hdr_bytes);
-    copy_short((char *) slot->u.w + hdr_bytes, data, data_bytes);
+    copy_short((char *)slot->u.w, hdr, hdr_bytes);
+    copy_short((char *)slot->u.w + hdr_bytes, data, data_bytes);
     stats[AM_DEV_STAT_TX_PACKETS]++;
     stats[AM_DEV_STAT_TX_BYTES] += hdr_bytes + data_bytes;
     tx_publish(ep, tx, slot,
@@ -236,9 +235,8 @@ bool shm_reply_ready(struct am_dev_ep *dep)
     struct shm_tx *tx = &ep->tx[AM_DEV_REPLY];
 
     /* Twice the packet: one may be lost to the skip at the ring's end. */
-    return ep->seg != NULL && tx_has_slot(tx)
-           && tx_has_data(tx,
-                          2 * ep->seg->header.packet_bytes[AM_DEV_REPLY]);
+    return ep->seg != NULL && tx_has_slot(tx) &&
+           tx_has_data(tx, 2 * ep->seg->header.packet_bytes[AM_DEV_REPLY]);
 }
 
 /* Tell the sender what has been consumed. */
@@ -259,18 +257,18 @@ static __attribute__((noinline)) void rx_data(struct shm_ep *ep, uint32_t class,
 {
     struct shm_dev *dev = shm_dev_of(ep->ep.dev);
     struct shm_rx *rx = &ep->rx[class];
-    uint32_t offset = ((volatile struct shm_slot *) slot)->u.ext.offset;
-    uint32_t bytes = ((volatile struct shm_slot *) slot)->u.ext.bytes;
-    uint64_t total = data_units((kind == SHM_ALL_DATA ? hdr_bytes : 0)
-                                + (uint64_t) bytes);
-    uint32_t at = (uint32_t) (rx->data_head & (rx->ring_bytes - 1));
+    uint32_t offset = ((volatile struct shm_slot *)slot)->u.ext.offset;
+    uint32_t bytes = ((volatile struct shm_slot *)slot)->u.ext.bytes;
+    uint64_t total = data_units((kind == SHM_ALL_DATA ? hdr_bytes : 0) +
+                                (uint64_t)bytes);
+    uint32_t at = (uint32_t)(rx->data_head & (rx->ring_bytes - 1));
     uint32_t skip = offset == 0 && at != 0 ? rx->ring_bytes - at : 0;
     char *data = rx->data + offset;
     void *hdr = slot->u.ext.hdr;
 
-    if (hdr_bytes + bytes > ep->seg->header.packet_bytes[class]
-        || (skip == 0 && offset != at) || offset + total > rx->ring_bytes
-        || (kind == SHM_DATA && hdr_bytes > SHM_EXT_BYTES)) {
+    if (hdr_bytes + bytes > ep->seg->header.packet_bytes[class] ||
+        (skip == 0 && offset != at) || offset + total > rx->ring_bytes ||
+        (kind == SHM_DATA && hdr_bytes > SHM_EXT_BYTES)) {
         dev->stats[AM_DEV_STAT_RX_BAD]++;
         return;
     }
@@ -286,10 +284,9 @@ static __attribute__((noinline)) void rx_data(struct shm_ep *ep, uint32_t class,
 static inline bool rx_may_deliver(struct shm_dev *dev, struct shm_ep *ep,
                                   uint32_t class)
 {
-    return class == AM_DEV_REPLY
-           || (shm_reply_ready(&ep->ep)
-               && (dev->base.up.ready == NULL
-                   || dev->base.up.ready(ep->ep.user)));
+    return class == AM_DEV_REPLY ||
+           (shm_reply_ready(&ep->ep) &&
+            (dev->base.up.ready == NULL || dev->base.up.ready(ep->ep.user)));
 }
 
 /* Deliver what is in one class of a lane. */
@@ -299,23 +296,23 @@ static inline int rx_drain(struct shm_dev *dev, struct shm_ep *ep,
     struct shm_rx *rx = &ep->rx[class];
     int count = 0;
 
-    while ((uint32_t) count < max) {
+    while ((uint32_t)count < max) {
         struct shm_slot *slot = &rx->slots[rx->head & (rx->depth - 1)];
         uint64_t ctl = atomic_load_explicit(&slot->ctl, memory_order_acquire);
-        size_t hdr_bytes = (uint8_t) (ctl >> 32);
-        size_t bytes = (uint8_t) (ctl >> 40);
-        unsigned kind = (uint8_t) (ctl >> 48);
+        size_t hdr_bytes = (uint8_t)(ctl >> 32);
+        size_t bytes = (uint8_t)(ctl >> 40);
+        unsigned kind = (uint8_t)(ctl >> 48);
 
-        if ((uint32_t) ctl != (uint32_t) (rx->head + 1)
-            || !rx_may_deliver(dev, ep, class)) {
+        if ((uint32_t)ctl != (uint32_t)(rx->head + 1) ||
+            !rx_may_deliver(dev, ep, class)) {
             break;
         }
         dev->stats[AM_DEV_STAT_RX_PACKETS]++;
-        if (SHM_LIKELY(kind == SHM_INLINE
-                       && hdr_bytes + bytes <= SHM_SLOT_BYTES)) {
+        if (SHM_LIKELY(kind == SHM_INLINE &&
+                       hdr_bytes + bytes <= SHM_SLOT_BYTES)) {
             dev->stats[AM_DEV_STAT_RX_BYTES] += hdr_bytes + bytes;
             dev->base.up.packet(ep->ep.user, class, slot->u.w, hdr_bytes,
-                                (char *) slot->u.w + hdr_bytes, bytes);
+                                (char *)slot->u.w + hdr_bytes, bytes);
         } else if (kind == SHM_DATA || kind == SHM_ALL_DATA) {
             rx_data(ep, class, slot, hdr_bytes, kind);
         } else {
@@ -323,9 +320,9 @@ static inline int rx_drain(struct shm_dev *dev, struct shm_ep *ep,
         }
         rx->head++;
         count++;
-        if (SHM_UNLIKELY(rx->head - rx->head_published >= rx->depth / 4
-                         || rx->data_head - rx->data_published
-                                    >= rx->ring_bytes / 4)) {
+        if (SHM_UNLIKELY(rx->head - rx->head_published >= rx->depth / 4 ||
+                         rx->data_head - rx->data_published >=
+                                 rx->ring_bytes / 4)) {
             rx_publish(rx);
         }
     }
@@ -339,8 +336,7 @@ bool shm_has_input(struct shm_dev *dev)
             struct shm_rx *rx = &dev->active[i]->rx[c];
             struct shm_slot *slot = &rx->slots[rx->head & (rx->depth - 1)];
 
-            if ((uint32_t) atomic_load(&slot->ctl)
-                == (uint32_t) (rx->head + 1)) {
+            if ((uint32_t)atomic_load(&slot->ctl) == (uint32_t)(rx->head + 1)) {
                 return true;
             }
         }
@@ -364,8 +360,8 @@ int shm_poll(struct am_dev *adev, uint32_t packets_max)
     }
     for (struct shm_seg *seg = dev->segs; seg != NULL; seg = seg->next) {
         if (SHM_UNLIKELY(atomic_load_explicit(&seg->me->attached,
-                                              memory_order_relaxed)
-                         != seg->attached_seen)) {
+                                              memory_order_relaxed) !=
+                         seg->attached_seen)) {
             count += shm_attach_new(dev, seg);
         }
     }

@@ -33,12 +33,18 @@
 #define SHM_PAGE       4096
 
 /* Slot kinds: all inside; payload in the data ring; header there as well. */
-enum { SHM_INLINE = 0, SHM_DATA = 1, SHM_ALL_DATA = 2 };
+enum {
+    SHM_INLINE = 0,
+    SHM_DATA = 1,
+    SHM_ALL_DATA = 2
+};
 
 struct shm_slot {
     _Atomic uint64_t ctl; /* stamp:32 | hdr_bytes:8 | bytes:8 | kind:8 */
+
     union {
         uint64_t w[SHM_SLOT_BYTES / 8];
+
         struct {
             uint64_t hdr[SHM_EXT_BYTES / 8];
             uint32_t offset; /* in the data ring */
@@ -46,6 +52,7 @@ struct shm_slot {
         } ext;
     } u;
 };
+
 static_assert(sizeof(struct shm_slot) == SHM_LINE, "a slot is a cache line");
 
 /* What the receiver has consumed; on a line of its own. */
@@ -54,15 +61,19 @@ struct shm_head {
     _Atomic uint64_t data_bytes;
     char pad[SHM_LINE - 16];
 };
+
 static_assert(sizeof(struct shm_head) == SHM_LINE, "a head is a cache line");
 
-enum { SHM_RANK_OPEN = 0, SHM_RANK_CLOSED = 1 };
+enum {
+    SHM_RANK_OPEN = 0,
+    SHM_RANK_CLOSED = 1
+};
 
 struct shm_rank {
     /* line 0: written by the owner, read by every sender */
     _Atomic uint32_t sleeping;
     _Atomic uint32_t state;
-    _Atomic uint32_t pid;      /* 0 until the rank has mapped the segment */
+    _Atomic uint32_t pid; /* 0 until the rank has mapped the segment */
     uint32_t pad;
     _Atomic uint64_t cpus[SHM_CPU_WORDS];
     char pad0[SHM_LINE - 16 - 8 * SHM_CPU_WORDS];
@@ -71,6 +82,7 @@ struct shm_rank {
     _Atomic uint32_t attached; /* lanes opened to this rank, counted */
     char pad1[SHM_LINE - 8];
 };
+
 static_assert(sizeof(struct shm_rank) == 2 * SHM_LINE, "two cache lines");
 
 struct shm_header {
@@ -81,7 +93,7 @@ struct shm_header {
     uint32_t ring_bytes[2]; /* data ring of a class, power of two */
     uint32_t packet_bytes[2];
     uint32_t pad;
-    uint64_t heap_bytes;    /* of each rank */
+    uint64_t heap_bytes; /* of each rank */
 };
 
 /* Offsets that follow from a header. */

@@ -18,7 +18,10 @@
 #include <string.h>
 #include <sys/uio.h>
 
-enum { SHM_KEY_VM = 1, SHM_KEY_HEAP = 2 };
+enum {
+    SHM_KEY_VM = 1,
+    SHM_KEY_HEAP = 2
+};
 
 #define SHM_PROBE_BYTES 65536
 
@@ -29,7 +32,7 @@ static uint64_t key_owner(const struct am_dev_key *key)
 
 static unsigned key_kind(const struct am_dev_key *key)
 {
-    return (unsigned) (key->w[2] & 0xff);
+    return (unsigned)(key->w[2] & 0xff);
 }
 
 /* Is single copy there, and what does it cost? */
@@ -53,8 +56,8 @@ void shm_mem_probe(struct shm_dev *dev)
         uint64_t elapsed;
 
         start = am_env_now(dev->env);
-        dev->cma = process_vm_readv((pid_t) dev->pid, &local, 1, &remote, 1, 0)
-                   == SHM_PROBE_BYTES;
+        dev->cma = process_vm_readv((pid_t)dev->pid, &local, 1, &remote, 1,
+                                    0) == SHM_PROBE_BYTES;
         elapsed = am_env_now(dev->env) - start;
         dev->base.attr.perf.get =
                 (struct am_linfn){1000000, elapsed * 1000 / SHM_PROBE_BYTES};
@@ -80,9 +83,9 @@ void shm_mem_close(struct shm_dev *dev)
 am_status_t shm_mem_register(struct am_dev *adev, void *base, size_t bytes,
                              struct am_dev_key *key)
 {
-    key->w[0] = (uintptr_t) base;
+    key->w[0] = (uintptr_t)base;
     key->w[1] = bytes;
-    key->w[2] = SHM_KEY_VM | (uint64_t) shm_dev_of(adev)->pid << 8;
+    key->w[2] = SHM_KEY_VM | (uint64_t)shm_dev_of(adev)->pid << 8;
     return AM_OK;
 }
 
@@ -100,8 +103,7 @@ void *shm_alloc(struct am_dev *adev, size_t bytes, struct am_dev_key *key)
     }
     if (dev->heap == NULL) {
         struct am_binalloc_params heap = {
-                .region_bytes = dev->job->header.heap_bytes,
-                .align = SHM_PAGE};
+                .region_bytes = dev->job->header.heap_bytes, .align = SHM_PAGE};
 
         if (am_binalloc_open(&heap, &dev->heap) != AM_OK) {
             return NULL;
@@ -112,7 +114,7 @@ void *shm_alloc(struct am_dev *adev, size_t bytes, struct am_dev_key *key)
     }
     key->w[0] = offset;
     key->w[1] = bytes;
-    key->w[2] = SHM_KEY_HEAP | (uint64_t) dev->local_index << 8;
+    key->w[2] = SHM_KEY_HEAP | (uint64_t)dev->local_index << 8;
     return shm_seg_heap(dev->job, dev->job->self) + offset;
 }
 
@@ -121,7 +123,7 @@ void shm_release(struct am_dev *adev, void *base, size_t bytes)
     struct shm_dev *dev = shm_dev_of(adev);
     char *heap = shm_seg_heap(dev->job, dev->job->self);
 
-    (void) am_binalloc_put(dev->heap, (size_t) ((char *) base - heap));
+    (void)am_binalloc_put(dev->heap, (size_t)((char *)base - heap));
 }
 
 void *shm_map(struct am_dev_ep *dep, const struct am_dev_key *key,
@@ -130,11 +132,11 @@ void *shm_map(struct am_dev_ep *dep, const struct am_dev_key *key,
     struct shm_ep *ep = shm_ep_of(dep);
     struct shm_dev *dev = shm_dev_of(dep->dev);
 
-    if (key_kind(key) != SHM_KEY_HEAP || ep->seg == NULL || ep->seg != dev->job
-        || key_owner(key) != ep->index || offset > key->w[1]
-        || bytes > key->w[1] - offset
-        || key->w[0] > ep->seg->header.heap_bytes
-        || key->w[1] > ep->seg->header.heap_bytes - key->w[0]) {
+    if (key_kind(key) != SHM_KEY_HEAP || ep->seg == NULL ||
+        ep->seg != dev->job || key_owner(key) != ep->index ||
+        offset > key->w[1] || bytes > key->w[1] - offset ||
+        key->w[0] > ep->seg->header.heap_bytes ||
+        key->w[1] > ep->seg->header.heap_bytes - key->w[0]) {
         return NULL;
     }
     return shm_seg_heap(ep->seg, ep->index) + key->w[0] + offset;
@@ -150,7 +152,7 @@ static am_status_t vm_copy(struct shm_dev *dev, bool put, pid_t pid,
         size_t done = 0;
 
         while (done < local[i].iov_len) {
-            struct iovec mine = {(char *) local[i].iov_base + done,
+            struct iovec mine = {(char *)local[i].iov_base + done,
                                  local[i].iov_len - done};
             struct iovec theirs = {remote, mine.iov_len};
             ssize_t got = put ? process_vm_writev(pid, &mine, 1, &theirs, 1, 0)
@@ -159,9 +161,9 @@ static am_status_t vm_copy(struct shm_dev *dev, bool put, pid_t pid,
             if (got <= 0) {
                 return errno == ESRCH ? AM_ERR_PEER : AM_ERR_UNSUPPORTED;
             }
-            done += (size_t) got;
+            done += (size_t)got;
             remote += got;
-            dev->stats[AM_DEV_STAT_COPY_BYTES] += (uint64_t) got;
+            dev->stats[AM_DEV_STAT_COPY_BYTES] += (uint64_t)got;
         }
     }
     return AM_OK;
@@ -184,9 +186,9 @@ static am_status_t transfer(struct am_dev_ep *dep, bool put,
     }
     dev->stats[put ? AM_DEV_STAT_PUT : AM_DEV_STAT_GET]++;
     mapped = shm_map(dep, key, offset, bytes);
-    if (mapped == NULL && key_kind(key) == SHM_KEY_VM
-        && key_owner(key) == dev->pid) {
-        mapped = (char *) (uintptr_t) key->w[0] + offset; /* same process */
+    if (mapped == NULL && key_kind(key) == SHM_KEY_VM &&
+        key_owner(key) == dev->pid) {
+        mapped = (char *)(uintptr_t)key->w[0] + offset; /* same process */
     }
     for (uint32_t i = 0; mapped != NULL && i < count; i++) {
         memcpy(put ? mapped : local[i].iov_base,
@@ -200,15 +202,15 @@ static am_status_t transfer(struct am_dev_ep *dep, bool put,
     if (!dev->cma || key_kind(key) != SHM_KEY_VM) {
         return AM_ERR_UNSUPPORTED;
     }
-    status = vm_copy(dev, put, (pid_t) key_owner(key), local, count,
-                     (char *) (uintptr_t) key->w[0] + offset);
+    status = vm_copy(dev, put, (pid_t)key_owner(key), local, count,
+                     (char *)(uintptr_t)key->w[0] + offset);
     if (status == AM_ERR_UNSUPPORTED && errno != EFAULT) {
         dev->cma = false;
-        dev->base.attr.caps &= ~(uint32_t) (AM_DEV_CAP_PUT | AM_DEV_CAP_GET);
+        dev->base.attr.caps &= ~(uint32_t)(AM_DEV_CAP_PUT | AM_DEV_CAP_GET);
         am_log(dev->log, AM_LOG_INFO,
                "shm: process_vm_%s to process %u is not allowed (%m): "
                "messages are copied through shared memory",
-               put ? "writev" : "readv", (unsigned) key_owner(key));
+               put ? "writev" : "readv", (unsigned)key_owner(key));
     }
     return status == AM_OK ? AM_DONE : status;
 }
@@ -234,7 +236,7 @@ am_status_t shm_fetch_add(struct am_dev_ep *ep, const struct am_dev_key *key,
 {
     _Atomic uint64_t *at = shm_map(ep, key, offset, sizeof(uint64_t));
 
-    if (at == NULL || ((uintptr_t) at & 7) != 0) {
+    if (at == NULL || ((uintptr_t)at & 7) != 0) {
         return AM_ERR_UNSUPPORTED;
     }
     *old_p = atomic_fetch_add(at, value);

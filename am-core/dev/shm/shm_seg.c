@@ -32,21 +32,21 @@ int shm_geometry_compute(const struct shm_header *header,
     uint64_t n = header->count;
     uint64_t at = 2 * sizeof(struct shm_head);
 
-    if (header->magic != SHM_MAGIC || n < 1 || n > 65536
-        || header->heap_bytes > (1ull << 40)
-        || header->heap_bytes % SHM_PAGE != 0) {
+    if (header->magic != SHM_MAGIC || n < 1 || n > 65536 ||
+        header->heap_bytes > (1ull << 40) ||
+        header->heap_bytes % SHM_PAGE != 0) {
         return -1;
     }
     for (int c = 0; c < 2; c++) {
-        if (!is_power_of_two(header->depth[c]) || header->depth[c] > 65536
-            || !is_power_of_two(header->ring_bytes[c])
-            || header->ring_bytes[c] / 4 < header->packet_bytes[c]
-            || header->ring_bytes[c] > (1u << 30)
-            || header->packet_bytes[c] < 256) {
+        if (!is_power_of_two(header->depth[c]) || header->depth[c] > 65536 ||
+            !is_power_of_two(header->ring_bytes[c]) ||
+            header->ring_bytes[c] / 4 < header->packet_bytes[c] ||
+            header->ring_bytes[c] > (1u << 30) ||
+            header->packet_bytes[c] < 256) {
             return -1;
         }
         g->slots[c] = at;
-        at += (uint64_t) header->depth[c] * sizeof(struct shm_slot);
+        at += (uint64_t)header->depth[c] * sizeof(struct shm_slot);
     }
     for (int c = 0; c < 2; c++) {
         g->data[c] = round_up(at, SHM_PAGE);
@@ -73,9 +73,9 @@ static void seg_header_fill(struct shm_dev *dev, uint32_t count,
             .heap_bytes = SHM_HEAP_BYTES,
     };
     for (int c = 0; c < 2; c++) {
-        header->depth[c] = (uint32_t) dev->config.slots;
-        header->ring_bytes[c] = (uint32_t) dev->config.ring_bytes >> 2 * c;
-        header->packet_bytes[c] = (uint32_t) dev->config.packet_bytes >> 2 * c;
+        header->depth[c] = (uint32_t)dev->config.slots;
+        header->ring_bytes[c] = (uint32_t)dev->config.ring_bytes >> 2 * c;
+        header->packet_bytes[c] = (uint32_t)dev->config.packet_bytes >> 2 * c;
     }
 }
 
@@ -99,7 +99,7 @@ static am_status_t seg_map(struct shm_dev *dev, int fd, uint32_t self,
     if (seg->eps == NULL || seg->base == MAP_FAILED) {
         am_log(dev->log, AM_LOG_ERROR,
                "shm: cannot map a segment of %llu bytes: %m",
-               (unsigned long long) seg->geometry.total);
+               (unsigned long long)seg->geometry.total);
         free(seg->eps);
         free(seg);
         return AM_ERR_MEMORY;
@@ -130,16 +130,16 @@ am_status_t shm_seg_create(struct shm_dev *dev, uint32_t count, uint32_t self,
         am_log(dev->log, AM_LOG_ERROR, "shm: memfd_create failed: %m");
         return AM_ERR_SYSTEM;
     }
-    if (ftruncate(fd, (off_t) geometry.total) != 0
-        || pwrite(fd, &header, sizeof(header), 0) != sizeof(header)) {
+    if (ftruncate(fd, (off_t)geometry.total) != 0 ||
+        pwrite(fd, &header, sizeof(header), 0) != sizeof(header)) {
         am_log(dev->log, AM_LOG_ERROR,
                "shm: no shared memory for a segment of %llu bytes: %m",
-               (unsigned long long) geometry.total);
+               (unsigned long long)geometry.total);
         status = AM_ERR_MEMORY;
         goto err_close;
     }
     /* A peer that could shrink the file could make our accesses fault. */
-    (void) fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    (void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     status = seg_map(dev, fd, self, &header, seg_p);
     if (status != AM_OK) {
         goto err_close;
@@ -161,11 +161,11 @@ am_status_t shm_seg_attach(struct shm_dev *dev, int fd, uint32_t count,
     struct stat st;
     int seals = fcntl(fd, F_GET_SEALS);
 
-    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(fd, &st) != 0
-        || pread(fd, &header, sizeof(header), 0) != sizeof(header)
-        || shm_geometry_compute(&header, &geometry) != 0
-        || header.count != count || self >= count || header.nonce != nonce
-        || (uint64_t) st.st_size != geometry.total) {
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(fd, &st) != 0 ||
+        pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
+        shm_geometry_compute(&header, &geometry) != 0 ||
+        header.count != count || self >= count || header.nonce != nonce ||
+        (uint64_t)st.st_size != geometry.total) {
         am_log(dev->log, AM_LOG_ERROR,
                "shm: a peer passed a descriptor that is not a segment");
         dev->stats[AM_DEV_STAT_RX_BAD]++;
@@ -188,7 +188,7 @@ void shm_seg_close(struct shm_seg *seg)
 
 struct shm_rank *shm_seg_rank(struct shm_seg *seg, uint32_t index)
 {
-    return (struct shm_rank *) (seg->base + seg->geometry.ranks) + index;
+    return (struct shm_rank *)(seg->base + seg->geometry.ranks) + index;
 }
 
 char *shm_seg_heap(struct shm_seg *seg, uint32_t index)
@@ -198,15 +198,15 @@ char *shm_seg_heap(struct shm_seg *seg, uint32_t index)
 
 static char *seg_lane(struct shm_seg *seg, uint32_t to, uint32_t from)
 {
-    uint64_t index = (uint64_t) to * seg->header.count + from;
+    uint64_t index = (uint64_t)to * seg->header.count + from;
 
     return seg->base + seg->geometry.lanes + index * seg->geometry.lane_bytes;
 }
 
 static _Atomic unsigned char *seg_bitmap(struct shm_seg *seg, uint32_t to)
 {
-    return (_Atomic unsigned char *) (seg->base + seg->geometry.bitmaps
-                                      + to * seg->geometry.bitmap_bytes);
+    return (_Atomic unsigned char *)(seg->base + seg->geometry.bitmaps +
+                                     to * seg->geometry.bitmap_bytes);
 }
 
 void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
@@ -220,17 +220,17 @@ void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
     ep->peer_sleeping = &ep->peer->sleeping;
     for (int c = 0; c < 2; c++) {
         ep->tx[c] = (struct shm_tx){
-                .slots = (struct shm_slot *) (out + seg->geometry.slots[c]),
+                .slots = (struct shm_slot *)(out + seg->geometry.slots[c]),
                 .depth = seg->header.depth[c],
                 .ring_bytes = seg->header.ring_bytes[c],
-                .shared = (struct shm_head *) out + c,
+                .shared = (struct shm_head *)out + c,
                 .data = out + seg->geometry.data[c],
         };
         ep->rx[c] = (struct shm_rx){
-                .slots = (struct shm_slot *) (in + seg->geometry.slots[c]),
+                .slots = (struct shm_slot *)(in + seg->geometry.slots[c]),
                 .depth = seg->header.depth[c],
                 .ring_bytes = seg->header.ring_bytes[c],
-                .shared = (struct shm_head *) in + c,
+                .shared = (struct shm_head *)in + c,
                 .data = in + seg->geometry.data[c],
         };
     }
@@ -242,14 +242,13 @@ void shm_ep_announce(struct shm_ep *ep)
     struct shm_seg *seg = ep->seg;
 
     atomic_fetch_or(seg_bitmap(seg, ep->index) + seg->self / 8,
-                    (unsigned char) (1u << seg->self % 8));
+                    (unsigned char)(1u << seg->self % 8));
     atomic_fetch_add(&ep->peer->attached, 1);
     ep->tx_open = true;
 }
 
 bool shm_seg_announced(struct shm_seg *seg, uint32_t index)
 {
-    return (atomic_load(seg_bitmap(seg, seg->self) + index / 8)
-            >> index % 8 & 1)
-           != 0;
+    return (atomic_load(seg_bitmap(seg, seg->self) + index / 8) >> index % 8 &
+            1) != 0;
 }

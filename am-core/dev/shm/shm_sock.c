@@ -23,7 +23,10 @@
 
 #define SHM_HELLO_MAGIC 0x616d6869u /* "amhi" */
 
-enum { SHM_FETCH = 1, SHM_OFFER = 2 };
+enum {
+    SHM_FETCH = 1,
+    SHM_OFFER = 2
+};
 
 struct shm_hello {
     uint32_t magic, kind;
@@ -39,9 +42,9 @@ static socklen_t socket_name(struct sockaddr_un *name, uint64_t nonce)
     name->sun_family = AF_UNIX;
     /* sun_path[0] == 0: the abstract name space */
     snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "libam-%016llx",
-             (unsigned long long) nonce);
-    return (socklen_t) (offsetof(struct sockaddr_un, sun_path) + 1
-                        + strlen(name->sun_path + 1));
+             (unsigned long long)nonce);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+                       strlen(name->sun_path + 1));
 }
 
 am_status_t shm_listen(struct shm_dev *dev)
@@ -50,8 +53,8 @@ am_status_t shm_listen(struct shm_dev *dev)
     socklen_t length = socket_name(&name, dev->nonce);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    if (fd < 0 || bind(fd, (struct sockaddr *) &name, length) != 0
-        || listen(fd, SOMAXCONN) != 0) {
+    if (fd < 0 || bind(fd, (struct sockaddr *)&name, length) != 0 ||
+        listen(fd, SOMAXCONN) != 0) {
         if (fd >= 0) {
             close(fd);
         }
@@ -65,7 +68,8 @@ am_status_t shm_listen(struct shm_dev *dev)
 static ssize_t message_send(int socket, const void *bytes, size_t length,
                             int fd)
 {
-    struct iovec iov = {(void *) (uintptr_t) bytes, length};
+    struct iovec iov = {(void *)(uintptr_t)bytes, length};
+
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(sizeof(int))];
@@ -91,6 +95,7 @@ static ssize_t message_receive(int socket, void *bytes, size_t length,
                                int *fd_p)
 {
     struct iovec iov = {bytes, length};
+
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(sizeof(int))];
@@ -107,9 +112,9 @@ static ssize_t message_receive(int socket, void *bytes, size_t length,
         return got;
     }
     header = CMSG_FIRSTHDR(&message);
-    if (header != NULL && header->cmsg_level == SOL_SOCKET
-        && header->cmsg_type == SCM_RIGHTS
-        && header->cmsg_len == CMSG_LEN(sizeof(int))) {
+    if (header != NULL && header->cmsg_level == SOL_SOCKET &&
+        header->cmsg_type == SCM_RIGHTS &&
+        header->cmsg_len == CMSG_LEN(sizeof(int))) {
         memcpy(fd_p, CMSG_DATA(header), sizeof(int));
     }
     return got;
@@ -120,8 +125,8 @@ static bool same_user(int socket)
     struct ucred cred;
     socklen_t length = sizeof(cred);
 
-    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &length) == 0
-           && cred.uid == geteuid();
+    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &length) == 0 &&
+           cred.uid == geteuid();
 }
 
 static int socket_connect(uint64_t nonce)
@@ -133,8 +138,7 @@ static int socket_connect(uint64_t nonce)
     if (fd < 0) {
         return -1;
     }
-    if (connect(fd, (struct sockaddr *) &name, length) != 0
-        || !same_user(fd)) {
+    if (connect(fd, (struct sockaddr *)&name, length) != 0 || !same_user(fd)) {
         int saved = errno;
 
         close(fd);
@@ -146,9 +150,9 @@ static int socket_connect(uint64_t nonce)
 
 void shm_fetch(struct shm_dev *dev)
 {
-    struct shm_hello hello = {SHM_HELLO_MAGIC, SHM_FETCH, dev->local_index,
-                              dev->pid,        dev->nonce,
-                              dev->locals[0].nonce};
+    struct shm_hello hello = {SHM_HELLO_MAGIC,  SHM_FETCH,
+                              dev->local_index, dev->pid,
+                              dev->nonce,       dev->locals[0].nonce};
 
     dev->socket_mask = 0;
     dev->leader_socket = socket_connect(dev->locals[0].nonce);
@@ -179,10 +183,9 @@ static void fetch_continue(struct shm_dev *dev)
     }
     close(dev->leader_socket);
     dev->leader_socket = -1;
-    if (got == 1 && fd >= 0
-        && shm_seg_attach(dev, fd, dev->local_count, dev->local_index,
-                          dev->locals[0].nonce, &seg)
-                   == AM_OK) {
+    if (got == 1 && fd >= 0 &&
+        shm_seg_attach(dev, fd, dev->local_count, dev->local_index,
+                       dev->locals[0].nonce, &seg) == AM_OK) {
         shm_job_ready(dev, seg);
         dev->socket_mask = 4095;
     }
@@ -216,10 +219,10 @@ am_status_t shm_offer(struct shm_dev *dev, const struct shm_address *to, int fd)
 static void serve_fetch(struct shm_dev *dev, int socket,
                         const struct shm_hello *hello)
 {
-    if (dev->job == NULL || dev->job->fd < 0 || hello->index == 0
-        || hello->index >= dev->local_count
-        || hello->nonce != dev->locals[hello->index].nonce
-        || message_send(socket, "", 1, dev->job->fd) < 0) {
+    if (dev->job == NULL || dev->job->fd < 0 || hello->index == 0 ||
+        hello->index >= dev->local_count ||
+        hello->nonce != dev->locals[hello->index].nonce ||
+        message_send(socket, "", 1, dev->job->fd) < 0) {
         dev->stats[AM_DEV_STAT_RX_BAD]++;
         return;
     }
@@ -256,8 +259,8 @@ static void serve_one(struct shm_dev *dev, int socket)
             break;
         }
     }
-    if (got == (ssize_t) sizeof(hello) && hello.magic == SHM_HELLO_MAGIC
-        && hello.to == dev->nonce && same_user(socket)) {
+    if (got == (ssize_t)sizeof(hello) && hello.magic == SHM_HELLO_MAGIC &&
+        hello.to == dev->nonce && same_user(socket)) {
         if (hello.kind == SHM_FETCH) {
             serve_fetch(dev, socket, &hello);
         } else if (hello.kind == SHM_OFFER) {
@@ -282,8 +285,7 @@ void shm_sockets_serve(struct shm_dev *dev)
         return;
     }
     while ((socket = accept4(dev->listener, NULL, NULL,
-                             SOCK_CLOEXEC | SOCK_NONBLOCK))
-           >= 0) {
+                             SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
         serve_one(dev, socket);
         close(socket);
     }

@@ -25,13 +25,13 @@
 /* Empty polls before the next step, measured in benchmarks/am_core_compare:
  * an empty poll is about 5 ns alone, a yield 0.4 us alone and 1.1 us as a
  * hand-off, waking a sleeper 2 us on this core and 14 us on another. */
-#define SPIN_POLLS       2000    /* a core of its own: 10 us */
-#define YIELD_POLLS      20000   /* then yield now and then, for 0.5 ms */
-#define YIELD_EVERY      16
-#define CROWDED_SPIN     2
-#define CROWDED_YIELDS   200
-#define NAP_NS           20000000 /* sockets and dead peers are looked at */
-#define NAP_BLIND_NS     200000   /* when nobody rings: no membarrier */
+#define SPIN_POLLS     2000  /* a core of its own: 10 us */
+#define YIELD_POLLS    20000 /* then yield now and then, for 0.5 ms */
+#define YIELD_EVERY    16
+#define CROWDED_SPIN   2
+#define CROWDED_YIELDS 200
+#define NAP_NS         20000000 /* sockets and dead peers are looked at */
+#define NAP_BLIND_NS   200000   /* when nobody rings: no membarrier */
 
 void shm_cpus_publish(struct shm_rank *me)
 {
@@ -77,7 +77,7 @@ static bool crowd_compute(struct shm_dev *dev, bool *known_p)
         ranks += meets;
     }
     for (int i = 0; i < SHM_CPU_WORDS; i++) {
-        cpus += (uint32_t) __builtin_popcountll(all[i]);
+        cpus += (uint32_t)__builtin_popcountll(all[i]);
     }
     return ranks > cpus;
 }
@@ -95,8 +95,7 @@ void shm_wait_init(struct shm_dev *dev)
 {
     dev->membarrier =
             syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0,
-                    0)
-            == 0;
+                    0) == 0;
 }
 
 static void nap(struct shm_dev *dev)
@@ -108,12 +107,12 @@ static void nap(struct shm_dev *dev)
 
     atomic_store(&me->sleeping, 1);
     if (rung) {
-        (void) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+        (void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
     }
     if (!shm_has_input(dev)) {
         dev->stats[AM_DEV_STAT_SLEEP]++;
-        (void) syscall(SYS_futex, &me->bell, FUTEX_WAIT, bell, &timeout, NULL,
-                       0);
+        (void)syscall(SYS_futex, &me->bell, FUTEX_WAIT, bell, &timeout, NULL,
+                      0);
     }
     atomic_store(&me->sleeping, 0);
     shm_sockets_serve(dev);
@@ -127,7 +126,7 @@ __attribute__((noinline)) void shm_wake(struct shm_ep *ep)
         return; /* somebody else rang */
     }
     atomic_fetch_add(&ep->peer->bell, 1);
-    (void) syscall(SYS_futex, &ep->peer->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
+    (void)syscall(SYS_futex, &ep->peer->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
     dev->stats[AM_DEV_STAT_WAKE]++;
 }
 
@@ -159,10 +158,10 @@ void shm_wait(struct am_dev *adev, uint64_t idle, bool may_sleep)
 {
     struct shm_dev *dev = shm_dev_of(adev);
 
-    may_sleep = may_sleep && dev->job != NULL
-                && (dev->local_index != 0
-                    || dev->served_count == dev->local_count - 1);
-    switch ((shm_wait_t) dev->config.wait) {
+    may_sleep = may_sleep && dev->job != NULL &&
+                (dev->local_index != 0 ||
+                 dev->served_count == dev->local_count - 1);
+    switch ((shm_wait_t)dev->config.wait) {
     case SHM_WAIT_SPIN:
         return;
     case SHM_WAIT_YIELD:
@@ -187,7 +186,7 @@ static bool has_ended(struct shm_local *local)
     struct pollfd poll_fd = {.events = POLLIN};
 
     if (local->pidfd < 0) {
-        local->pidfd = (int) syscall(SYS_pidfd_open, local->pid, 0);
+        local->pidfd = (int)syscall(SYS_pidfd_open, local->pid, 0);
         if (local->pidfd < 0) {
             return errno == ESRCH;
         }
@@ -205,9 +204,8 @@ void shm_check(struct am_dev *adev)
         struct shm_rank *rank = shm_seg_rank(dev->job, i);
         char why[80];
 
-        if (local->pid == dev->pid || local->dead
-            || atomic_load(&rank->state) == SHM_RANK_CLOSED
-            || !has_ended(local)) {
+        if (local->pid == dev->pid || local->dead ||
+            atomic_load(&rank->state) == SHM_RANK_CLOSED || !has_ended(local)) {
             continue;
         }
         local->dead = true;

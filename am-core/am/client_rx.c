@@ -1,0 +1,179 @@
+/*
+ * What arrives for clients: offered to the reception callback, landed at once
+ * or when the client supplies a buffer.
+ */
+#include "config.h"
+
+#include "am/client.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void recv_end(struct am_recv *recv, am_status_t status)
+{
+    struct am_ctx *ctx = recv->ctx;
+    am_done_fn done = recv->done;
+    void *arg = recv->arg;
+
+    free(recv->copy);
+    am_pool_put(ctx->send_pool, recv);
+    if (done != NULL) {
+        done(arg, status);
+    }
+}
+
+static void got_long(void *arg, am_status_t status)
+{
+    struct am_recv *recv = arg;
+
+    (void)am_ctx_request(recv->ctx, recv->peer->index, AM_H_SEND_FIN,
+                         &recv->sender, 1, NULL, 0);
+    recv_end(recv, status);
+}
+
+/* The buffer is known: copy, or fetch. */
+static void recv_land(struct am_recv *recv, const struct am_data *landing,
+                      const void *payload)
+{
+    if (!recv->is_long) {
+        am_data_write(landing, 0, payload, recv->bytes);
+        recv_end(recv, AM_OK);
+        return;
+    }
+    am_bulk_get(&recv->bulk, recv->peer, landing, &recv->key, 0, recv->bytes,
+                got_long, recv);
+}
+
+/* Offer an arrival to its client. */
+static void recv_offer(struct am_recv *recv, struct am_client *client,
+                       const void *info, size_t info_bytes, const void *payload)
+{
+    struct am_data landing = {.kind = AM_DATA_CONTIG};
+    am_status_t status = client->receive(client->arg, recv, recv->peer->index,
+                                         info, info_bytes, recv->bytes,
+                                         &landing, &recv->done, &recv->arg);
+
+    if (status == AM_OK && landing.bytes >= recv->bytes) {
+        recv_land(recv, &landing, payload);
+        return;
+    }
+    if (status == AM_OK) { /* too small a buffer: the client's mistake */
+        recv_end(recv, AM_ERR_TRUNCATE);
+        return;
+    }
+    recv->deferred = true;
+    if (!recv->is_long && recv->bytes > 0) {
+        recv->copy = malloc(recv->bytes);
+        if (recv->copy != NULL) {
+            memcpy(recv->copy, payload, recv->bytes);
+        }
+    }
+}
+
+am_status_t am_recv_supply(struct am_recv *recv, const struct am_data *landing,
+                           am_done_fn done, void *arg)
+{
+    if (!recv->deferred) {
+        return AM_ERR_INVALID;
+    }
+    recv->done = done;
+    recv->arg = arg;
+    if (landing->bytes < recv->bytes) {
+        return AM_ERR_TRUNCATE;
+    }
+    if (!recv->is_long && recv->bytes > 0 && recv->copy == NULL) {
+        recv_end(recv, AM_ERR_MEMORY);
+        return AM_OK;
+    }
+    recv->deferred = false;
+    recv_land(recv, landing, recv->copy);
+    return AM_OK;
+}
+
+/* Check what a send names; NULL is counted as bad. */
+static struct am_recv *recv_new(struct am_token *token, uint64_t client_word,
+                                size_t payload_bytes,
+                                struct am_client **client_p)
+{
+    struct am_ctx *ctx = token->ctx;
+    uint32_t id = (uint32_t)client_word;
+    size_t info_bytes = client_word >> 32;
+    struct am_recv *recv;
+
+    if (id >= ctx->client_count || info_bytes > AM_INFO_BYTES_MAX ||
+        info_bytes > payload_bytes) {
+        ctx->stats[AM_STAT_RX_BAD_PACKET]++;
+        return NULL;
+    }
+    recv = am_pool_get(ctx->send_pool);
+    if (recv == NULL) {
+        am_log(&ctx->log, AM_LOG_ERROR, "out of memory: a send is lost");
+        return NULL;
+    }
+    memset(recv, 0, sizeof(*recv));
+    recv->ctx = ctx;
+    recv->peer = token->peer;
+    *client_p = ctx->clients[id];
+    return recv;
+}
+
+static void handle_send(struct am_token *token, const uint64_t *words,
+                        uint32_t word_count, void *data, size_t bytes)
+{
+    uint64_t client_word =
+            word_count == SEND_WORDS ? words[SEND_CLIENT] : UINT64_MAX;
+    struct am_client *client;
+    struct am_recv *recv = recv_new(token, client_word, bytes, &client);
+    size_t info_bytes = client_word >> 32;
+
+    if (recv != NULL) {
+        recv->bytes = bytes - info_bytes;
+        recv_offer(recv, client, data, info_bytes,
+                   (const char *)data + info_bytes);
+    }
+}
+
+static void handle_rts(struct am_token *token, const uint64_t *words,
+                       uint32_t word_count, void *data, size_t bytes)
+{
+    uint64_t client_word =
+            word_count == RTS_WORDS ? words[RTS_CLIENT] : UINT64_MAX;
+    struct am_client *client;
+    struct am_recv *recv = recv_new(token, client_word, bytes, &client);
+
+    if (recv != NULL) {
+        recv->is_long = true;
+        recv->bytes = words[RTS_BYTES];
+        recv->sender = words[RTS_HANDLE];
+        memcpy(recv->key.w, words + RTS_KEY, sizeof(recv->key.w));
+        recv_offer(recv, client, data, client_word >> 32, NULL);
+    }
+}
+
+static void handle_fin(struct am_token *token, const uint64_t *words,
+                       uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_send *send =
+            word_count != 1
+                    ? NULL
+                    : am_handle_find(token->ctx, words[0], AM_HANDLE_SEND);
+
+    if (send != NULL && send->op.peer == token->peer) {
+        am_send_end(send, AM_OK);
+    }
+}
+
+void am_client_init(struct am_ctx *ctx)
+{
+    am_handler_set(ctx, AM_H_SEND, handle_send, NULL, "send");
+    am_handler_set(ctx, AM_H_SEND_RTS, handle_rts, NULL, "send_rts");
+    am_handler_set(ctx, AM_H_SEND_FIN, handle_fin, NULL, "send_fin");
+}
+
+void am_client_fini(struct am_ctx *ctx)
+{
+    for (uint32_t i = 0; i < ctx->client_count; i++) {
+        free(ctx->clients[i]);
+    }
+    free(ctx->clients);
+}

@@ -1,0 +1,253 @@
+/*
+ * Endpoints of the shm device: the job's ranks on this node, late peers, lanes
+ * that peers open.
+ */
+#include "config.h"
+
+#include "dev/shm/shm.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+am_status_t shm_connect_all(struct am_dev *adev, const void *const *parts,
+                            const size_t *part_bytes, uint32_t count)
+{
+    struct shm_dev *dev = shm_dev_of(adev);
+    struct shm_seg *seg;
+    am_status_t status;
+
+    dev->locals = calloc(count, sizeof(*dev->locals));
+    if (dev->locals == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    for (uint32_t rank = 0; rank < count; rank++) {
+        struct shm_address address;
+        struct shm_local *local = &dev->locals[dev->local_count];
+
+        if (!shm_reachable(adev, parts[rank], part_bytes[rank])) {
+            continue;
+        }
+        memcpy(&address, parts[rank], sizeof(address));
+        *local =
+                (struct shm_local){rank, address.pid, address.nonce, -1, false};
+        if (rank == dev->rank) {
+            dev->local_index = dev->local_count;
+        }
+        dev->local_count++;
+    }
+    if (dev->local_count <= 1) {
+        return AM_OK;
+    }
+    if (dev->local_index != 0) {
+        shm_fetch(dev);
+        return AM_OK;
+    }
+    status = shm_seg_create(dev, dev->local_count, 0, &seg);
+    if (status != AM_OK) {
+        return status;
+    }
+    dev->socket_mask = 15;
+    shm_job_ready(dev, seg);
+    return AM_OK;
+}
+
+bool shm_connected(struct am_dev *adev)
+{
+    struct shm_dev *dev = shm_dev_of(adev);
+
+    if (dev->local_count <= 1) {
+        return true;
+    }
+    return dev->job != NULL &&
+           (dev->local_index != 0 || dev->served_count == dev->local_count - 1);
+}
+
+/* Index of a job rank on this node, or UINT32_MAX; locals are in rank order. */
+static uint32_t local_find(const struct shm_dev *dev, uint32_t rank)
+{
+    uint32_t low = 0, high = dev->local_count;
+
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+
+        if (dev->locals[middle].rank < rank) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < dev->local_count && dev->locals[low].rank == rank ? low
+                                                                   : UINT32_MAX;
+}
+
+am_status_t shm_ep_create(struct shm_dev *dev, void *user, uint32_t rank,
+                          struct shm_ep **ep_p)
+{
+    struct shm_ep *ep = aligned_alloc(
+            SHM_LINE, (sizeof(*ep) + SHM_LINE - 1) & ~(size_t)(SHM_LINE - 1));
+
+    if (ep == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    memset(ep, 0, sizeof(*ep));
+    ep->ep.dev = &dev->base;
+    ep->ep.user = user;
+    ep->rank = rank;
+    ep->next = dev->eps;
+    dev->eps = ep;
+    *ep_p = ep;
+    return AM_OK;
+}
+
+/* A late peer: make the pair's segment and hand it over. */
+static am_status_t connect_late(struct shm_dev *dev,
+                                const struct shm_address *address, void *user,
+                                struct shm_ep **ep_p)
+{
+    struct shm_seg *seg;
+    am_status_t status = shm_seg_create(dev, 2, 0, &seg);
+
+    if (status != AM_OK) {
+        return status;
+    }
+    status = shm_offer(dev, address, seg->fd);
+    if (status == AM_OK) {
+        status = shm_ep_create(dev, user, UINT32_MAX, ep_p);
+    }
+    if (status != AM_OK) {
+        shm_seg_close(seg);
+        return status;
+    }
+    close(seg->fd);
+    seg->fd = -1;
+    seg->next = dev->segs;
+    dev->segs = seg;
+    (*ep_p)->pid = address->pid;
+    shm_ep_bind(*ep_p, seg, 1);
+    return AM_OK;
+}
+
+am_status_t shm_connect(struct am_dev *adev, const void *part, size_t bytes,
+                        uint32_t rank, void *user, struct am_dev_ep **ep_p)
+{
+    struct shm_dev *dev = shm_dev_of(adev);
+    struct shm_address address;
+    struct shm_ep *ep = NULL;
+    am_status_t status;
+
+    if (!shm_reachable(adev, part, bytes)) {
+        return AM_ERR_PEER;
+    }
+    memcpy(&address, part, sizeof(address));
+    if (rank == UINT32_MAX) {
+        status = connect_late(dev, &address, user, &ep);
+    } else {
+        uint32_t index = local_find(dev, rank);
+
+        if (index == UINT32_MAX || index == dev->local_index) {
+            return AM_ERR_PEER;
+        }
+        status = shm_ep_create(dev, user, rank, &ep);
+        if (status == AM_OK) {
+            ep->pid = address.pid;
+            ep->index = index;
+            if (dev->job != NULL) {
+                shm_ep_bind(ep, dev->job, index);
+            }
+        }
+    }
+    if (status == AM_OK) {
+        *ep_p = &ep->ep;
+    }
+    return status;
+}
+
+/* Endpoints live as long as the device: a peer may still write to its lane. */
+void shm_disconnect(struct am_dev_ep *ep)
+{
+    shm_ep_of(ep)->dead = true;
+}
+
+void shm_job_ready(struct shm_dev *dev, struct shm_seg *seg)
+{
+    dev->job = seg;
+    seg->next = dev->segs;
+    dev->segs = seg;
+    for (struct shm_ep *ep = dev->eps; ep != NULL; ep = ep->next) {
+        if (ep->seg == NULL && ep->rank != UINT32_MAX) {
+            shm_ep_bind(ep, seg, ep->index);
+        }
+    }
+}
+
+/* Poll this endpoint's lane from now on. */
+static am_status_t ep_activate(struct shm_dev *dev, struct shm_ep *ep)
+{
+    struct shm_ep **active =
+            realloc(dev->active, (dev->active_count + 1) * sizeof(ep));
+
+    if (active == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    dev->active = active;
+    dev->active[dev->active_count++] = ep;
+    ep->rx_open = true;
+    return AM_OK;
+}
+
+/* The endpoint of index in seg; made, and announced upwards, if new. */
+static struct shm_ep *ep_accept(struct shm_dev *dev, struct shm_seg *seg,
+                                uint32_t index)
+{
+    struct shm_ep *ep = seg->eps[index];
+    uint32_t rank = UINT32_MAX;
+
+    if (ep != NULL) {
+        return ep;
+    }
+    if (seg == dev->job) {
+        rank = dev->locals[index].rank;
+    }
+    if (shm_ep_create(dev, NULL, rank, &ep) != AM_OK) {
+        return NULL;
+    }
+    ep->pid = seg == dev->job ? dev->locals[index].pid
+                              : atomic_load(&shm_seg_rank(seg, index)->pid);
+    shm_ep_bind(ep, seg, index);
+    ep->ep.user = dev->base.up.accept(dev->base.up.arg, &ep->ep, rank);
+    ep->dead = ep->ep.user == NULL;
+    return ep;
+}
+
+int shm_attach_new(struct shm_dev *dev, struct shm_seg *seg)
+{
+    int count = 0;
+
+    seg->attached_seen = atomic_load(&seg->me->attached);
+    for (uint32_t i = 0; i < seg->header.count; i++) {
+        struct shm_ep *ep = seg->eps[i];
+
+        if (i == seg->self || (ep != NULL && ep->rx_open) ||
+            !shm_seg_announced(seg, i)) {
+            continue;
+        }
+        ep = ep_accept(dev, seg, i);
+        if (ep != NULL && ep->ep.user != NULL &&
+            ep_activate(dev, ep) == AM_OK) {
+            count++;
+        }
+    }
+    return count;
+}
+
+void shm_ep_die(struct shm_dev *dev, uint32_t index, const char *why)
+{
+    struct shm_ep *ep =
+            dev->job == NULL ? NULL : ep_accept(dev, dev->job, index);
+
+    if (ep != NULL && !ep->dead) {
+        ep->dead = true;
+        dev->base.up.dead(ep->ep.user, why);
+    }
+}
