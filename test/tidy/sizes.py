@@ -11,7 +11,7 @@ import tree
 DATA = os.path.join(tree.ROOT, "test/tidy/sizes.txt")
 FUNCTION_SOFT, FUNCTION_HARD = 50, 70
 FILE_SOFT, FILE_HARD = 400, 800
-STRICT = ("am-core/", "collectives/", "nic-sim/", "mpich-netmod/")
+STRICT = ("am-core/", "collectives/", "nic-sim/")
 
 
 def functions(name):
