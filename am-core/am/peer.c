@@ -344,7 +344,7 @@ void am_peer_dead(void *user, const char *why)
 
 void am_peers_close(struct am_ctx *ctx)
 {
-    for (uint32_t i = 0; i < ctx->peer_count; i++) {
+    for (uint32_t i = 0; ctx->peers != NULL && i < ctx->peer_count; i++) {
         struct am_peer *peer = ctx->peers[i];
 
         if (peer == NULL) {
