@@ -1,8 +1,10 @@
 /*
  * The default context and the plain GAM names that act on it.  The library's
  * only process-wide object lives here: the context, and the connection to the
- * launcher, which outlives it (see pmi.h).  Calls am.h and pmi.h only.
+ * launcher, which outlives it (see pmi.h).  Calls am.h and pmi.h, and looks
+ * into a context for one thing: whether a rank of the job is dead.
  */
+#include "am/ctx.h"
 #include "am/pmi.h"
 
 #include <am.h>
@@ -117,6 +119,17 @@ struct am_ctx *am_default(void)
     return process.ctx;
 }
 
+/* Then no barrier of the job will ever end. */
+static bool rank_is_dead(const struct am_ctx *ctx)
+{
+    for (uint32_t i = 0; i < ctx->size; i++) {
+        if (ctx->peers[i] != NULL && ctx->peers[i]->dead) {
+            return true;
+        }
+    }
+    return false;
+}
+
 am_status_t am_barrier(void)
 {
     am_status_t status;
@@ -124,6 +137,9 @@ am_status_t am_barrier(void)
 
     if (process.ctx == NULL) {
         return AM_ERR_INVALID;
+    }
+    if (rank_is_dead(process.ctx)) {
+        return AM_ERR_PEER;
     }
     status = am_pmi_barrier_enter(&process.pmi);
     if (status != AM_OK) {
@@ -138,7 +154,7 @@ am_status_t am_barrier(void)
             return status == AM_DONE ? AM_OK : status;
         }
         events = am_ctx_poll(process.ctx); /* peers may wait for our replies */
-        if (events < 0) {
+        if (events < 0 && rank_is_dead(process.ctx)) {
             return (am_status_t)events;
         }
         empty_polls = events > 0 ? 0 : empty_polls + 1;
