@@ -1,0 +1,67 @@
+/*
+ * Starting am_perf's ranks: this process becomes mpiexec.
+ */
+#include "tools/perf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    ARGUMENTS_MAX = 256
+};
+
+/* Hydra under the name that Debian gives it beside other MPIs, then plain. */
+static const char *const launchers[] = {"mpiexec.hydra", "mpiexec"};
+
+/* Copy the arguments after the program's name, but for -n and its number. */
+static int copy_arguments(char **from, char **to, int count)
+{
+    for (from++; *from != NULL; from++) {
+        if (strcmp(*from, "-n") == 0 && from[1] != NULL) {
+            from++;
+            continue;
+        }
+        if (strncmp(*from, "-n", 2) == 0 && from[0][2] >= '0' &&
+            from[0][2] <= '9') {
+            continue;
+        }
+        if (count == ARGUMENTS_MAX - 1) {
+            break;
+        }
+        to[count++] = *from;
+    }
+    return count;
+}
+
+void perf_launch(char **argv, uint32_t ranks, bool progress)
+{
+    char number[16], self[4096];
+    char *arguments[ARGUMENTS_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    int count;
+
+    if (length <= 0) {
+        fprintf(stderr, "am_perf: cannot find its own executable: %s\n",
+                strerror(errno));
+        return;
+    }
+    self[length] = '\0';
+    snprintf(number, sizeof(number), "%u", ranks);
+    arguments[1] = "-n";
+    arguments[2] = number;
+    arguments[3] = self;
+    arguments[4] = progress ? "--progress" : "--no-progress";
+    count = copy_arguments(argv, arguments, 5);
+    arguments[count] = NULL;
+    for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
+        arguments[0] = (char *)(uintptr_t)launchers[i];
+        execvp(launchers[i], arguments);
+    }
+    fprintf(stderr,
+            "am_perf: cannot start mpiexec.hydra or mpiexec (Debian package "
+            "mpich): %s\n",
+            strerror(errno));
+}

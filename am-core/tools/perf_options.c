@@ -1,0 +1,306 @@
+/*
+ * am_perf's command line, and the table of tests.
+ */
+#include "tools/perf.h"
+
+#include "base/config.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STREAM_OPS "isend|put|store|store_async|get|get_async"
+
+const struct perf_test perf_tests[] = {
+        {"rtt", "requests of 1 to 4 words and their replies: half round trip",
+         perf_rtt, NULL, "request", 2, .pair = true},
+        {"lat", "half round trip of a message; of put and get, the whole call",
+         perf_lat, "0,1:4m:x2", STREAM_OPS, 2, .pair = true},
+        {"bw", "bandwidth of a one-way stream of messages", perf_bw, "1:4m:x2",
+         STREAM_OPS, 2, .pair = true},
+        {"rate", "messages a second one way", perf_rate, "8", "request|isend",
+         2, .pair = true},
+        {"ring", "a token passed round a ring of all ranks: time of a hop",
+         perf_ring, "0,1:1m:x4", "isend|request", 2, .pair = false},
+        {"exchange",
+         "two ranks send to each other: sends first, receives first, out of "
+         "step (Saphir 1994)",
+         perf_exchange, "1k:1m:x4", "isend", 2, .pair = true},
+        {"overlap",
+         "(compute + communicate) / compute for a sender and a receiver "
+         "(DCMF)",
+         perf_overlap, "1k:4m:x4", "isend", 2, .pair = true},
+        {"logp", "LogP parameters os, or, L, g, and end to end", perf_logp,
+         NULL, "request", 2, .pair = true},
+        {"mcast", "multicast from rank 0 to all, until all have answered",
+         perf_mcast, "8:1m:x8", "mcast", 2, .pair = false},
+        {"fadd", "fetch-and-add on a word of another rank", perf_fadd, NULL,
+         "fadd", 2, .pair = true},
+        {"match", "half round trip behind a queue of other receives",
+         perf_match, "8", "posted|unexpected", 2, .pair = true},
+        {"limits",
+         "probes of this machine without libam: what there is to reach",
+         perf_limits, "64k:4m:x2", NULL, 1, .no_job = true},
+        {.name = NULL}};
+
+enum {
+    OPT_OP = 256,
+    OPT_SIZES,
+    OPT_ITERATIONS,
+    OPT_WARMUP,
+    OPT_WINDOW,
+    OPT_DEPTH,
+    OPT_PIN,
+    OPT_NO_VALIDATE,
+    OPT_NO_PROGRESS,
+    OPT_PROGRESS,
+    OPT_JSON,
+};
+
+static const struct option longs[] = {
+        {"op", required_argument, NULL, OPT_OP},
+        {"sizes", required_argument, NULL, OPT_SIZES},
+        {"iterations", required_argument, NULL, OPT_ITERATIONS},
+        {"warmup", required_argument, NULL, OPT_WARMUP},
+        {"window", required_argument, NULL, OPT_WINDOW},
+        {"depth", required_argument, NULL, OPT_DEPTH},
+        {"pin", required_argument, NULL, OPT_PIN},
+        {"no-validate", no_argument, NULL, OPT_NO_VALIDATE},
+        {"no-progress", no_argument, NULL, OPT_NO_PROGRESS},
+        {"progress", no_argument, NULL, OPT_PROGRESS},
+        {"json", no_argument, NULL, OPT_JSON},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0}};
+
+static void help_print(void)
+{
+    puts("usage: am_perf [options] TEST\n"
+         "  -n RANKS          start that many ranks with mpiexec (default 2\n"
+         "                    when not started by mpiexec itself)\n"
+         "      --op OP       how the test communicates, see below\n"
+         "      --sizes LIST  message sizes, bytes: 0,8,4k or 1:4m:x1.4 or\n"
+         "                    64:1k:+64 (first:last:step, k and m suffixes)\n"
+         "      --iterations N, --warmup N\n"
+         "                    for each size (default: by size)\n"
+         "      --window N    messages in flight in bw and rate (default 64)\n"
+         "      --depth N     longest queue of match (default 1k)\n"
+         "      --pin LIST    rank i on the i-th core of the list, or auto\n"
+         "                    (as many cores as ranks: one each; default), "
+         "none\n"
+         "      --no-validate do not check payload (never part of a timing)\n"
+         "      --progress, --no-progress\n"
+         "                    a bar on stderr (default: if it is a terminal)\n"
+         "      --json        one JSON object a line\n"
+         "tests:");
+    for (const struct perf_test *test = perf_tests; test->name != NULL;
+         test++) {
+        printf("  %-10s %s\n", test->name, test->help);
+        if (test->ops != NULL && strchr(test->ops, '|') != NULL) {
+            printf("             --op %s\n", test->ops);
+        }
+    }
+}
+
+static const struct perf_test *find_test(const char *name)
+{
+    for (const struct perf_test *test = perf_tests; test->name != NULL;
+         test++) {
+        if (strcmp(test->name, name) == 0) {
+            return test;
+        }
+    }
+    return NULL;
+}
+
+/* The operation `name` of the list "a|b|c", or its first for NULL. */
+static int choose_op(struct perf_options *options, const char *name)
+{
+    const char *at = options->test->ops;
+    size_t length, name_length;
+
+    if (at == NULL) {
+        return name == NULL ? 0 : -1;
+    }
+    if (name == NULL) {
+        name = at; /* up to its first bar */
+    }
+    name_length = strcspn(name, "|");
+    snprintf(options->op, sizeof(options->op), "%.*s", (int)name_length, name);
+    for (;; at += length + 1) {
+        length = strcspn(at, "|");
+        if (length == name_length && memcmp(at, name, length) == 0) {
+            return 0;
+        }
+        if (at[length] == '\0') {
+            return -1;
+        }
+    }
+}
+
+static int bad_value(const char *name, const char *text, const char *expected)
+{
+    fprintf(stderr, "am_perf: --%s \"%.80s\": expected %s\n", name, text,
+            expected);
+    return -1;
+}
+
+/* A number of `min`..`max`, with k and m suffixes. */
+static int number(const char *name, const char *text, size_t min, size_t max,
+                  uint64_t *value_p)
+{
+    char expected[80];
+    size_t value;
+
+    if (am_config_parse_bytes(text, &value) != AM_OK || value < min ||
+        value > max) {
+        snprintf(expected, sizeof(expected), "a number of %zu to %zu", min,
+                 max);
+        return bad_value(name, text, expected);
+    }
+    *value_p = value;
+    return 0;
+}
+
+static int number32(const char *name, const char *text, uint32_t max,
+                    uint32_t *value_p)
+{
+    uint64_t value;
+
+    if (number(name, text, 1, max, &value) != 0) {
+        return -1;
+    }
+    *value_p = (uint32_t)value;
+    return 0;
+}
+
+/* What was given as text and can be judged only when the test is known. */
+struct raw {
+    const char *op, *sizes;
+    bool help;
+};
+
+static void unknown_option(const char *word)
+{
+    if (optopt != 0 && strncmp(word, "--", 2) != 0) {
+        fprintf(stderr, "am_perf: unknown option -%c", optopt);
+    } else {
+        fprintf(stderr, "am_perf: unknown option %s", word);
+    }
+    fputs("; am_perf --help lists them\n", stderr);
+}
+
+static int parse_one(int c, char **argv, struct perf_options *options,
+                     struct raw *raw)
+{
+    switch (c) {
+    case 'n':
+        return number32("n", optarg, 1u << 20, &options->ranks);
+    case OPT_OP:
+        raw->op = optarg;
+        return 0;
+    case OPT_SIZES:
+        raw->sizes = optarg;
+        return 0;
+    case OPT_ITERATIONS:
+        return number("iterations", optarg, 1, SIZE_MAX / 16,
+                      &options->iterations);
+    case OPT_WARMUP:
+        return number("warmup", optarg, 0, SIZE_MAX / 16, &options->warmup);
+    case OPT_WINDOW:
+        return number32("window", optarg, 1u << 16, &options->window);
+    case OPT_DEPTH:
+        return number32("depth", optarg, 1u << 20, &options->depth_max);
+    case OPT_PIN:
+        options->pin = optarg;
+        return 0;
+    case OPT_NO_VALIDATE:
+        options->validate = false;
+        return 0;
+    case OPT_NO_PROGRESS:
+    case OPT_PROGRESS:
+        options->progress = c == OPT_PROGRESS;
+        return 0;
+    case OPT_JSON:
+        options->json = true;
+        return 0;
+    case 'h':
+        raw->help = true;
+        return 0;
+    case ':':
+        fprintf(stderr, "am_perf: %s needs a value; see am_perf --help\n",
+                argv[optind - 1]);
+        return -1;
+    default:
+        unknown_option(argv[optind - 1]);
+        return -1;
+    }
+}
+
+static int finish(struct perf_options *options, const struct raw *raw)
+{
+    struct perf_cores cores;
+    const char *sizes = raw->sizes;
+    char error[256];
+
+    if (choose_op(options, raw->op) != 0) {
+        fprintf(stderr, "am_perf: %s has no --op %s; it has %s\n",
+                options->test->name, raw->op,
+                options->test->ops != NULL ? options->test->ops : "none");
+        return -1;
+    }
+    if (options->test->sizes == NULL && sizes != NULL) {
+        fprintf(stderr, "am_perf: %s has no --sizes\n", options->test->name);
+        return -1;
+    }
+    if (sizes == NULL) {
+        sizes = options->test->sizes;
+    }
+    if ((sizes != NULL &&
+         perf_sizes_parse(sizes, options->sizes, &options->size_count, error,
+                          sizeof(error)) != 0) ||
+        perf_cores_of(options->pin, 1, &cores, error, sizeof(error)) != 0) {
+        fprintf(stderr, "am_perf: %s\n", error);
+        return -1;
+    }
+    return 0;
+}
+
+int perf_options_parse(int argc, char **argv, struct perf_options *options,
+                       int *exit_p)
+{
+    struct raw raw = {0};
+    int c;
+
+    *options = (struct perf_options){.warmup = UINT64_MAX,
+                                     .window = 64,
+                                     .depth_max = 1024,
+                                     .pin = "auto",
+                                     .validate = true,
+                                     .progress = isatty(STDERR_FILENO) == 1};
+    *exit_p = PERF_EXIT_USAGE;
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, ":n:h", longs, NULL)) != -1) {
+        if (parse_one(c, argv, options, &raw) != 0) {
+            return -1;
+        }
+    }
+    if (raw.help) {
+        help_print();
+        *exit_p = EXIT_SUCCESS;
+        return -1;
+    }
+    if (optind != argc - 1) {
+        fprintf(stderr, "am_perf: give one test; am_perf --help lists them\n");
+        return -1;
+    }
+    options->test = find_test(argv[optind]);
+    if (options->test == NULL) {
+        fprintf(stderr,
+                "am_perf: there is no test %s; am_perf --help lists them\n",
+                argv[optind]);
+        return -1;
+    }
+    return finish(options, &raw);
+}
