@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""benchmarks/am_core_compare: what it reads from other programs' output, and
+how it judges, on figures made up here."""
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+import job
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(job.SRC, "benchmarks"))
+import peers  # noqa: E402
+
+check = job.Checks()
+PATH = os.path.join(job.SRC, "benchmarks", "am_core_compare")
+
+
+def load(path):
+    loader = importlib.machinery.SourceFileLoader("am_core_compare", path)
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+compare = load(PATH)
+
+UCX = """iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,overall_mr
+200000,0.021,0.095,0.095,80.11,80.11,10500329,10500329
+"""
+TESTAM = """=====> testam nprocs=2 config=RELEASE
+A:         AMShort     ping-pong roundtrip ReqRep:  0.141 sec    2.820 us
+A:         AMShort     ping-pong roundtrip ReqReq:  0.207 sec    4.136 us
+A:         AMShort     flood     one-way   Req   :  0.017 sec    0.050 us
+A:         AMShort     flood     roundtrip ReqRep:  0.079 sec    1.588 us
+B:       0 AMMedium    ping-pong roundtrip ReqRep:  0.101 sec    2.027 us
+"""
+
+
+def fails(function, *args):
+    try:
+        function(*args)
+    except peers.Failed as error:
+        return str(error) != ""
+    return False
+
+
+def test_reading():
+    check.that(peers.read_ucx(UCX)["overall_mr"] == 10500329, "ucx rate")
+    got = peers.read_testam(TESTAM)
+    check.that(got == {"half_round_trip_ns": 1410.0, "rate": 2e7},
+               "testam: %r" % got)
+    check.that(fails(peers.read_ucx, "error"), "no figures from ucx")
+    check.that(fails(peers.read_testam, UCX), "no figures from testam")
+    check.that(fails(peers.read_testam, TESTAM.replace("0.050", "0.000")),
+               "a flood of no time")
+    check.that(fails(peers.testam, "/nonexistent", [0, 1]), "no testam")
+
+
+class Options:
+    build = "."
+    pin = "0,1"
+    gasnet = None
+    only = None
+
+
+def verdicts(values):
+    runner = compare.Runner(Options())
+    for name, series in values.items():
+        for value in series:
+            runner.add(name, value)
+    return {row["figure"]: row for row in compare.judge(runner)}
+
+
+def test_judging():
+    base = {"probe flag_pingpong_one_way": [50, 60, 52], "rtt": [70, 99, 72],
+            "gasnet rtt": [108], "ucx am_lat": [400], "rate": [50e6],
+            "gasnet rate": [22e6]}
+    rows = verdicts(base)
+    row = rows["request/reply, half round trip, against a flag"]
+    check.that(row["value"] == 72 and row["reference"] == 52,
+               "medians, not means")
+    check.that(row["pass"] is True, "72 is within 1.5 x 52")
+    row = rows["the same against the best of GASNet and UCX"]
+    check.that(row["reference"] == 108 and row["pass"] is True,
+               "the better peer counts")
+    row = rows["requests one way, against GASNet"]
+    check.that(row["pass"] is True, "2.27 x GASNet")
+    row = rows["8-byte message, half round trip, against a flag"]
+    check.that(row["pass"] is None, "what was not taken is not judged")
+    rows = verdicts(dict(base, rtt=[100], rate=[40e6]))
+    check.that([row["pass"] for row in list(rows.values())[:3]] ==
+               [False, False, False], "missed bars fail")
+
+
+def test_curve():
+    values = {"bw auto 1": [10], "bw auto 2": [20], "bw auto 4": [17],
+              "bw auto 8": [40], "bw get 4": [18], "bw put 8": [39],
+              "bw eager 2": [20]}
+    rows = verdicts(values)
+    step = rows["bandwidth from a size to the next, worst at 4"]
+    check.that(step["pass"] is False and abs(step["ratio"] - 0.85) < 1e-9,
+               "a drop of 15%")
+    best = rows["bandwidth against the best protocol, worst at 4"]
+    check.that(best["pass"] is False, "17 against 18 of get")
+
+
+def test_arguments():
+    got = job.run(sys.executable, PATH, "--build", "/nonexistent")
+    check.that(got.returncode == 2 and "no am_perf" in got.stderr,
+               "no build: %r" % got.stderr)
+    for args, word in ((["--runs", "0"], "--runs"), (["--pin", "0"], "--pin"),
+                       (["--nope"], "--nope")):
+        got = job.run(sys.executable, PATH, "--build", job.BUILD, *args)
+        check.that(got.returncode == 2 and word in got.stderr,
+                   "%r: %r" % (args, got.stderr))
+
+
+def test_one_round():
+    """A small real round, from the measurement to the file."""
+    if job.launcher() is None or len(os.sched_getaffinity(0)) < 2:
+        return
+    path = os.path.join(job.BUILD, "compare_test.json")
+    got = job.run(sys.executable, PATH, "--build", job.BUILD, "--runs", "1",
+                  "--only", "rtt", "--json", path)
+    check.that(got.returncode in (0, 1) and "not taken" in got.stdout,
+               "one round of rtt: %r" % got)
+    with open(path) as file:
+        text = file.read()
+    os.unlink(path)
+    check.that('"rtt"' in text and '"series"' in text, "the file has it")
+
+
+test_reading()
+test_judging()
+test_curve()
+test_arguments()
+test_one_round()
+check.finish()

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""am_info: its options, its JSON, and that README.md has the table of
+variables that it prints."""
+import json
+import os
+
+import job
+
+check = job.Checks()
+INFO = job.program("am_info")
+
+
+def info(*args, **extra):
+    return job.run(INFO, *args, **extra)
+
+
+def test_version():
+    for args in ([], ["-v"], ["--version"]):
+        got = info(*args)
+        check.that(got.returncode == 0 and got.stderr == "",
+                   "am_info %s ends well, silently" % args)
+        check.that(got.stdout.startswith("libam ") and "build:" in got.stdout,
+                   "am_info %s names version and build" % args)
+
+
+def test_variables():
+    got = info("-c", AM_EAGER_MAX="2k")
+    check.that(got.returncode == 0, "am_info -c ends well: " + got.stderr)
+    check.that("AM_EAGER_MAX=2k (default " in got.stdout,
+               "am_info -c shows a value from the environment")
+    got = info("-c", "--json", AM_WAIT="yield")
+    table = {row["name"]: row for row in json.loads(got.stdout)["variables"]}
+    check.that(len(table) >= 15, "am_info -c --json has all variables")
+    for name, row in table.items():
+        check.that(name.startswith("AM_"), "%s is ours" % name)
+        check.that(all(isinstance(row[key], str) for key in
+                       ("value", "default", "unit", "help")),
+                   "%s has value, default, unit and help" % name)
+        check.that(row["help"].strip() != "", "%s has help" % name)
+    check.that(table["AM_WAIT"]["value"] == "yield", "AM_WAIT is shown")
+    check.that("auto" in table["AM_WAIT"]["choices"], "AM_WAIT has choices")
+
+
+def test_other_parts():
+    got = info("-d")
+    check.that(got.returncode == 0 and "shm" in got.stdout,
+               "am_info -d names the devices: " + got.stdout + got.stderr)
+    got = info("-p")
+    check.that(got.returncode == 0 and "eager" in got.stdout,
+               "am_info -p names the protocols: " + got.stdout + got.stderr)
+    got = info("-v", "-c", "-d", "-p", "--json")
+    parts = json.loads(got.stdout)
+    check.that(sorted(parts) == ["devices", "protocols", "variables",
+                                 "version"], "--json has every part asked for")
+
+
+def test_bad_options():
+    for args, word in ((["--nonsense"], "--nonsense"), (["-x"], "-x"),
+                       (["-vq"], "-q"), (["extra"], "extra"),
+                       (["--markdown"], "--markdown")):
+        got = info(*args)
+        check.that(got.returncode == 2, "am_info %s exits with 2" % args)
+        check.that(word in got.stderr and got.stderr.count("\n") == 1,
+                   "am_info %s says why in a line: %r" % (args, got.stderr))
+        check.that(got.stdout == "", "am_info %s prints nothing else" % args)
+
+
+def test_bad_value():
+    got = info("-c", AM_EAGER_MAX="banana")
+    check.that(got.returncode == 1, "a bad value fails")
+    check.that("AM_EAGER_MAX" in got.stderr and "banana" in got.stderr and
+               got.stderr.count("\n") == 1,
+               "a bad value is named in one sentence: %r" % got.stderr)
+
+
+def test_readme():
+    with open(os.path.join(job.SRC, "README.md")) as file:
+        readme = file.read()
+    table = info("-c", "--markdown").stdout
+    check.that(table.count("\n") > 10, "the table has rows")
+    check.that(table in readme,
+               "README.md has the table of variables as am_info -c "
+               "--markdown prints it; run scripts/readme-variables")
+
+
+test_version()
+test_variables()
+test_other_parts()
+test_bad_options()
+test_bad_value()
+test_readme()
+check.finish()
