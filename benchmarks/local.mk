@@ -36,3 +36,13 @@ EXTRA_DIST += \
 
 # The comparison of MPI libraries: benchmarks/mpi_compare --am PREFIX
 EXTRA_DIST += benchmarks/mpi_compare benchmarks/mpi/mpi_bench.c
+# Comparison of am-core with its peers, and counts of instructions, which are
+# a test: they are the same on every run of one build.
+check_PROGRAMS += benchmarks/path_count
+benchmarks_path_count_SOURCES = benchmarks/path_count.c
+benchmarks_path_count_LDADD = libam.la
+benchmarks_path_count_LDFLAGS = $(AM_LDFLAGS) -static
+dist_check_SCRIPTS += benchmarks/instructions
+TESTS += benchmarks/instructions
+EXTRA_DIST += benchmarks/am_core_compare benchmarks/instructions.txt \
+    benchmarks/peers.py
