@@ -351,12 +351,30 @@ static void test_policies(void **state)
     stress(lists, "policies");
 }
 
+/* Over the channel on a device that loses, doubles, reorders and spoils. */
+static void test_faults(void **state)
+{
+    static const char faults[] =
+            "drop=1/20,dup=1/20,reorder=1/20,corrupt=1/30,delay=1/50:8";
+    static const struct am_option a[] = {
+            {"AM_FAULT", faults}, {"AM_UNEXP_MAX", "50k"}, {NULL, NULL}};
+    static const struct am_option b[] = {{"AM_FAULT", faults},
+                                         {"AM_PROTO", "buffered:4k,prefix"},
+                                         {NULL, NULL}};
+    static const struct am_option c[] = {
+            {"AM_FAULT", faults}, {"AM_PROTO", "eager:2k,get"}, {NULL, NULL}};
+    static const struct am_option *const lists[] = {a, b, c, b};
+
+    stress(lists, "faults");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_default),
             cmocka_unit_test(test_mixed),
             cmocka_unit_test(test_policies),
+            cmocka_unit_test(test_faults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

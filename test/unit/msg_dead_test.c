@@ -1,0 +1,149 @@
+/*
+ * A peer process is killed: what was under way to and from it ends with
+ * AM_ERR_PEER, each exactly once; messages that are here can be received; new
+ * sends are refused.
+ */
+#include "support/cm.h"
+#include "support/msg_world.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    LARGE = 3 << 20,
+    POLLS_MAX = 200000000
+};
+
+static void exchange(int fd, struct am_ctx *ctx, uint32_t rank)
+{
+    char blobs[2][AM_ADDRESS_BYTES];
+
+    assert_int_equal(am_address(ctx, blobs[rank]), AM_OK);
+    assert_int_equal(write(fd, blobs[rank], AM_ADDRESS_BYTES),
+                     AM_ADDRESS_BYTES);
+    assert_int_equal(recv(fd, blobs[1 - rank], AM_ADDRESS_BYTES, MSG_WAITALL),
+                     AM_ADDRESS_BYTES);
+    assert_int_equal(am_connect_all(ctx, blobs), AM_OK);
+}
+
+static struct am_ctx *ctx_open(uint32_t rank)
+{
+    static const struct am_option options[] = {
+            {"AM_PROTO", "eager:1k,get:1m,put"}, {"AM_LOG", "none"}};
+    struct am_params params = {
+            .rank = rank, .size = 2, .options = options, .option_count = 2};
+    struct am_ctx *ctx;
+
+    assert_int_equal(am_open(&params, &ctx), AM_OK);
+    return ctx;
+}
+
+/* The child: sends a small message and a large one, which nobody receives
+ * before it is dead, and polls until it is killed. */
+static void child_run(int fd)
+{
+    static char large[LARGE];
+    struct am_ctx *ctx = ctx_open(1);
+    struct am_data small_data = am_data_contig("here", 4);
+    struct am_data large_data = am_data_contig(large, LARGE);
+    const struct am_msg_envelope small = {1, 1, 1}, big = {1, 1, 2};
+    struct am_msg_req *req;
+
+    exchange(fd, ctx, 1);
+    (void)am_msg_isend(ctx, 0, &small, &small_data, 0, NULL, NULL, &req);
+    (void)am_msg_isend(ctx, 0, &big, &large_data, 0, NULL, NULL, &req);
+    while (true) {
+        (void) am_ctx_poll_wait(ctx);
+    }
+}
+
+static void wait_dead(struct am_ctx *ctx, struct ended *ended)
+{
+    for (int i = 0; ended->count == 0; i++) {
+        assert_true(i < POLLS_MAX);
+        (void)am_ctx_poll_wait(ctx);
+    }
+    assert_int_equal(ended->count, 1);
+    assert_int_equal(ended->status.status, AM_ERR_PEER);
+    assert_int_equal(ended->status.peer, 1);
+}
+
+static void start(struct am_ctx *ctx, uint32_t tag, const struct am_data *data,
+                  unsigned flags, struct ended *ended)
+{
+    const struct am_msg_envelope envelope = {1, 0, tag};
+
+    *ended = (struct ended){0};
+    assert_int_equal(am_msg_isend(ctx, 1, &envelope, data, flags, ended_done,
+                                  ended, &ended->req),
+                     AM_OK);
+}
+
+static void test_killed(void **state)
+{
+    static char large[LARGE], into[LARGE];
+    struct am_data data = am_data_contig(large, LARGE);
+    struct am_data target = am_data_contig(into, LARGE);
+    struct am_data small_data = am_data_contig(large, 8);
+    const struct am_msg_envelope small = {1, 1, 1}, big = {1, 1, 2};
+    const struct am_msg_mask mask = MASK_EXACT;
+    struct ended put, get, sync, recv_big, recv_small;
+    struct am_msg_req *req;
+    struct am_ctx *ctx;
+    int fds[2];
+    struct am_msg_status status;
+    pid_t child;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        child_run(fds[1]);
+    }
+    ctx = ctx_open(0);
+    exchange(fds[0], ctx, 0);
+    while (am_msg_iprobe(ctx, &big, &mask, &status) != AM_DONE) {
+        assert_true(am_ctx_poll_wait(ctx) >= 0);
+    }
+    start(ctx, 7, &data, 0, &put);
+    data.bytes = 100000;
+    start(ctx, 8, &data, 0, &get);
+    start(ctx, 9, &small_data, AM_MSG_SYNC, &sync);
+    recv_big = (struct ended){0};
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    wait_dead(ctx, &put);
+    wait_dead(ctx, &get);
+    wait_dead(ctx, &sync);
+    /* the large one was only announced, the small one is here */
+    recv_big.count +=
+            am_msg_irecv(ctx, &big, &mask, &target, ended_done, &recv_big,
+                         &recv_big.status, &req) == AM_DONE;
+    wait_dead(ctx, &recv_big);
+    recv_small = (struct ended){0};
+    assert_int_equal(am_msg_irecv(ctx, &small, &mask, &target, ended_done,
+                                  &recv_small, &recv_small.status, &req),
+                     AM_DONE);
+    assert_int_equal(recv_small.status.status, AM_OK);
+    assert_memory_equal(into, "here", 4);
+    assert_int_equal(
+            am_msg_isend(ctx, 1, &small, &small_data, 0, NULL, NULL, &req),
+            AM_ERR_PEER);
+    am_close(ctx);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_killed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
