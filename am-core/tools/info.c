@@ -1,17 +1,16 @@
 /*
  * am_info: says what this build of libam is and how it is configured: version,
- * variables, devices, protocols; as text or as one JSON object.  Uses the
- * public interface, and the device table for -v.
+ * variables, devices, protocols; as text or, in info_json.c, as one JSON
+ * object.
  */
 #include <config.h>
+
+#include "tools/info.h"
 
 #include "base/config.h"
 #include "dev/dev.h"
 
-#include <am.h>
 #include <getopt.h>
-#include <jansson.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +18,6 @@
 enum {
     EXIT_USAGE = 2,
     DESCRIBE_BYTES = 64 * 1024
-};
-
-struct options {
-    bool version, variables, devices, protocols, json, markdown;
 };
 
 static const char usage[] =
@@ -36,7 +31,7 @@ static const char usage[] =
 
 /* ---------------------------------------------------------------- version */
 
-static const char *build_kind(void)
+const char *info_build_kind(void)
 {
 #ifdef AM_DEBUG
     return "debug";
@@ -45,7 +40,7 @@ static const char *build_kind(void)
 #endif
 }
 
-static const char *build_sim(void)
+const char *info_build_sim(void)
 {
 #ifdef AM_SIM
     return "yes";
@@ -57,8 +52,8 @@ static const char *build_sim(void)
 static void version_print(void)
 {
     printf("libam %s\n", AM_VERSION_STRING);
-    printf("build: %s, compiler %s\n", build_kind(), __VERSION__);
-    printf("hooks for simulated hosts: %s\n", build_sim());
+    printf("build: %s, compiler %s\n", info_build_kind(), __VERSION__);
+    printf("hooks for simulated hosts: %s\n", info_build_sim());
     printf("devices of this build:");
     for (uint32_t i = 0; am_dev_table[i] != NULL; i++) {
         printf(" %s", am_dev_table[i]->name);
@@ -67,25 +62,9 @@ static void version_print(void)
            AM_ADDRESS_BYTES, AM_WORDS_MAX);
 }
 
-static json_t *version_json(void)
-{
-    json_t *devices = json_array();
-
-    for (uint32_t i = 0; am_dev_table[i] != NULL; i++) {
-        json_array_append_new(devices, json_string(am_dev_table[i]->name));
-    }
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:i}", "version",
-                     AM_VERSION_STRING, "build", build_kind(), "compiler",
-                     __VERSION__, "simulated_hosts", build_sim(), "devices",
-                     devices, "address_bytes", AM_ADDRESS_BYTES, "words_max",
-                     AM_WORDS_MAX);
-}
-
 /* -------------------------------------------------------------- variables */
 
-typedef void (*variable_fn)(const struct am_variable_info *info, void *arg);
-
-static void variables_each(struct am_ctx *ctx, variable_fn fn, void *arg)
+void info_variables_each(struct am_ctx *ctx, info_variable_fn fn, void *arg)
 {
     struct am_variable_info info;
     char text[AM_CONFIG_TEXT_BYTES];
@@ -140,19 +119,6 @@ static void variable_markdown(const struct am_variable_info *info, void *arg)
     printf(" |\n");
 }
 
-static void variable_json(const struct am_variable_info *info, void *arg)
-{
-    json_t *row =
-            json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", info->name, "value",
-                      info->value, "default", info->def, "unit",
-                      info->unit == NULL ? "" : info->unit, "help", info->help);
-
-    if (info->choices != NULL) {
-        json_object_set_new(row, "choices", json_string(info->choices));
-    }
-    json_array_append_new(arg, row);
-}
-
 /* ---------------------------------------------------- devices, protocols */
 
 static const char *describe(struct am_ctx *ctx, const char *what, char *text)
@@ -165,23 +131,9 @@ static const char *describe(struct am_ctx *ctx, const char *what, char *text)
     return text;
 }
 
-/* The lines of a description as a JSON array of strings. */
-static json_t *describe_json(struct am_ctx *ctx, const char *what, char *text)
-{
-    json_t *lines = json_array();
-    char *rest = NULL, *line;
-
-    describe(ctx, what, text);
-    for (line = strtok_r(text, "\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\n", &rest)) {
-        json_array_append_new(lines, json_string(line));
-    }
-    return lines;
-}
-
 /* ------------------------------------------------------------------- main */
 
-static void print_text(const struct options *options, struct am_ctx *ctx,
+static void print_text(const struct info_options *options, struct am_ctx *ctx,
                        char *text)
 {
     if (options->version) {
@@ -189,9 +141,9 @@ static void print_text(const struct options *options, struct am_ctx *ctx,
     }
     if (options->variables && options->markdown) {
         printf("| variable | default | unit | meaning |\n|---|---|---|---|\n");
-        variables_each(NULL, variable_markdown, NULL);
+        info_variables_each(NULL, variable_markdown, NULL);
     } else if (options->variables) {
-        variables_each(ctx, variable_print, NULL);
+        info_variables_each(ctx, variable_print, NULL);
     }
     if (options->devices) {
         fputs(describe(ctx, "devices", text), stdout);
@@ -199,33 +151,6 @@ static void print_text(const struct options *options, struct am_ctx *ctx,
     if (options->protocols) {
         fputs(describe(ctx, "protocols", text), stdout);
     }
-}
-
-static void print_json(const struct options *options, struct am_ctx *ctx,
-                       char *text)
-{
-    json_t *root = json_object();
-
-    if (options->version) {
-        json_object_set_new(root, "version", version_json());
-    }
-    if (options->variables) {
-        json_t *rows = json_array();
-
-        variables_each(ctx, variable_json, rows);
-        json_object_set_new(root, "variables", rows);
-    }
-    if (options->devices) {
-        json_object_set_new(root, "devices",
-                            describe_json(ctx, "devices", text));
-    }
-    if (options->protocols) {
-        json_object_set_new(root, "protocols",
-                            describe_json(ctx, "protocols", text));
-    }
-    json_dumpf(root, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-    putchar('\n');
-    json_decref(root);
 }
 
 /* In a cluster such as -vx getopt says only which letter it was. */
@@ -240,7 +165,8 @@ static void unknown_option(const char *word)
 }
 
 /* True to go on; else *exit_p is what to exit with. */
-static bool parse(int argc, char **argv, struct options *options, int *exit_p)
+static bool parse(int argc, char **argv, struct info_options *options,
+                  int *exit_p)
 {
     static const struct option longs[] = {{"version", no_argument, NULL, 'v'},
                                           {"config", no_argument, NULL, 'c'},
@@ -283,11 +209,79 @@ static bool parse(int argc, char **argv, struct options *options, int *exit_p)
     return true;
 }
 
+/* Two contexts of one job in this process, so that there is a peer on this
+ * node to describe.  0, or -1 after saying why not. */
+static int open_pair(struct am_ctx *pair[2])
+{
+    char error[256] = "out of memory", blobs[2 * AM_ADDRESS_BYTES];
+    struct am_params params = {
+            .size = 2, .error = error, .error_bytes = sizeof(error)};
+
+    for (uint32_t i = 0; i < 2; i++) {
+        params.rank = i;
+        if (am_open(&params, &pair[i]) != AM_OK) {
+            pair[i] = NULL;
+            fprintf(stderr, "am_info: %s\n", error);
+            return -1;
+        }
+        am_address(pair[i], blobs + (size_t)i * AM_ADDRESS_BYTES);
+    }
+    for (int i = 0; i < 2; i++) {
+        am_connect_all(pair[i], blobs);
+    }
+    return 0;
+}
+
+/* Under mpiexec the context is the job's, and rank 0 speaks for all. */
+static int open_ctx(struct am_ctx *pair[2], struct am_ctx **ctx_p)
+{
+    if (am_config_getenv("PMI_SIZE") == NULL) {
+        *ctx_p = NULL;
+        if (open_pair(pair) == 0) {
+            *ctx_p = pair[0];
+        }
+    } else {
+        if (am_init() != AM_OK) {
+            fprintf(stderr, "am_info: %s\n", am_init_error());
+        }
+        *ctx_p = am_default();
+    }
+    return *ctx_p == NULL ? -1 : 0;
+}
+
+static void close_ctx(struct am_ctx *pair[2])
+{
+    am_fini();
+    for (int i = 0; i < 2; i++) {
+        if (pair[i] != NULL) {
+            am_close(pair[i]);
+        }
+    }
+}
+
+static int print(const struct info_options *options, struct am_ctx *ctx)
+{
+    char *text = malloc(DESCRIBE_BYTES);
+
+    if (text == NULL) {
+        fputs("am_info: out of memory\n", stderr);
+        return EXIT_FAILURE;
+    }
+    if (ctx == NULL || am_rank(ctx) == 0) {
+        if (options->json) {
+            info_json_print(options, ctx, text, DESCRIBE_BYTES);
+        } else {
+            print_text(options, ctx, text);
+        }
+    }
+    free(text);
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
-    struct options options = {0};
-    char *text = NULL;
-    bool needs_ctx;
+    struct info_options options = {0};
+    struct am_ctx *pair[2] = {NULL, NULL}, *ctx = NULL;
     int exit_code;
 
     if (!parse(argc, argv, &options, &exit_code)) {
@@ -296,26 +290,13 @@ int main(int argc, char **argv)
     if (!options.variables && !options.devices && !options.protocols) {
         options.version = true;
     }
-    needs_ctx = (options.variables && !options.markdown) || options.devices ||
-                options.protocols;
-    if (needs_ctx && am_init() != AM_OK) {
-        fprintf(stderr, "am_info: %s\n", am_init_error());
-        return EXIT_FAILURE;
-    }
-    text = malloc(DESCRIBE_BYTES);
-    if (text == NULL) {
-        fputs("am_info: out of memory\n", stderr);
-        return EXIT_FAILURE;
-    }
-    /* Under mpiexec one rank speaks for all. */
-    if (!needs_ctx || am_rank(am_default()) == 0) {
-        if (options.json) {
-            print_json(&options, am_default(), text);
-        } else {
-            print_text(&options, am_default(), text);
+    if ((options.variables && !options.markdown) || options.devices ||
+        options.protocols) {
+        if (open_ctx(pair, &ctx) != 0) {
+            return EXIT_FAILURE;
         }
     }
-    free(text);
-    am_fini();
-    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    exit_code = print(&options, ctx);
+    close_ctx(pair);
+    return exit_code;
 }

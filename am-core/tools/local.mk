@@ -1,7 +1,8 @@
 # am-core/tools: linked with the static library, because the clock and the
 # parser of the inside are used, and so that what is measured is one binary.
 bin_PROGRAMS += am_info am_perf
-am_info_SOURCES = am-core/tools/info.c
+am_info_SOURCES = am-core/tools/info.c am-core/tools/info.h \
+    am-core/tools/info_json.c
 am_info_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 am_info_LDADD = libam.la $(JANSSON_LIBS)
 am_info_LDFLAGS = $(AM_LDFLAGS) -static

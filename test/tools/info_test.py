@@ -52,6 +52,27 @@ def test_other_parts():
     parts = json.loads(got.stdout)
     check.that(sorted(parts) == ["devices", "protocols", "variables",
                                  "version"], "--json has every part asked for")
+    shm = [dev for dev in parts["devices"] if dev["name"] == "shm"]
+    check.that(len(shm) == 1 and shm[0]["packet_bytes_max"] >= 1024 and
+               "reliable" in shm[0]["capabilities"] and
+               shm[0]["cost"]["wire"]["fixed_ps"] > 0, "shm's numbers")
+    tables = {table["device"]: table for table in parts["protocols"]}
+    check.that({"shm", "self"} <= set(tables), "a table for each kind of peer")
+    for table in tables.values():
+        for rows in (table["contiguous"], table["other"]):
+            check.that(rows[0]["from"] == 0 and rows[-1]["to"] == 2**63 - 1,
+                       "a table covers every size")
+            for before, row in zip(rows, rows[1:]):
+                check.that(row["from"] == before["to"] + 1, "without a gap")
+            for row in rows:
+                costs = row["cost_ps_at_from"]
+                check.that(row["reason"] != "lowest cost" or
+                           row["protocol"] in costs, "with its cost")
+    forced = json.loads(info("-p", "--json", AM_PROTO="put").stdout)
+    check.that(all(row["protocol"] == "put" and
+                   row["reason"] == "set by a variable"
+                   for table in forced["protocols"]
+                   for row in table["contiguous"]), "AM_PROTO=put is shown")
 
 
 def test_bad_options():
