@@ -12,7 +12,8 @@ TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test
 noinst_HEADERS += test/support/cm.h test/support/seed.h
 
 if HAVE_CMOCKA
-base_tests = test/unit/base_binalloc_test \
+base_tests = test/unit/base_barrier_test \
+    test/unit/base_binalloc_test \
     test/unit/base_config_test \
     test/unit/base_env_test \
     test/unit/base_log_test \
@@ -24,6 +25,9 @@ base_tests = test/unit/base_binalloc_test \
     test/unit/base_twheel_test
 check_PROGRAMS += $(base_tests)
 TESTS += $(base_tests)
+test_unit_base_barrier_test_SOURCES = test/unit/base_barrier_test.c
+test_unit_base_barrier_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_base_barrier_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_binalloc_test_SOURCES = test/unit/base_binalloc_test.c
 test_unit_base_binalloc_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_base_binalloc_test_LDADD = libamtest.la $(CMOCKA_LIBS)
