@@ -1,6 +1,6 @@
 # nic-sim: the simulator, a library of its own.  Left out by --disable-sim.
 NS_MACHINES = nic-sim/machines/sp-thin.conf nic-sim/machines/sp-wide.conf
-EXTRA_DIST += $(NS_MACHINES)
+EXTRA_DIST += $(NS_MACHINES) nic-sim/machines/sp-thin.expect
 
 if BUILD_SIM
 # The NIC's driver is a device of libam: base and nic-sim/include only.
@@ -19,14 +19,25 @@ libnicsim_la_SOURCES = \
     nic-sim/host/bus.h nic-sim/host/bus.c \
     nic-sim/host/host.h nic-sim/host/host.c nic-sim/host/port.c \
     nic-sim/host/unit.c nic-sim/host/machine.c \
+    nic-sim/host/machine_rows.c nic-sim/host/machine_rows.h \
     nic-sim/net/sp.h nic-sim/net/sp.c \
-    nic-sim/nic/tb2/tb2.h nic-sim/nic/tb2/tb2.c \
+    nic-sim/nic/tb2/tb2.h nic-sim/nic/tb2/tb2.c nic-sim/nic/tb2/tb2_fw.c \
     nic-sim/sim.c \
     am-core/base/trace.c am-core/base/stats.c
 nodist_libnicsim_la_SOURCES = nic-sim/machine_text.c
 libnicsim_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim
 libnicsim_la_CFLAGS = $(AM_CFLAGS) $(LIBCONFIG_CFLAGS)
 libnicsim_la_LIBADD = $(LIBCONFIG_LIBS) -lpthread
+
+# Static, as am_perf: what runs in the fibers is one binary with the tool.
+bin_PROGRAMS += am_sim
+am_sim_SOURCES = am-core/tools/sim.h am-core/tools/sim_bandwidth.c \
+    am-core/tools/sim_expect.c am-core/tools/sim_run.c am-core/tools/sim_run.h \
+    am-core/tools/sim_figures.c am-core/tools/sim_figures.h \
+    am-core/tools/sim_main.c am-core/tools/sim_print.c
+am_sim_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBCONFIG_CFLAGS)
+am_sim_LDADD = libnicsim.la libam.la $(JANSSON_LIBS) $(LIBCONFIG_LIBS)
+am_sim_LDFLAGS = $(AM_LDFLAGS) -static
 
 # The machine files as text, so that they are found from anywhere.
 nic-sim/machine_text.c: $(NS_MACHINES) $(top_srcdir)/nic-sim/local.mk
@@ -75,4 +86,9 @@ test_unit_sim_machine_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_machine_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_machine_test_LDADD = $(NS_TEST_LIBS)
 endif
+endif
+
+dist_check_SCRIPTS += test/sim/am_sim_test.sh
+if BUILD_SIM
+TESTS += test/sim/am_sim_test.sh
 endif

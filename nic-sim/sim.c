@@ -38,6 +38,7 @@ struct ns_sim {
     uint32_t running;
     uint64_t end_ps;
     struct gather gather;
+    uint64_t met; /* arrivals at ns_sim_meet, of all nodes */
     void (*body)(void *arg, struct ns_sim_node *node);
     void *body_arg;
 };
@@ -113,6 +114,22 @@ int ns_sim_allgather(void *arg, const void *mine, void *all, size_t bytes)
 void ns_sim_barrier(struct ns_sim_node *view)
 {
     (void)ns_sim_allgather(view, NULL, NULL, 0);
+}
+
+void ns_sim_meet(struct ns_sim_node *view, void (*poll)(void *arg), void *arg)
+{
+    struct node *node = am_container(view, struct node, view);
+    struct ns_sim *sim = view->sim;
+    uint64_t all;
+
+    ns_host_sync(&node->host);
+    all = (sim->met / sim->params.nodes + 1) * sim->params.nodes;
+    sim->met++;
+    while (sim->met < all) {
+        poll(arg);
+        node->host.idle.pio = true; /* looked at more than memory: no jump */
+        ns_host_sync(&node->host);
+    }
 }
 
 void ns_sim_note(struct ns_sim_node *view, uint64_t a, uint64_t b)
@@ -310,6 +327,25 @@ static void sim_drain(struct ns_sim *sim)
     }
 }
 
+static int trace_write(const struct ns_sim *sim, char *error,
+                       size_t error_bytes)
+{
+    const char *path = sim->params.trace_path;
+    FILE *file;
+    int status;
+
+    if (path == NULL) {
+        return 0;
+    }
+    file = fopen(path, "w");
+    status = file == NULL ? -1 : ns_engine_trace_write(sim->engine, file);
+    if ((file != NULL && fclose(file) != 0) || status != 0) {
+        snprintf(error, error_bytes, "writing the trace %s: %m", path);
+        return -1;
+    }
+    return 0;
+}
+
 int ns_sim_run(struct ns_sim *sim,
                void (*body)(void *arg, struct ns_sim_node *node), void *arg,
                struct ns_sim_result *result, char *error, size_t error_bytes)
@@ -340,6 +376,9 @@ int ns_sim_run(struct ns_sim *sim,
             .packets = tb2_sum(sim, NS_TB2_STAT_SENT),
             .dropped = tb2_sum(sim, NS_TB2_STAT_DROPPED),
     };
+    if (trace_write(sim, error, error_bytes) != 0) {
+        return -1;
+    }
     return check_conservation(sim, error, error_bytes);
 }
 

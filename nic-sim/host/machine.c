@@ -2,70 +2,12 @@
  * Machine files: libconfig text to struct ns_machine by one table of rows.
  * Whatever is wrong is told in one sentence with file and line.
  */
-#include "nicsim_machine.h"
+#include "host/machine_rows.h"
 
 #include <libconfig.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct row {
-    const char *nic; /* only for machines with this NIC; NULL: all */
-    const char *key;
-    ns_unit_t type;
-    uint64_t min, max;
-    size_t offset;
-};
-
-#define HOST(_name) offsetof(struct ns_machine, host._name)
-#define BUS(_name)  offsetof(struct ns_machine, bus._name)
-#define TB2(_name)  offsetof(struct ns_machine, tb2._name)
-#define SP(_name)   offsetof(struct ns_machine, sp._name)
-#define MS          UINT64_C(1000000000)
-#define TB          UINT64_C(1000000000000)
-
-static const struct row rows[] = {
-        {NULL, "host.clock", NS_UNIT_FREQUENCY, 1, 1000000, HOST(clock_ps)},
-        {NULL, "host.cache_line", NS_UNIT_BYTES, 16, 256, HOST(line_bytes)},
-        {NULL, "host.memory_bus", NS_UNIT_RATE, 1000000, TB,
-         HOST(memory_bytes_per_second)},
-        {NULL, "host.copy", NS_UNIT_RATE, 1000000, TB,
-         HOST(copy_bytes_per_second)},
-        {NULL, "host.shared_memory", NS_UNIT_BYTES, 4096, UINT64_C(1) << 30,
-         HOST(shared_bytes)},
-        {NULL, "host.pio", NS_UNIT_TIME, 1, MS, HOST(pio_ps)},
-        {NULL, "host.driver_send", NS_UNIT_TIME, 0, MS, HOST(send_ps)},
-        {NULL, "host.driver_receive", NS_UNIT_TIME, 0, MS, HOST(receive_ps)},
-        {NULL, "host.driver_poll", NS_UNIT_TIME, 1, MS, HOST(poll_ps)},
-        {NULL, "host.am_send", NS_UNIT_TIME, 0, MS, HOST(am_send_ps)},
-        {NULL, "host.am_word", NS_UNIT_TIME, 0, MS, HOST(am_word_ps)},
-        {NULL, "host.am_dispatch", NS_UNIT_TIME, 0, MS, HOST(am_dispatch_ps)},
-        {NULL, "host.am_match", NS_UNIT_TIME, 0, MS, HOST(am_match_ps)},
-        {NULL, "host.am_alloc", NS_UNIT_TIME, 0, MS, HOST(am_alloc_ps)},
-        {NULL, "host.am_poll", NS_UNIT_TIME, 0, MS, HOST(am_poll_ps)},
-        {NULL, "bus.rate", NS_UNIT_RATE, 1000000, TB, BUS(bytes_per_second)},
-        {NULL, "bus.arbitration", NS_UNIT_TIME, 0, MS, BUS(arbitration_ps)},
-        {NULL, "bus.burst", NS_UNIT_BYTES, 4, 65536, BUS(burst_bytes)},
-        {"tb2", "nic.clock", NS_UNIT_FREQUENCY, 1, 1000000, TB2(clock_ps)},
-        {"tb2", "nic.packet", NS_UNIT_CYCLES, 1, 1000000, TB2(packet_cycles)},
-        {"tb2", "nic.send_fifo", NS_UNIT_COUNT, 4, 4096, TB2(send_entries)},
-        {"tb2", "nic.receive_fifo", NS_UNIT_COUNT, 2, 4096,
-         TB2(receive_entries)},
-        {"tb2", "nic.fifo", NS_UNIT_BYTES, 512, 1 << 20, TB2(fifo_bytes)},
-        {"tb2", "nic.pop_batch", NS_UNIT_COUNT, 1, 64, TB2(pop_batch)},
-        {"tb2", "nic.length_batch", NS_UNIT_COUNT, 1, 4, TB2(length_batch)},
-        {"tb2", "net.link", NS_UNIT_RATE, 1000000, TB,
-         SP(link_bytes_per_second)},
-        {"tb2", "net.hop", NS_UNIT_TIME, 1, MS, SP(hop_ps)},
-        {"tb2", "net.routes", NS_UNIT_COUNT, 1, 16, SP(routes)},
-        {"tb2", "net.chip_ports", NS_UNIT_COUNT, 1, 64, SP(chip_ports)},
-        {"tb2", "net.buffer", NS_UNIT_COUNT, 1, 1024, SP(buffer_packets)},
-        {"tb2", "net.nodes", NS_UNIT_COUNT, 2, 65536, SP(nodes_max)},
-};
-
-#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
-
-_Static_assert(ROW_COUNT <= NS_SETTINGS_MAX, "a place for each setting");
 
 static const char *const groups[] = {"host", "bus", "nic", "net", NULL};
 static const char *const texts[] = {"machine", "adapter", "network", NULL};
@@ -78,7 +20,7 @@ struct loader {
     const char *file; /* as shown in messages */
     char *error;
     size_t error_bytes;
-    bool seen[ROW_COUNT];
+    bool seen[NS_MACHINE_ROWS];
 };
 
 static int fail(struct loader *loader, int line, const char *format, ...)
@@ -139,33 +81,34 @@ static uint32_t distance(const char *a, const char *b)
     return row[n];
 }
 
-static bool row_applies(const struct loader *loader, const struct row *row)
+static bool row_applies(const struct loader *loader,
+                        const struct ns_machine_row *row)
 {
     return row->nic == NULL || strcmp(row->nic, loader->machine->nic) == 0;
 }
 
-/* Index of the row, or ROW_COUNT and the nearest key. */
+/* Index of the row, or NS_MACHINE_ROWS and the nearest key. */
 static size_t row_find(const struct loader *loader, const char *key,
                        const char **near_p)
 {
     uint32_t best = UINT32_MAX;
 
-    for (size_t i = 0; i < ROW_COUNT; i++) {
+    for (size_t i = 0; i < NS_MACHINE_ROWS; i++) {
         uint32_t far;
 
-        if (!row_applies(loader, &rows[i])) {
+        if (!row_applies(loader, &ns_machine_rows[i])) {
             continue;
         }
-        if (strcmp(rows[i].key, key) == 0) {
+        if (strcmp(ns_machine_rows[i].key, key) == 0) {
             return i;
         }
-        far = distance(key, rows[i].key);
+        far = distance(key, ns_machine_rows[i].key);
         if (far < best) {
             best = far;
-            *near_p = rows[i].key;
+            *near_p = ns_machine_rows[i].key;
         }
     }
-    return ROW_COUNT;
+    return NS_MACHINE_ROWS;
 }
 
 static struct ns_setting *setting_slot(struct ns_machine *machine,
@@ -190,22 +133,23 @@ static int setting_apply(struct loader *loader, int line, const char *key,
     const char *wrong;
     uint64_t number;
 
-    if (index == ROW_COUNT) {
+    if (index == NS_MACHINE_ROWS) {
         return fail(loader, line,
                     "unknown key %s; the nearest that this machine knows is %s",
                     key, near);
     }
-    wrong = ns_unit_parse(value, rows[index].type, &number);
+    wrong = ns_unit_parse(value, ns_machine_rows[index].type, &number);
     if (wrong != NULL) {
         return fail(loader, line, "%s is \"%s\": %s", key, value, wrong);
     }
-    if (number < rows[index].min || number > rows[index].max) {
+    if (number < ns_machine_rows[index].min ||
+        number > ns_machine_rows[index].max) {
         return fail(loader, line, "%s is \"%s\": that is not possible here",
                     key, value);
     }
-    memcpy((char *)loader->machine + rows[index].offset, &number,
+    memcpy((char *)loader->machine + ns_machine_rows[index].offset, &number,
            sizeof(number));
-    setting = setting_slot(loader->machine, rows[index].key);
+    setting = setting_slot(loader->machine, ns_machine_rows[index].key);
     snprintf(setting->value, sizeof(setting->value), "%s", value);
     snprintf(setting->kind, sizeof(setting->kind), "%s", kind);
     snprintf(setting->source, sizeof(setting->source), "%s", source);
@@ -314,9 +258,9 @@ static int load_config(struct loader *loader, const config_t *config)
                         name);
         }
     }
-    for (size_t i = 0; i < ROW_COUNT; i++) {
-        if (row_applies(loader, &rows[i]) && !loader->seen[i]) {
-            return fail(loader, 0, "%s is missing", rows[i].key);
+    for (size_t i = 0; i < NS_MACHINE_ROWS; i++) {
+        if (row_applies(loader, &ns_machine_rows[i]) && !loader->seen[i]) {
+            return fail(loader, 0, "%s is missing", ns_machine_rows[i].key);
         }
     }
     return 0;

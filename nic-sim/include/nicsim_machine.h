@@ -43,6 +43,7 @@ struct ns_bus_settings {
 struct ns_tb2_settings {
     uint64_t clock_ps;
     uint64_t packet_cycles;
+    uint64_t dma_start_ps;
     uint64_t send_entries, receive_entries;
     uint64_t fifo_bytes;
     uint64_t pop_batch, length_batch;

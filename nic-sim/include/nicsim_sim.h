@@ -15,6 +15,7 @@ struct ns_sim_params {
     uint64_t seed;
     uint64_t limit_ps;      /* virtual time; 0: none */
     uint32_t trace_records; /* kept for each node; 0: only hashed */
+    const char *trace_path; /* the timeline is written there; NULL: not */
     bool no_sleep;          /* clocked components never sleep */
     bool no_jump;           /* idle hosts spin */
     bool threads;           /* hosts are threads and not fibers */
@@ -53,8 +54,14 @@ NS_API int ns_sim_run(struct ns_sim *sim,
 /* An am_allgather_fn; `arg` is the node.  Takes no virtual time of its own. */
 NS_API int ns_sim_allgather(void *arg, const void *mine, void *all,
                             size_t bytes);
-/* All nodes reach this point. */
+/*
+ * All nodes reach this point.  The first waits without polling its NIC, so
+ * what peers send meanwhile stays in the FIFO; the second calls `poll` until
+ * all have come.
+ */
 NS_API void ns_sim_barrier(struct ns_sim_node *node);
+NS_API void ns_sim_meet(struct ns_sim_node *node, void (*poll)(void *arg),
+                        void *arg);
 
 /* A program's own record on the node's timeline (and in the hash). */
 NS_API void ns_sim_note(struct ns_sim_node *node, uint64_t a, uint64_t b);

@@ -285,7 +285,8 @@ static void closed_form(const char *machine)
     assert_int_equal(stage_ps(&scene, NS_STAGE_FW_OUT),
                      tb2->packet_cycles * tb2->clock_ps);
     assert_int_equal(stage_ps(&scene, NS_STAGE_DMA_OUT),
-                     ns_bus_dma_ps(&scene.machine->bus, bytes));
+                     tb2->dma_start_ps +
+                             ns_bus_dma_ps(&scene.machine->bus, bytes));
     assert_int_equal(stage_ps(&scene, NS_STAGE_INJECT), 0);
     assert_int_equal(stage_ps(&scene, NS_STAGE_HEAD),
                      4 * scene.machine->sp.hop_ps);
@@ -296,7 +297,8 @@ static void closed_form(const char *machine)
     assert_int_equal(stage_ps(&scene, NS_STAGE_FW_IN),
                      tb2->packet_cycles * tb2->clock_ps);
     assert_int_equal(stage_ps(&scene, NS_STAGE_DMA_IN),
-                     ns_bus_dma_ps(&scene.machine->bus, bytes));
+                     tb2->dma_start_ps +
+                             ns_bus_dma_ps(&scene.machine->bus, bytes));
     for (int stage = 1; stage <= NS_STAGE_COPIED; stage++) {
         sum_ps += stage_ps(&scene, (ns_stage_t)stage);
     }

@@ -8,7 +8,8 @@
  *
  * The i860 is a clocked component: at an edge at which it is free it takes up
  * one task, sending or receiving in turn when both wait, and is busy for the
- * task's cycles; then it sets the left DMA engine going.
+ * task's cycles; then it sets the left DMA engine going, which takes `dma_start`
+ * more, during which the i860 and a transfer before this one go on.
  *
  *   task     starts when                          at its end
  *   send     slot filled, space in the out half   left DMA host -> FIFO
@@ -34,6 +35,7 @@ struct ns_tb2_job {
     uint32_t address; /* of the host's entry */
     uint32_t slot;    /* send: to clear when done */
     bool in;
+    uint64_t ready_ps; /* not before */
 };
 
 #define NS_TB2_JOBS 64
@@ -79,9 +81,16 @@ struct ns_tb2 {
     struct ns_tb2_job jobs[NS_TB2_JOBS];
     uint32_t job_head, job_count;
     struct ns_bus_request left;
+    struct ns_event left_start; /* the first job's ready_ps */
     uint64_t packet_count;
     uint64_t stats[NS_TB2_STAT_COUNT];
 };
+
+/* tb2_fw.c: the clocked component, the left engine's start, and space in the
+ * out half when a packet has left. */
+extern const struct ns_clocked_ops ns_tb2_i860_ops;
+void ns_tb2_left_start(struct ns_event *event);
+void ns_tb2_out_free(void *tb2);
 
 /* 0, or -1 when out of memory. */
 int ns_tb2_init(struct ns_tb2 *tb2, struct ns_host *host, struct ns_sp *net,

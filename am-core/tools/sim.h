@@ -1,0 +1,77 @@
+/*
+ * am_sim's inside: options and output.
+ */
+#ifndef AM_TOOLS_SIM_H
+#define AM_TOOLS_SIM_H
+
+#include "tools/sim_figures.h"
+
+#include <stdio.h>
+
+enum {
+    SIM_SETS_MAX = 32
+};
+
+struct sim_options {
+    const char *machine;
+    const char *sets[SIM_SETS_MAX];
+    uint32_t set_count;
+    const char *check;  /* file of targets, or NULL */
+    const char *figure; /* only this one, or NULL */
+    const char *trace;  /* where to write the timeline of --explain, or NULL */
+    bool predict, explain, print, list;
+    bool json, progress;
+    struct ns_sim_params params;
+};
+
+/* What a figure should be. */
+struct sim_target {
+    const struct figure *figure;
+    uint64_t value; /* in the figure's unit */
+    uint64_t percent;
+    char source[NS_MACHINE_TEXT];
+};
+
+enum {
+    SIM_TARGETS_MAX = 32
+};
+
+struct sim_targets {
+    struct sim_target target[SIM_TARGETS_MAX];
+    uint32_t count;
+    char machine[64];
+};
+
+/* Read a .expect file.  0, or -1 with one sentence that names file, line. */
+int sim_targets_load(const char *path, struct sim_targets *targets, char *error,
+                     size_t error_bytes);
+
+const struct figure *sim_figure_find(const char *name);
+
+/* One row: a table line, or a JSON object with settings and trace hash.
+ * `target` NULL: none. */
+struct sim_row {
+    const char *metric;
+    const char *unit; /* "ps" or "B/s" */
+    uint64_t value;
+    uint64_t bytes; /* of the transfers; 0: no matter */
+    const struct ns_sim_result *result;
+    const struct sim_target *target;
+};
+
+void sim_row_print(const struct sim_options *options,
+                   const struct ns_machine *machine, const struct sim_row *row);
+/* Is the value within the target's tolerance? */
+bool sim_row_good(const struct sim_row *row);
+/* Stage by stage; false when the stages do not add up to the whole. */
+bool sim_explain_print(const struct sim_options *options,
+                       const struct ns_machine *machine,
+                       const struct ns_marks *marks,
+                       const struct ns_sim_result *result);
+void sim_machine_print(const struct sim_options *options,
+                       const struct ns_machine *machine);
+/* `done` of `total` runs are over, at this virtual time. */
+void sim_progress(const struct sim_options *options, uint32_t done,
+                  uint32_t total, uint64_t virtual_ps);
+
+#endif

@@ -1,0 +1,107 @@
+/*
+ * Files of targets (nic-sim/machines/NAME.expect):
+ *     figure = ["value unit", "percent", "source"];
+ */
+#include "tools/sim.h"
+
+#include <libconfig.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct figure *sim_figure_find(const char *name)
+{
+    for (const struct figure *f = figures; f->name != NULL; f++) {
+        if (strcmp(f->name, name) == 0) {
+            return f;
+        }
+    }
+    return NULL;
+}
+
+/* One target; what is wrong with it, or NULL. */
+static const char *target_read(const config_setting_t *item,
+                               struct sim_target *target)
+{
+    const char *part[3];
+    const char *wrong;
+    char *end;
+
+    target->figure = sim_figure_find(config_setting_name(item));
+    if (target->figure == NULL) {
+        return "there is no such figure (am_sim --list)";
+    }
+    if (!config_setting_is_array(item) || config_setting_length(item) != 3) {
+        return "it must be [\"value unit\", \"percent\", \"source\"]";
+    }
+    for (int i = 0; i < 3; i++) {
+        part[i] = config_setting_get_string_elem(item, i);
+        if (part[i] == NULL) {
+            return "its three parts must be texts";
+        }
+    }
+    wrong = ns_unit_parse(part[0],
+                          strcmp(target->figure->unit, "ps") == 0
+                                  ? NS_UNIT_TIME
+                                  : NS_UNIT_RATE,
+                          &target->value);
+    target->percent = strtoul(part[1], &end, 10);
+    if (wrong == NULL && (*end != '\0' || target->percent > 100)) {
+        wrong = "its tolerance is no percentage";
+    }
+    if (wrong == NULL && strlen(part[2]) < 3) {
+        wrong = "it has no source";
+    }
+    snprintf(target->source, sizeof(target->source), "%s", part[2]);
+    return wrong;
+}
+
+static int targets_read(const char *path, const config_t *config,
+                        struct sim_targets *targets, char *error,
+                        size_t error_bytes)
+{
+    const config_setting_t *group = config_lookup(config, "expect");
+    const char *machine;
+
+    if (group == NULL || !config_setting_is_group(group) ||
+        config_lookup_string(config, "machine", &machine) != CONFIG_TRUE) {
+        snprintf(error, error_bytes,
+                 "%s: machine = \"...\" or the group expect is missing", path);
+        return -1;
+    }
+    snprintf(targets->machine, sizeof(targets->machine), "%s", machine);
+    for (int i = 0; i < config_setting_length(group); i++) {
+        const config_setting_t *item =
+                config_setting_get_elem(group, (unsigned)i);
+        const char *wrong = targets->count == SIM_TARGETS_MAX
+                                    ? "there are too many"
+                                    : target_read(item, &targets->target[i]);
+
+        if (wrong != NULL) {
+            snprintf(error, error_bytes, "%s:%d: %s: %s", path,
+                     (int)config_setting_source_line(item),
+                     config_setting_name(item), wrong);
+            return -1;
+        }
+        targets->count++;
+    }
+    return 0;
+}
+
+int sim_targets_load(const char *path, struct sim_targets *targets, char *error,
+                     size_t error_bytes)
+{
+    config_t config;
+    int result;
+
+    memset(targets, 0, sizeof(*targets));
+    config_init(&config);
+    if (config_read_file(&config, path) != CONFIG_TRUE) {
+        snprintf(error, error_bytes, "%s:%d: %s", path,
+                 config_error_line(&config), config_error_text(&config));
+        result = -1;
+    } else {
+        result = targets_read(path, &config, targets, error, error_bytes);
+    }
+    config_destroy(&config);
+    return result;
+}

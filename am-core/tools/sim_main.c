@@ -1,0 +1,382 @@
+/*
+ * am_sim: libam on a simulated machine, in virtual time.  Runs the figures of
+ * the machine's paper, compares them with their targets, prints what the
+ * machine predicts, and tells where a message's time goes.
+ */
+#include "tools/sim.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    EXIT_USAGE = 2,
+    OPTION_SET = 256,
+    OPTION_CHECK,
+    OPTION_FIGURE,
+    OPTION_TRACE,
+    OPTION_PREDICT,
+    OPTION_EXPLAIN,
+    OPTION_PRINT,
+    OPTION_LIST,
+    OPTION_JSON,
+    OPTION_SEED,
+    OPTION_NO_SLEEP,
+    OPTION_SPIN,
+    OPTION_THREADS,
+    OPTION_NO_PROGRESS,
+    OPTION_HELP
+};
+
+#define LIMIT_PS (100 * NS_PS_PER_SECOND)
+
+static const char help[] =
+        "usage: am_sim [options] MACHINE\n"
+        "\n"
+        "Runs libam on a simulated machine: a built-in one (--list) or a "
+        "file.\n"
+        "  --figure NAME    run this figure only\n"
+        "  --check FILE     compare with the targets of FILE; fails on a miss\n"
+        "  --predict        what the machine predicts: half-power points, "
+        "curves\n"
+        "  --explain        where a message's time goes, stage by stage\n"
+        "  --trace FILE     with --explain: the timeline, for the Perfetto "
+        "viewer\n"
+        "  --set KEY=VALUE  change a number of the machine (\"host.pio=2 "
+        "us\")\n"
+        "  --print          the machine's numbers and their sources\n"
+        "  --list           the built-in machines and the figures\n"
+        "  --json           one JSON object a line\n"
+        "  --seed N         of the hosts' random numbers\n"
+        "  --no-progress    no bar\n"
+        "  --no-sleep, --spin, --threads   run it in another way: clocks that\n"
+        "                   never sleep, hosts that poll in idle loops, hosts\n"
+        "                   as threads; the trace hash must not change\n";
+
+static const struct option long_options[] = {
+        {"set", required_argument, NULL, OPTION_SET},
+        {"check", required_argument, NULL, OPTION_CHECK},
+        {"figure", required_argument, NULL, OPTION_FIGURE},
+        {"trace", required_argument, NULL, OPTION_TRACE},
+        {"predict", no_argument, NULL, OPTION_PREDICT},
+        {"explain", no_argument, NULL, OPTION_EXPLAIN},
+        {"print", no_argument, NULL, OPTION_PRINT},
+        {"list", no_argument, NULL, OPTION_LIST},
+        {"json", no_argument, NULL, OPTION_JSON},
+        {"seed", required_argument, NULL, OPTION_SEED},
+        {"no-sleep", no_argument, NULL, OPTION_NO_SLEEP},
+        {"spin", no_argument, NULL, OPTION_SPIN},
+        {"threads", no_argument, NULL, OPTION_THREADS},
+        {"no-progress", no_argument, NULL, OPTION_NO_PROGRESS},
+        {"help", no_argument, NULL, OPTION_HELP},
+        {NULL, 0, NULL, 0},
+};
+
+static int fail(const char *what)
+{
+    fprintf(stderr, "am_sim: %s\n", what);
+    return EXIT_FAILURE;
+}
+
+static bool option_flag(struct sim_options *options, int option)
+{
+    bool *flags[] = {
+            [OPTION_PREDICT - OPTION_PREDICT] = &options->predict,
+            [OPTION_EXPLAIN - OPTION_PREDICT] = &options->explain,
+            [OPTION_PRINT - OPTION_PREDICT] = &options->print,
+            [OPTION_LIST - OPTION_PREDICT] = &options->list,
+            [OPTION_JSON - OPTION_PREDICT] = &options->json,
+            [OPTION_SEED - OPTION_PREDICT] = NULL,
+            [OPTION_NO_SLEEP - OPTION_PREDICT] = &options->params.no_sleep,
+            [OPTION_SPIN - OPTION_PREDICT] = &options->params.no_jump,
+            [OPTION_THREADS - OPTION_PREDICT] = &options->params.threads,
+    };
+
+    if (option < OPTION_PREDICT || option > OPTION_THREADS ||
+        flags[option - OPTION_PREDICT] == NULL) {
+        return false;
+    }
+    *flags[option - OPTION_PREDICT] = true;
+    return true;
+}
+
+/* 0, or the exit status after saying what is wrong. */
+static int option_take(struct sim_options *options, int option)
+{
+    char *end = NULL;
+
+    switch (option) {
+    case OPTION_SET:
+        if (options->set_count == SIM_SETS_MAX) {
+            return fail("too many --set");
+        }
+        options->sets[options->set_count++] = optarg;
+        return 0;
+    case OPTION_CHECK:
+        options->check = optarg;
+        return 0;
+    case OPTION_FIGURE:
+        options->figure = optarg;
+        return 0;
+    case OPTION_TRACE:
+        options->trace = optarg;
+        return 0;
+    case OPTION_SEED:
+        options->params.seed = strtoull(optarg, &end, 10);
+        if (*optarg == '\0' || *end != '\0') {
+            fprintf(stderr, "am_sim: --seed %s is no number\n", optarg);
+            return EXIT_USAGE;
+        }
+        return 0;
+    case OPTION_NO_PROGRESS:
+        options->progress = false;
+        return 0;
+    default:
+        return option_flag(options, option) ? 0 : EXIT_USAGE;
+    }
+}
+
+static int options_parse(int argc, char **argv, struct sim_options *options)
+{
+    int option;
+
+    *options = (struct sim_options){.progress = isatty(STDERR_FILENO) == 1};
+    options->params.limit_ps = LIMIT_PS;
+    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        int status;
+
+        if (option == OPTION_HELP) {
+            fputs(help, stdout);
+            exit(EXIT_SUCCESS);
+        }
+        status = option_take(options, option);
+        if (status != 0) {
+            return status;
+        }
+    }
+    if (optind + 1 == argc) {
+        options->machine = argv[optind];
+    } else if (!options->list || optind != argc) {
+        fputs("am_sim: give one machine; am_sim --help tells more\n", stderr);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
+static int list_all(void)
+{
+    puts("machines:");
+    for (uint32_t i = 0; ns_machine_name(i) != NULL; i++) {
+        printf("  %s\n", ns_machine_name(i));
+    }
+    puts("figures:");
+    for (const struct figure *f = figures; f->name != NULL; f++) {
+        printf("  %-18s %s\n", f->name, f->help);
+    }
+    return EXIT_SUCCESS;
+}
+
+/* ------------------------------------------------------------------ figures */
+
+static int run_figure(const struct sim_options *options,
+                      const struct ns_machine *machine,
+                      const struct figure *figure,
+                      const struct sim_target *target)
+{
+    struct ns_sim_result result;
+    char error[512] = "";
+    struct sim_row row = {.metric = figure->name,
+                          .unit = figure->unit,
+                          .result = &result,
+                          .target = target};
+
+    if (figure_run(figure, machine, &options->params, &row.value, &result, NULL,
+                   error, sizeof(error)) != 0) {
+        fprintf(stderr, "am_sim: %s: %s\n", figure->name, error);
+        return EXIT_FAILURE;
+    }
+    sim_row_print(options, machine, &row);
+    return sim_row_good(&row) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int run_figures(const struct sim_options *options,
+                       const struct ns_machine *machine)
+{
+    int status = EXIT_SUCCESS;
+
+    if (options->figure != NULL && sim_figure_find(options->figure) == NULL) {
+        fprintf(stderr, "am_sim: there is no figure %s; --list tells them\n",
+                options->figure);
+        return EXIT_USAGE;
+    }
+    for (const struct figure *f = figures; f->name != NULL; f++) {
+        if (options->figure == NULL || strcmp(options->figure, f->name) == 0) {
+            status |= run_figure(options, machine, f, NULL);
+        }
+    }
+    return status;
+}
+
+static int run_check(const struct sim_options *options,
+                     const struct ns_machine *machine)
+{
+    struct sim_targets targets;
+    char error[512];
+    int status = EXIT_SUCCESS;
+
+    if (sim_targets_load(options->check, &targets, error, sizeof(error)) != 0) {
+        return fail(error);
+    }
+    if (strcmp(targets.machine, machine->name) != 0) {
+        snprintf(error, sizeof(error), "%s is for the machine %s, not %s",
+                 options->check, targets.machine, machine->name);
+        return fail(error);
+    }
+    for (uint32_t i = 0; i < targets.count; i++) {
+        status |= run_figure(options, machine, targets.target[i].figure,
+                             &targets.target[i]);
+    }
+    return status;
+}
+
+static int run_explain(const struct sim_options *options,
+                       const struct ns_machine *machine)
+{
+    struct ns_sim_params params = options->params;
+    struct ns_sim_result result;
+    struct ns_marks marks;
+    char error[512] = "";
+    uint64_t value;
+
+    params.trace_path = options->trace;
+    params.trace_records = options->trace != NULL ? 1 << 16 : 0;
+    if (figure_run(sim_figure_find("round_trip"), machine, &params, &value,
+                   &result, &marks, error, sizeof(error)) != 0) {
+        return fail(error);
+    }
+    return sim_explain_print(options, machine, &marks, &result)
+                   ? EXIT_SUCCESS
+                   : fail("the stages do not add up");
+}
+
+/* --------------------------------------------------------------- prediction */
+
+static const char *const ops[] = {"store_async", "get_async", "store", "get"};
+
+enum {
+    OP_COUNT = sizeof(ops) / sizeof(ops[0]),
+    CURVE_MAX = 32
+};
+
+#define SIZE_MIN_BLOCKING  16 /* spec/sp-am.md, the two bandwidth tests */
+#define SIZE_MIN_PIPELINED 64
+#define SIZE_MAX_BYTES     (1 << 20)
+#define BLOCKING_TRANSFERS 32
+
+struct curve {
+    uint32_t count;
+    uint64_t bytes[CURVE_MAX], value[CURVE_MAX];
+};
+
+/* The size at which the curve crosses half of `asymptote`, between two of its
+ * points on a straight line; 0 when it does not. */
+static uint64_t half_power(const struct curve *curve, uint64_t asymptote)
+{
+    uint64_t half = asymptote / 2;
+
+    for (uint32_t i = 1; i < curve->count; i++) {
+        uint64_t low = curve->value[i - 1], high = curve->value[i];
+
+        if (low < half && high >= half) {
+            return curve->bytes[i - 1] +
+                   (curve->bytes[i] - curve->bytes[i - 1]) *
+                           ((half - low) >> 10) / ((high - low + 1023) >> 10);
+        }
+    }
+    return 0;
+}
+
+static int predict_op(const struct sim_options *options,
+                      const struct ns_machine *machine, uint32_t op,
+                      struct ns_sim_result *result)
+{
+    bool pipelined = strstr(ops[op], "async") != NULL;
+    struct curve curve = {0};
+    struct sim_row row = {.metric = ops[op], .unit = "B/s", .result = result};
+    char error[512] = "", name[64];
+
+    for (uint64_t bytes = pipelined ? SIZE_MIN_PIPELINED : SIZE_MIN_BLOCKING;
+         bytes <= SIZE_MAX_BYTES; bytes *= 2) {
+        uint64_t total =
+                pipelined ? SIZE_MAX_BYTES : bytes * BLOCKING_TRANSFERS;
+
+        total = total > SIZE_MAX_BYTES ? SIZE_MAX_BYTES : total;
+        if (figure_bandwidth(ops[op], bytes, total, machine, &options->params,
+                             &row.value, result, error, sizeof(error)) != 0) {
+            return fail(error);
+        }
+        sim_progress(options, op * 17 + curve.count, OP_COUNT * 17,
+                     result->end_ps);
+        row.bytes = bytes;
+        curve.bytes[curve.count] = bytes;
+        curve.value[curve.count++] = row.value;
+        sim_row_print(options, machine, &row);
+    }
+    snprintf(name, sizeof(name), "half_power_%s", ops[op]);
+    row = (struct sim_row){
+            .metric = name,
+            .unit = "bytes",
+            .value = half_power(&curve, curve.value[curve.count - 1]),
+            .result = result};
+    sim_row_print(options, machine, &row);
+    return EXIT_SUCCESS;
+}
+
+static int run_predict(const struct sim_options *options,
+                       const struct ns_machine *machine)
+{
+    struct ns_sim_result result;
+    int status = EXIT_SUCCESS;
+
+    for (uint32_t op = 0; op < OP_COUNT && status == EXIT_SUCCESS; op++) {
+        status = predict_op(options, machine, op, &result);
+    }
+    sim_progress(options, 1, 1, 0);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct sim_options options;
+    struct ns_machine *machine;
+    char error[512];
+    int status = options_parse(argc, argv, &options);
+
+    if (status != 0) {
+        return status;
+    }
+    if (options.list) {
+        return list_all();
+    }
+    machine = ns_machine_load(options.machine, options.sets, options.set_count,
+                              error, sizeof(error));
+    if (machine == NULL) {
+        fprintf(stderr, "am_sim: %s\n", error);
+        return EXIT_USAGE;
+    }
+    if (options.print) {
+        sim_machine_print(&options, machine);
+    } else if (options.check != NULL) {
+        status = run_check(&options, machine);
+    } else if (options.explain) {
+        status = run_explain(&options, machine);
+    } else if (options.predict) {
+        status = run_predict(&options, machine);
+    } else {
+        status = run_figures(&options, machine);
+    }
+    free(machine);
+    return status;
+}

@@ -1,0 +1,234 @@
+/*
+ * am_sim's output: tables for people, JSON lines for programs.
+ */
+#include "tools/sim.h"
+
+#include "nicsim_port.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const stage_names[NS_STAGE_COUNT] = {
+        [NS_STAGE_CALL] = "call",
+        [NS_STAGE_BUILD] = "sender: call, window, entry filled and flushed",
+        [NS_STAGE_BELL] = "sender: length stored across the bus",
+        [NS_STAGE_SEEN] = "NI out: until its processor sees it",
+        [NS_STAGE_FW_OUT] = "NI out: its processor",
+        [NS_STAGE_DMA_OUT] = "NI out: DMA from host memory",
+        [NS_STAGE_INJECT] = "NI out: until the link is free",
+        [NS_STAGE_HEAD] = "network: links and switches",
+        [NS_STAGE_TAIL] = "network: serialisation",
+        [NS_STAGE_FW_WAIT] = "NI in: until its processor takes it up",
+        [NS_STAGE_FW_IN] = "NI in: its processor",
+        [NS_STAGE_DMA_IN] = "NI in: DMA to host memory",
+        [NS_STAGE_POLLED] = "receiver: until a poll looks",
+        [NS_STAGE_COPIED] = "receiver: copied out, entry freed",
+        [NS_STAGE_HANDLER] = "receiver: window and dispatch to the handler",
+};
+
+static json_t *settings_json(const struct sim_options *options,
+                             const struct ns_machine *machine)
+{
+    json_t *settings = json_object();
+    json_t *numbers = json_object();
+
+    for (uint32_t i = 0; i < machine->setting_count; i++) {
+        json_object_set_new(numbers, machine->settings[i].key,
+                            json_string(machine->settings[i].value));
+    }
+    json_object_set_new(settings, "version", json_string(AM_VERSION_STRING));
+    json_object_set_new(settings, "machine", json_string(machine->name));
+    json_object_set_new(settings, "seed",
+                        json_integer((json_int_t)options->params.seed));
+    json_object_set_new(settings, "simulated", json_true());
+    json_object_set_new(settings, "numbers", numbers);
+    return settings;
+}
+
+/* Print `object` and its common parts on one line; takes it over. */
+static void json_print(const struct sim_options *options,
+                       const struct ns_machine *machine,
+                       const struct ns_sim_result *result, json_t *object)
+{
+    char hash[24];
+
+    snprintf(hash, sizeof(hash), "%016" PRIx64, result->hash);
+    json_object_set_new(object, "trace_hash", json_string(hash));
+    json_object_set_new(object, "events",
+                        json_integer((json_int_t)result->events));
+    json_object_set_new(object, "settings", settings_json(options, machine));
+    json_dumpf(object, stdout, JSON_COMPACT);
+    putchar('\n');
+    json_decref(object);
+}
+
+bool sim_row_good(const struct sim_row *row)
+{
+    uint64_t target, far;
+
+    if (row->target == NULL) {
+        return true;
+    }
+    target = row->target->value;
+    far = row->value > target ? row->value - target : target - row->value;
+    return far * 100 <= target * row->target->percent;
+}
+
+static double shown(const char *unit, uint64_t value)
+{
+    return (double)value / 1e6; /* ps to us, B/s to MB/s */
+}
+
+static void row_json(const struct sim_options *options,
+                     const struct ns_machine *machine,
+                     const struct sim_row *row)
+{
+    bool time = strcmp(row->unit, "ps") == 0;
+    json_t *object =
+            json_pack("{s:s, s:s, s:I, s:f, s:s}", "test", "sim", "metric",
+                      row->metric, "bytes", (json_int_t)row->bytes, "value",
+                      time ? (double)row->value / 1e3 : (double)row->value,
+                      "unit", time ? "ns" : row->unit);
+
+    if (row->target != NULL) {
+        json_object_set_new(object, "target",
+                            json_real(time ? (double)row->target->value / 1e3
+                                           : (double)row->target->value));
+        json_object_set_new(object, "good", json_boolean(sim_row_good(row)));
+    }
+    json_print(options, machine, row->result, object);
+}
+
+void sim_row_print(const struct sim_options *options,
+                   const struct ns_machine *machine, const struct sim_row *row)
+{
+    const char *unit = strcmp(row->unit, "ps") == 0    ? "us"
+                       : strcmp(row->unit, "B/s") == 0 ? "MB/s"
+                                                       : row->unit;
+
+    if (options->json) {
+        row_json(options, machine, row);
+        return;
+    }
+    printf("%-22s", row->metric);
+    if (row->bytes != 0) {
+        printf(" %8" PRIu64 " B", row->bytes);
+    }
+    if (strcmp(unit, "bytes") == 0) {
+        printf(" %10" PRIu64 " %-5s", row->value, unit);
+    } else {
+        printf(" %10.3f %-5s", shown(row->unit, row->value), unit);
+    }
+    if (row->target != NULL) {
+        double target = (double)row->target->value;
+
+        printf(" target %8.2f  %+6.2f%%  %s  %s",
+               shown(row->unit, row->target->value),
+               ((double)row->value - target) * 100 / target,
+               sim_row_good(row) ? "good" : "MISSED", row->target->source);
+    }
+    putchar('\n');
+}
+
+static bool explain_json(const struct sim_options *options,
+                         const struct ns_machine *machine,
+                         const struct ns_marks *marks,
+                         const struct ns_sim_result *result, bool exact)
+{
+    json_t *stages = json_array();
+    uint64_t before = marks->time_ps[NS_STAGE_CALL];
+    json_t *object;
+
+    for (int i = NS_STAGE_BUILD; i < NS_STAGE_COUNT; i++) {
+        if (marks->seen[i]) {
+            json_array_append_new(
+                    stages,
+                    json_pack("{s:s, s:I}", "stage", stage_names[i], "ps",
+                              (json_int_t)(marks->time_ps[i] - before)));
+            before = marks->time_ps[i];
+        }
+    }
+    object = json_pack("{s:s, s:o, s:I}", "test", "sim_explain", "stages",
+                       stages, "total_ps",
+                       (json_int_t)(before - marks->time_ps[NS_STAGE_CALL]));
+    json_print(options, machine, result, object);
+    return exact;
+}
+
+bool sim_explain_print(const struct sim_options *options,
+                       const struct ns_machine *machine,
+                       const struct ns_marks *marks,
+                       const struct ns_sim_result *result)
+{
+    uint64_t from = marks->time_ps[NS_STAGE_CALL];
+    uint64_t total = marks->time_ps[NS_STAGE_HANDLER] - from;
+    uint64_t before = from;
+    uint64_t sum = 0;
+    bool exact = marks->seen[NS_STAGE_CALL] && marks->seen[NS_STAGE_HANDLER];
+
+    for (int i = NS_STAGE_BUILD; i < NS_STAGE_COUNT; i++) {
+        if (marks->seen[i]) {
+            exact = exact && marks->time_ps[i] >= before;
+            sum += marks->time_ps[i] - before;
+            before = marks->time_ps[i];
+        }
+    }
+    exact = exact && sum == total;
+    if (options->json) {
+        return explain_json(options, machine, marks, result, exact);
+    }
+    printf("# one-word request on %s, from the call to the handler\n",
+           machine->name);
+    before = from;
+    for (int i = NS_STAGE_BUILD; i < NS_STAGE_COUNT; i++) {
+        if (marks->seen[i]) {
+            uint64_t ps = marks->time_ps[i] - before;
+
+            printf("%-50s %10.6f us %5.1f%%\n", stage_names[i],
+                   (double)ps / 1e6, (double)ps * 100 / (double)total);
+            before = marks->time_ps[i];
+        }
+    }
+    printf("%-50s %10.6f us\n", exact ? "sum, exactly" : "SUM DIFFERS",
+           (double)total / 1e6);
+    return exact;
+}
+
+void sim_machine_print(const struct sim_options *options,
+                       const struct ns_machine *machine)
+{
+    (void)options;
+    printf("# machine %s: NIC %s, network %s\n", machine->name, machine->nic,
+           machine->network);
+    for (uint32_t i = 0; i < machine->setting_count; i++) {
+        const struct ns_setting *setting = &machine->settings[i];
+
+        printf("%-20s %-12s %-10s %s\n", setting->key, setting->value,
+               setting->kind, setting->source);
+    }
+}
+
+void sim_progress(const struct sim_options *options, uint32_t done,
+                  uint32_t total, uint64_t virtual_ps)
+{
+    enum {
+        WIDTH = 40
+    };
+
+    if (!options->progress) {
+        return;
+    }
+    if (done == total) {
+        fprintf(stderr, "\r%*s\r", WIDTH + 40, "");
+        return;
+    }
+    fprintf(stderr, "\r[");
+    for (uint32_t i = 0; i < WIDTH; i++) {
+        fputc(i * total < done * WIDTH ? '#' : ' ', stderr);
+    }
+    fprintf(stderr, "] %u of %u, %.3f ms simulated", done, total,
+            (double)virtual_ps / 1e9);
+    fflush(stderr);
+}

@@ -1,0 +1,53 @@
+/*
+ * One node of a figure: its context, handlers that count, ways to wait.
+ */
+#ifndef AM_TOOLS_SIM_RUN_H
+#define AM_TOOLS_SIM_RUN_H
+
+#include "tools/sim_figures.h"
+
+enum {
+    H_PING = AM_HANDLER_USER, /* replies with its words */
+    H_PONG,
+    H_COUNT,
+    H_GOT
+};
+
+struct run {
+    struct ns_sim_node *node;
+    struct am_ctx *ctx;
+    char *error;
+    size_t error_bytes;
+    uint64_t pings, pongs, counted, done;
+};
+
+/* Open a context for `run`, which must stay where it is; all nodes. */
+int run_open(struct run *run, struct ns_sim_node *node, char *error,
+             size_t error_bytes);
+void run_close(struct run *run);
+/* Virtual time, ps. */
+uint64_t run_now(const struct run *run);
+/* Poll until *count is `wanted`. */
+void run_wait(struct run *run, const uint64_t *count, uint64_t wanted);
+/* Poll until the windows have nothing to say any more. */
+void run_settle(struct run *run);
+/* All nodes reach this point, polling. */
+void run_meet(struct run *run);
+
+/* Bandwidth of one 1 MiB transfer; figures. */
+int figure_store_bandwidth(struct ns_sim_node *node, uint64_t *value_p,
+                           char *error, size_t error_bytes);
+int figure_get_bandwidth(struct ns_sim_node *node, uint64_t *value_p,
+                         char *error, size_t error_bytes);
+
+struct bandwidth {
+    const char *op;
+    size_t bytes, total;
+};
+
+/* Move `total` bytes in transfers of `bytes`; node 0 sets B/s. */
+int bandwidth_run(struct ns_sim_node *node, uint64_t *value_p,
+                  const struct bandwidth *bandwidth, char *error,
+                  size_t error_bytes);
+
+#endif

@@ -1,0 +1,52 @@
+#!/bin/sh
+# am_sim: the targets of every machine that has an .expect file; the stages of
+# a message; the same trace hash however it is run; mistakes told clearly.
+set -u
+sim=${AM_BUILDDIR:-.}/am_sim
+machines=${AM_SRCDIR:-.}/nic-sim/machines
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+bad() {
+    echo "not so: $*" >&2
+    failed=1
+}
+
+for expect in "$machines"/*.expect; do
+    name=$(basename "$expect" .expect)
+    "$sim" --check "$expect" "$name" || bad "$name meets its targets"
+done
+
+# A machine that is another one must miss: the check can fail.
+"$sim" --check "$machines/sp-thin.expect" --set 'net.link=20 MB/s' sp-thin \
+    >"$work/out" && bad "half the link's rate is noticed"
+grep -q 'store_bandwidth.*MISSED' "$work/out" ||
+    bad "the bandwidth is what missed"
+
+"$sim" --explain sp-thin --trace "$work/trace.json" >"$work/out" ||
+    bad "explain works"
+grep -q '^sum, exactly' "$work/out" || bad "the stages add up"
+grep -q '"name":"dma in"' "$work/trace.json" || bad "the timeline shows DMA"
+
+hash_of() {
+    "$sim" --json --figure round_trip "$@" sp-thin |
+        sed -n 's/.*"trace_hash":"\([0-9a-f]*\)".*/\1/p'
+}
+hash=$(hash_of)
+[ -n "$hash" ] || bad "JSON has a trace hash"
+for way in --no-sleep --spin --threads; do
+    [ "$(hash_of $way)" = "$hash" ] || bad "$way leaves the trace as it is"
+done
+[ "$(hash_of --set 'host.pio=2 us')" != "$hash" ] ||
+    bad "another machine has another trace"
+
+for words in 'sp-fat' '--set host.pio=1 sp-thin' '--set host.pi=1us sp-thin' \
+    '--figure none sp-thin' '--seed x sp-thin' '--check /none sp-thin' '' \
+    "--check $machines/sp-thin.expect sp-wide"; do
+    # shellcheck disable=SC2086
+    "$sim" $words >"$work/out" 2>"$work/err" && bad "am_sim $words fails"
+    [ "$(wc -l <"$work/err")" = 1 ] || bad "am_sim $words: one line"
+    [ -s "$work/out" ] && bad "am_sim $words: nothing on stdout"
+done
+exit $failed
