@@ -1,6 +1,10 @@
 # test/mpi: MPICH's own suite on ch4:am.
 EXTRA_DIST += test/mpi/run test/mpi/xfail test/mpi/faults test/mpi/wait.c
 
+# Part of make check: needs no MPICH.
+dist_check_SCRIPTS += test/mpi/cvars
+TESTS += test/mpi/cvars
+
 # The part that continuous integration has time for, and the whole.
 MPICH_CI_FOLDERS = attr init pt2pt coll comm datatype
 MPICH_CHECK_FLAGS =
