@@ -26,7 +26,7 @@ static int transfer(struct run *run, const struct bandwidth *bandwidth,
                 get ? am_ctx_get(run->ctx, 1, remote + at, local + at, bytes,
                                  H_GOT, NULL, 0)
                     : am_ctx_store_async(run->ctx, 1, local + at, remote + at,
-                                         bytes, 0, NULL, 0, on_done, run);
+                                         bytes, 0, NULL, 0, run_done, run);
 
         if (status != AM_OK) {
             snprintf(run->error, run->error_bytes, "%s: %s", bandwidth->op,

@@ -47,7 +47,7 @@ static void on_count(struct am_token *token, const uint64_t *words,
     run->counted++;
 }
 
-static void on_done(void *arg, am_status_t status)
+void run_done(void *arg, am_status_t status)
 {
     struct run *run = arg;
 

@@ -27,6 +27,8 @@ int run_open(struct run *run, struct ns_sim_node *node, char *error,
 void run_close(struct run *run);
 /* Virtual time, ps. */
 uint64_t run_now(const struct run *run);
+/* An am_done_fn: counts in `done` of the run that is its arg. */
+void run_done(void *arg, am_status_t status);
 /* Poll until *count is `wanted`. */
 void run_wait(struct run *run, const uint64_t *count, uint64_t wanted);
 /* Poll until the windows have nothing to say any more. */
