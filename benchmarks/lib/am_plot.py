@@ -1,0 +1,78 @@
+"""Plots through gnuplot, as SVG and PNG.
+
+Owns the gnuplot scripts.  A plot that cannot be drawn is no error of the
+measurement: the caller prints the sentence that comes back.
+"""
+
+import os
+import shutil
+import subprocess
+
+
+def _quote(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _run(folder, name, body):
+    """Draws body as name.svg and name.png; returns (paths, sentence)."""
+    if shutil.which("gnuplot") is None:
+        return [], "no plots: gnuplot is not installed."
+    paths = [os.path.join(folder, name + end) for end in (".svg", ".png")]
+    script = os.path.join(folder, name + ".gp")
+    with open(script, "w", encoding="utf-8") as file:
+        for terminal, path in zip(("svg size 900,560 dynamic background "
+                                   "rgb 'white'", "pngcairo size 900,560"),
+                                  paths):
+            file.write(f"set terminal {terminal} noenhanced\n"
+                       f"set output {_quote(path)}\n{body}\n")
+    done = subprocess.run(["gnuplot", script], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False)
+    if done.returncode != 0:
+        return [], "gnuplot: " + done.stdout.decode("utf-8", "replace").strip()
+    return paths, None
+
+
+def by_size(folder, name, title, unit, series):
+    """Lines over message sizes; series is {label: [(size, value), ...]}."""
+    blocks, parts = [], []
+    for index, (label, points) in enumerate(series.items()):
+        data = "\n".join(f"{max(size, 1)} {value:.9g}"
+                         for size, value in sorted(points))
+        blocks.append(f"$d{index} << EOD\n{data}\nEOD")
+        parts.append(f"$d{index} using 1:2 with linespoints pointtype 7 "
+                     f"pointsize 0.5 title {_quote(label)}")
+    body = "\n".join(blocks) + f"""
+set title {_quote(title)}
+set xlabel "message size, bytes"
+set ylabel {_quote(unit)}
+set logscale x 2
+set logscale y 10
+set format x "%.0b%B"
+set key left top
+set grid
+plot """ + ", ".join(parts)
+    return _run(folder, name, body)
+
+
+def by_setting(folder, name, title, unit, bars):
+    """Bars with intervals; bars is [(label, value, low, high), ...]."""
+    data = "\n".join(f"{index} {value:.9g} {low:.9g} {high:.9g} "
+                     f"{_quote(label)}"
+                     for index, (label, value, low, high) in enumerate(bars))
+    body = f"""$d << EOD
+{data}
+EOD
+set title {_quote(title)}
+set ylabel {_quote(unit)}
+set yrange [0:*]
+set xrange [-0.6:{len(bars) - 0.4}]
+set boxwidth 0.7
+set style fill solid 0.5
+set xtics rotate by -30
+set bmargin 7
+set grid y
+set key off
+plot $d using 1:2:xtic(5) with boxes linecolor rgb "#4477aa", \\
+     $d using 1:2:3:4 with yerrorbars pointtype -1 linecolor rgb "black"
+"""
+    return _run(folder, name, body)

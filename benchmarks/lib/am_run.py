@@ -1,0 +1,125 @@
+"""Runs one command with a time limit and leaves no process behind.
+
+Owns starting, stopping and timing of measured commands, and how ranks are
+started with a given mpicc.  Knows nothing of what a command prints.
+"""
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+
+KILL_GRACE_S = 5.0
+
+
+class Outcome:
+    """What became of one command."""
+
+    def __init__(self, status, seconds, output, timed_out):
+        self.status = status  # exit status, negative for a signal
+        self.seconds = seconds  # wall time
+        self.output = output  # standard output and error, in order
+        self.timed_out = timed_out
+
+    def failure(self, limit_s):
+        """One sentence about why the command failed, or None."""
+        if self.timed_out:
+            return f"did not end within the time limit of {limit_s:g} s"
+        if self.status < 0:
+            try:
+                name = signal.Signals(-self.status).name
+            except ValueError:
+                name = str(-self.status)
+            return f"was killed by signal {name}"
+        if self.status != 0:
+            return f"ended with status {self.status}"
+        return None
+
+
+def _stop(process):
+    """Ends the process and all that it started, first politely."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            return
+        try:
+            process.wait(KILL_GRACE_S)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def run(command, settings=None, limit_s=300.0):
+    """Runs command, a list, with settings added to the environment."""
+    environment = dict(os.environ)
+    environment.update(settings or {})
+    start = time.monotonic()
+    process = subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True)
+    timed_out = False
+    try:
+        output, _ = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        timed_out = True
+        _stop(process)
+        output = _rest(process)
+    except BaseException:
+        _stop(process)
+        raise
+    finally:
+        seconds = time.monotonic() - start
+        _sweep_group(process.pid)
+    return Outcome(process.returncode, seconds,
+                   output.decode("utf-8", "replace"), timed_out)
+
+
+def _rest(process):
+    """What the stopped process had written; never waits for long."""
+    try:
+        return process.communicate(timeout=KILL_GRACE_S)[0]
+    except subprocess.TimeoutExpired as late:
+        return late.stdout or b""
+
+
+def _sweep_group(group):
+    """Ends what is left of a command's process group."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def find_mpiexec(mpicc):
+    """The mpiexec that belongs to an mpicc: beside it, of the same suffix."""
+    folder, name = os.path.split(mpicc)
+    wanted = name.replace("mpicc", "mpiexec", 1)
+    if wanted == name:
+        raise ValueError(f"cannot tell which mpiexec belongs to '{mpicc}'; "
+                         "give --mpiexec.")
+    return os.path.join(folder, wanted) if folder else wanted
+
+
+def launcher(mpiexec):
+    """The words before '-n N' that start ranks with this mpiexec."""
+    words = shlex.split(mpiexec)
+    if not words or shutil.which(words[0]) is None:
+        raise ValueError(f"there is no command '{mpiexec}'.")
+    if len(words) > 1:
+        return words
+    text = subprocess.run([words[0], "--version"], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False,
+                          stdin=subprocess.DEVNULL, timeout=60).stdout
+    if b"open" in text.lower() and b"hydra" not in text.lower():
+        words.append("--oversubscribe")
+        if os.geteuid() == 0:
+            words.append("--allow-run-as-root")
+    return words
+
+
+def mpi_command(words, ranks, program, *arguments):
+    """The command that starts a program on some ranks."""
+    return [*words, "-n", str(ranks), program, *arguments]

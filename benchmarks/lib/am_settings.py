@@ -1,0 +1,37 @@
+"""The settings that a run is really made with.
+
+Asks am_info -c, run in the environment of the measured command; where there
+is no am_info, the AM_* variables of that environment are all that is known.
+"""
+
+import os
+import re
+import shutil
+
+import am_run
+
+
+def find_am_info(given=None):
+    """The am_info to ask, or None."""
+    if given is not None:
+        if shutil.which(given) is None:
+            raise ValueError(f"there is no command '{given}'.")
+        return given
+    return shutil.which("am_info")
+
+
+def effective(setting, am_info=None):
+    """{name: value} of all settings in force with setting applied."""
+    known = {name: value for name, value in os.environ.items()
+             if name.startswith("AM_")}
+    known.update(setting)
+    if am_info is None:
+        return known
+    outcome = am_run.run([am_info, "-c"], setting, 20.0)
+    if outcome.failure(20.0) is not None:
+        return known
+    for line in outcome.output.splitlines():
+        found = re.match(r"\s*(AM_\w+)\s*[=\s]\s*(\S+)", line)
+        if found:
+            known[found.group(1)] = found.group(2)
+    return known

@@ -1,0 +1,442 @@
+#!/usr/bin/env python3
+"""Tests of am_sweep, am_compare, nas_run and what they share.
+
+No MPI and nothing to measure: fake_command stands in for both.
+"""
+
+import json
+import os
+import random
+import re
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOOLS = os.path.dirname(HERE)
+FAKE = os.path.join(HERE, "fake_command")
+sys.path.insert(0, os.path.join(TOOLS, "lib"))
+
+import am_grid  # noqa: E402
+import am_measure  # noqa: E402
+import am_nas  # noqa: E402
+import am_run  # noqa: E402
+import am_stats  # noqa: E402
+import am_store  # noqa: E402
+
+
+class GridTest(unittest.TestCase):
+    def test_values_and_ranges(self):
+        self.assertEqual(am_grid.parse_variable("AM_EAGER_MAX=0,256:64k:x4"),
+                         ("AM_EAGER_MAX",
+                          ["0", "256", "1k", "4k", "16k", "64k"]))
+        self.assertEqual(am_grid.parse_variable("A=8:24:+8")[1],
+                         ["8", "16", "24"])
+        self.assertEqual(am_grid.parse_variable("AM_RNDV=prefix,get,put")[1],
+                         ["prefix", "get", "put"])
+
+    def test_protocol_list_is_no_range(self):
+        self.assertEqual(am_grid.parse_variable("AM_PROTO=eager:1k")[1],
+                         ["eager:1k"])
+
+    def test_largest_size(self):
+        largest = str((1 << 64) - 1)
+        self.assertEqual(am_grid.parse_variable("A=" + largest)[1], [largest])
+
+    def test_bad_variables(self):
+        for text in ("A", "=1", "A=", "A=1:2:x1", "A=0:8:x2", "A=4:1:x2",
+                     "A=1:1g:+1", "9A=1"):
+            with self.assertRaises(ValueError, msg=text):
+                am_grid.parse_variable(text)
+
+    def test_product(self):
+        grid = am_grid.product([("A", ["1", "2"]), ("B", ["x", "y"])])
+        self.assertEqual(len(grid), 4)
+        self.assertIn({"A": "2", "B": "x"}, grid)
+        self.assertEqual(am_grid.product([]), [{}])
+        with self.assertRaises(ValueError):
+            am_grid.product([("A", ["1"]), ("A", ["2"])])
+
+
+class StatsTest(unittest.TestCase):
+    def runs(self, seed, factor=1.0, count=15, spread=0.015):
+        draw = random.Random(seed)
+        return [factor * draw.lognormvariate(0, spread)
+                for _ in range(count)]
+
+    def test_same_build_cannot_be_told(self):
+        told = sum(am_stats.compare(self.runs(f"a{i}"), self.runs(f"b{i}"))
+                   .verdict != am_stats.UNKNOWN for i in range(20))
+        self.assertLessEqual(told, 1)
+
+    def test_five_percent_are_found(self):
+        found = sum(am_stats.compare(self.runs(f"a{i}"),
+                                     self.runs(f"b{i}", 1.05))
+                    .verdict == am_stats.SLOWER for i in range(20))
+        self.assertGreaterEqual(found, 18)
+
+    def test_faster_is_slower_the_other_way(self):
+        a, b = self.runs("a"), self.runs("b", 0.9)
+        self.assertEqual(am_stats.compare(a, b).verdict, am_stats.FASTER)
+        self.assertEqual(am_stats.compare(b, a).verdict, am_stats.SLOWER)
+
+    def test_small_differences_count_as_none(self):
+        a, b = self.runs("a", spread=1e-4), self.runs("b", 1.01, spread=1e-4)
+        self.assertEqual(am_stats.compare(a, b).verdict, am_stats.UNKNOWN)
+        self.assertEqual(am_stats.compare(a, b, least=0.005).verdict,
+                         am_stats.SLOWER)
+
+    def test_few_runs_say_nothing(self):
+        result = am_stats.compare([1, 1, 1], [2, 2, 2])
+        self.assertEqual(result.verdict, am_stats.UNKNOWN)
+        self.assertIn("fewer than 5", result.sentence())
+
+    def test_pairs_see_through_drift(self):
+        drift = [1.5 ** i for i in range(8)]
+        a = [x * y for x, y in zip(drift, self.runs("a", count=8))]
+        b = [x * y for x, y in zip(drift, self.runs("b", 1.1, count=8))]
+        self.assertEqual(am_stats.compare(a, b).verdict, am_stats.UNKNOWN)
+        self.assertEqual(am_stats.compare_pairs(a, b).verdict,
+                         am_stats.SLOWER)
+
+    def test_same_data_same_answer(self):
+        a, b = self.runs("a"), self.runs("b")
+        self.assertEqual(am_stats.compare(a, b).sentence(),
+                         am_stats.compare(a, b).sentence())
+
+    def test_interval_holds_the_median(self):
+        values = self.runs("a")
+        low, high = am_stats.median_interval(values)
+        self.assertLess(low, high)
+        self.assertTrue(low <= am_stats.median(values) <= high)
+
+
+class RunTest(unittest.TestCase):
+    def test_status_and_output(self):
+        outcome = am_run.run([FAKE, "fail", "7"], {}, 60)
+        self.assertEqual(outcome.status, 7)
+        self.assertEqual(outcome.failure(60), "ended with status 7")
+
+    def test_settings_reach_the_command(self):
+        outcome = am_run.run([sys.executable, "-c",
+                              "import os; print(os.environ['AM_X'])"],
+                             {"AM_X": "seven"}, 60)
+        self.assertEqual(outcome.output, "seven\n")
+
+    def test_time_limit_ends_children_too(self):
+        token = f"token-of-{os.getpid()}"
+        outcome = am_run.run([FAKE, "hang", token], {}, 1.0)
+        self.assertTrue(outcome.timed_out)
+        self.assertIn("time limit of 1 s", outcome.failure(1.0))
+        self.assertEqual(running(token), [])
+
+    def test_mpiexec_of_an_mpicc(self):
+        self.assertEqual(am_run.find_mpiexec("/a/b/mpicc.openmpi"),
+                         "/a/b/mpiexec.openmpi")
+        with self.assertRaises(ValueError):
+            am_run.find_mpiexec("gcc")
+
+
+def running(token):
+    """The processes that have token among their arguments."""
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                if name.isdigit() and token.encode() in file.read():
+                    found.append(name)
+        except OSError:
+            continue
+    return found
+
+
+OFFICIAL = """
+
+
+ CG Benchmark Completed.
+ Class           =                        W
+ Size            =                     7000
+ Iterations      =                       15
+ Time in seconds =                     0.09
+ Total processes =                        1
+ Compiled procs  =                        1
+ Mop/s total     =                  4725.40
+ Mop/s/process   =                  4725.40
+ Operation type  =           floating point
+ Verification    =               SUCCESSFUL
+ Version         =                    3.3.1
+"""
+
+
+class NasTest(unittest.TestCase):
+    def test_official_report(self):
+        report = am_nas.parse_report(OFFICIAL)
+        self.assertEqual((report["kernel"], report["class"], report["ranks"],
+                          report["verified"]), ("cg", "W", 1, True))
+        self.assertAlmostEqual(report["seconds"], 0.089015, 6)
+
+    def test_report_that_does_not_fit(self):
+        report = am_nas.parse_report(OFFICIAL.replace("4725.40", "*******"))
+        self.assertIsNone(report["mops"])
+        self.assertEqual(report["seconds"], 0.09)
+
+    def test_failed_verification(self):
+        report = am_nas.parse_report(
+            OFFICIAL.replace("  SUCCESSFUL", "UNSUCCESSFUL"))
+        self.assertFalse(report["verified"])
+
+    def test_no_report(self):
+        self.assertIsNone(am_nas.parse_report("mpiexec: no such file"))
+
+    def test_legal_rank_counts(self):
+        legal = {(k, n) for k in am_nas.KERNELS for n in range(1, 17)
+                 if am_nas.legal(k, "S", n)}
+        self.assertEqual({n for k, n in legal if k == "bt"}, {1, 4, 9, 16})
+        self.assertEqual({n for k, n in legal if k == "lu"}, {1, 2, 4})
+        self.assertEqual({n for k, n in legal if k == "cg"},
+                         {1, 2, 4, 8, 16})
+        self.assertEqual(len({n for k, n in legal if k == "ep"}), 16)
+
+
+class MeasureTest(unittest.TestCase):
+    def outcome(self, *arguments):
+        return am_run.run([FAKE, *arguments], {}, 60)
+
+    def test_json(self):
+        rows = am_measure.read(self.outcome("json"))
+        self.assertEqual([row["bytes"] for row in rows], [1, 64, 4096])
+        self.assertEqual({row["key"] for row in rows}, {"lat/one_way"})
+        self.assertEqual({row["better"] for row in rows}, {"lower"})
+
+    def test_columns(self):
+        rows = am_measure.read(self.outcome("columns"))
+        self.assertEqual([row["bytes"] for row in rows], [1, 64, 4096])
+        self.assertEqual({row["unit"] for row in rows}, {"MB/s"})
+        self.assertEqual({row["better"] for row in rows}, {"higher"})
+
+    def test_nas_and_wall_time(self):
+        rows = am_measure.read(self.outcome("nas", "S", "2"))
+        self.assertEqual(rows[0]["key"], "cg.S")
+        rows = am_measure.read(self.outcome("silent"))
+        self.assertEqual(rows[0]["key"], "wall time")
+
+    def test_problems(self):
+        self.assertIn("verification", am_measure.problem(
+            self.outcome("nas", "S", "1", "UNSUCCESSFUL"), 60))
+        self.assertIn("not in its output", am_measure.problem(
+            self.outcome("silent"), 60, "done"))
+        self.assertIsNone(am_measure.problem(
+            self.outcome("nas", "S", "1"), 60))
+
+
+class Tools(unittest.TestCase):
+    """Starts the tools as a user does; has no tests of its own."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.log = os.path.join(self.folder.name, "log")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def path(self, *names):
+        return os.path.join(self.folder.name, *names)
+
+    def tool(self, name, *arguments, **environment):
+        return subprocess.run(
+            [os.path.join(TOOLS, name), *arguments],
+            env={**os.environ, "FAKE_LOG": self.log, **environment},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            check=False, cwd=self.folder.name)
+
+    def sweep(self, out, *arguments, **environment):
+        return self.tool("am_sweep", "--out", self.path(out), *arguments,
+                         **environment)
+
+    def calls(self):
+        with open(self.log, encoding="utf-8") as file:
+            return len(file.readlines())
+
+
+class SweepTest(Tools):
+    def test_best_setting_is_found(self):
+        done = self.sweep("o", "--var", "AM_FAKE_FACTOR=1.3,1,1.6", "--",
+                          FAKE, "nas", "S", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Best is AM_FAKE_FACTOR=1;", done.stdout)
+        plan, runs = am_store.load(self.path("o", "results.jsonl"))
+        self.assertEqual(plan["command"], [FAKE, "nas", "S", "2"])
+        self.assertEqual(len(runs), 21)
+        self.assertEqual(runs[1]["effective"]["AM_FAKE_FACTOR"], "1")
+        order = [run["setting"]["AM_FAKE_FACTOR"] for run in runs]
+        self.assertEqual(order[:6], ["1.3", "1", "1.6", "1", "1.6", "1.3"])
+
+    def test_noise_is_called_noise(self):
+        done = self.sweep("o", "--var", "AM_NOTHING=1,2,3", "--no-plots",
+                          "--", FAKE, "nas", "S", "2")
+        self.assertIn("within noise", done.stdout)
+
+    def test_series_and_plots(self):
+        done = self.sweep("o", "--var", "AM_FAKE_FACTOR=1,2", "--repeat",
+                          "5", "--", FAKE, "columns")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Best is AM_FAKE_FACTOR=1;", done.stdout)
+        if "gnuplot is not installed" not in done.stdout:
+            drawn = [name for name in os.listdir(self.path("o"))
+                     if name.endswith((".svg", ".png"))]
+            self.assertEqual(len(drawn), 2)
+
+    def test_stopped_sweep_goes_on(self):
+        command = ["--var", "AM_FAKE_FACTOR=1,2", "--no-plots", "--", FAKE,
+                   "nas", "S", "2"]
+        self.sweep("o", "--repeat", "2", *command)
+        with open(self.path("o", "results.jsonl"), "a",
+                  encoding="utf-8") as file:
+            file.write('{"torn": ')
+        self.assertEqual(self.calls(), 4)
+        done = self.sweep("o", "--repeat", "3", *command)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.calls(), 6)
+        self.assertEqual(
+            len(am_store.load(self.path("o", "results.jsonl"))[1]), 6)
+
+    def test_other_results_are_not_mixed_in(self):
+        self.sweep("o", "--repeat", "1", "--no-plots", "--", FAKE, "silent")
+        done = self.sweep("o", "--repeat", "1", "--", FAKE, "json")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("holds results of something else", done.stderr)
+        done = self.sweep("o", "--repeat", "1", "--no-plots", "--fresh",
+                          "--", FAKE, "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_failed_runs_are_told_and_kept(self):
+        for limit, words, sentence in (
+                ("60", ["nas", "S", "1", "UNSUCCESSFUL"], "verification was"),
+                ("60", ["fail", "3"], "ended with status 3"),
+                ("0.5", ["hang", "x"], "time limit of 0.5 s")):
+            done = self.sweep("o", "--fresh", "--repeat", "1", "--no-plots",
+                              "--time-limit", limit, "--", FAKE, *words)
+            self.assertEqual(done.returncode, 1, words)
+            self.assertIn(sentence, done.stdout)
+            runs = am_store.load(self.path("o", "results.jsonl"))[1]
+            self.assertIn(sentence, runs[0]["problem"])
+
+    def test_bad_command_lines(self):
+        for words, sentence in (
+                ([], "there is no command to run"),
+                (["--var", "A=4:1:x2", "--", FAKE], "is empty"),
+                (["--repeat", "0", "--", FAKE], "at least 1"),
+                (["--", "/nowhere/at/all"], "No such file")):
+            done = self.sweep("o2", *words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(sentence, done.stderr)
+
+    def test_am_info_gives_all_settings(self):
+        info = self.path("info")
+        write_script(info, 'echo "AM_RNDV prefix text help"\n'
+                           'echo "AM_EAGER_MAX $AM_EAGER_MAX bytes help"')
+        self.sweep("o", "--var", "AM_EAGER_MAX=1k", "--repeat", "1",
+                   "--no-plots", "--am-info", info, "--", FAKE, "silent")
+        runs = am_store.load(self.path("o", "results.jsonl"))[1]
+        self.assertEqual(runs[0]["effective"]["AM_RNDV"], "prefix")
+        self.assertEqual(runs[0]["effective"]["AM_EAGER_MAX"], "1k")
+
+    def compare(self, factor):
+        """am_compare on two sweeps, the second slower by a factor."""
+        for name, seed, by in (("a", "7", "1"), ("b", "8", factor)):
+            self.sweep(name, "--repeat", "15", "--no-plots", "--fresh",
+                       "--", FAKE, "json", FAKE_SEED=seed, AM_FAKE_FACTOR=by)
+        return self.tool("am_compare", "--fail-if-slower",
+                         self.path("a", "results.jsonl"),
+                         self.path("b", "results.jsonl"))
+
+    def test_compare_cannot_tell(self):
+        done = self.compare("1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("B against A: cannot tell", done.stdout)
+
+    def test_compare_slower(self):
+        done = self.compare("1.05")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stdout, r"B against A: [45]\.\d% slower")
+
+    def test_compare_bad_files(self):
+        write_text(self.path("x"), "no json\n")
+        done = self.tool("am_compare", self.path("x"), self.path("x"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is no JSON", done.stderr)
+        done = self.tool("am_compare", self.path("y"), self.path("x"))
+        self.assertEqual(done.returncode, 2)
+
+
+class NasRunTest(Tools):
+    """nas_run on a folder of false official executables."""
+
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path("bin"))
+        write_script(self.path("mpiexec"), "shift 2\nexec \"$@\"")
+
+    def program(self, name, words):
+        write_script(self.path("bin", name), f"exec {FAKE} {words}")
+
+    def nas_run(self, *arguments):
+        return self.tool("nas_run", "--bin", self.path("bin"), "--mpiexec",
+                         self.path("mpiexec"), "--out", self.path("o"),
+                         *arguments)
+
+    def test_official_programs(self):
+        self.program("cg.S.4", "nas S 2")
+        self.program("cg.W.x", "nas W 3")
+        done = self.nas_run("--classes", "S,W", "--kernels", "cg,bt",
+                            "--repeat", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(re.findall("verified", done.stdout)), 2)
+        self.assertIn("bt.S on 4: left out: no executable.", done.stdout)
+        self.assertEqual(self.calls(), 4)
+        done = self.nas_run("--classes", "S,W", "--kernels", "cg,bt",
+                            "--repeat", "3")
+        self.assertEqual(self.calls(), 6)
+
+    def test_failures(self):
+        self.program("cg.S.4", "nas S 2 UNSUCCESSFUL")
+        self.program("ft.S.4", "silent")
+        done = self.nas_run("--kernels", "cg,ft")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("verification was not successful", done.stdout)
+        self.assertIn("printed no NAS report", done.stdout)
+
+    def test_hanging_program(self):
+        self.program("mg.S.4", "hang x")
+        done = self.nas_run("--time-limit", "0.5", "--kernels", "mg")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("time limit of 0.5 s", done.stdout)
+
+    def test_bad_command_lines(self):
+        for words, sentence in (
+                (["--classes", "X"], "there is no class 'X'"),
+                (["--kernels", "dt"], "there is no kernel 'dt'"),
+                (["--ranks", "0"], "at least 1"),
+                (["--ranks", "3", "--kernels", "cg"], "not a legal number"),
+                (["--bin", "/nowhere"], "there is no folder"),
+                (["--mpiexec", "/nowhere/mpiexec"], "there is no command")):
+            done = self.nas_run(*words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(sentence, done.stderr)
+
+
+def write_text(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def write_script(path, body):
+    write_text(path, "#!/bin/sh\n" + body + "\n")
+    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
+
+
+if __name__ == "__main__":
+    unittest.main()
