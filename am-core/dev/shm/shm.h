@@ -7,6 +7,7 @@
  *   shm_seg.c   making, mapping and checking a segment
  *   shm_dev.c   the data path: send, poll
  *   shm_mem.c   put, get, fetch-and-add, memory that peers may write
+ *   shm_topo.c  the node, from hwloc
  *   shm_wait.c  spin, yield, sleep; who else wants the core; dead peers
  */
 #ifndef AM_DEV_SHM_SHM_H
@@ -237,6 +238,11 @@ am_status_t shm_fetch_add(struct am_dev_ep *ep, const struct am_dev_key *key,
                           am_dev_done_fn done, void *arg);
 void *shm_map(struct am_dev_ep *ep, const struct am_dev_key *key, size_t offset,
               size_t bytes);
+
+/* ------------------------------------------------------------ shm_topo.c */
+
+/* One line about the node and where this process may run; its length. */
+size_t shm_topo_describe(char *text, size_t bytes);
 
 /* ------------------------------------------------------------ shm_wait.c */
 

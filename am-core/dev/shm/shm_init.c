@@ -230,7 +230,11 @@ static size_t shm_describe(struct am_dev *adev, char *text, size_t bytes)
             dev->config.packet_bytes, dev->cma ? "yes" : "no",
             dev->membarrier ? "asymmetric" : "timed");
 
-    return length < 0 ? 0 : (size_t)length;
+    if (length < 0 || (size_t)length >= bytes) {
+        return 0;
+    }
+    return (size_t)length +
+           shm_topo_describe(text + length, bytes - (size_t)length);
 }
 
 const struct am_dev_ops am_shm_ops = {

@@ -24,6 +24,7 @@ enum {
 };
 
 #define SHM_PROBE_BYTES 65536
+#define SHM_PROBES      4 /* the best counts: others may want the core */
 
 static uint64_t key_owner(const struct am_dev_key *key)
 {
@@ -38,8 +39,8 @@ static unsigned key_kind(const struct am_dev_key *key)
 /* Is single copy there, and what does it cost? */
 void shm_mem_probe(struct shm_dev *dev)
 {
+    uint64_t start, best = UINT64_MAX;
     char *from, *to;
-    uint64_t start;
 
     if (dev->config.cma_off) {
         return;
@@ -50,7 +51,7 @@ void shm_mem_probe(struct shm_dev *dev)
     }
     to = from + SHM_PROBE_BYTES;
     memset(from, 1, 2 * SHM_PROBE_BYTES);
-    for (int i = 0; i < 2; i++) { /* the first warms up */
+    for (int i = 0; i < SHM_PROBES; i++) {
         struct iovec local = {to, SHM_PROBE_BYTES};
         struct iovec remote = {from, SHM_PROBE_BYTES};
         uint64_t elapsed;
@@ -59,9 +60,10 @@ void shm_mem_probe(struct shm_dev *dev)
         dev->cma = process_vm_readv((pid_t)dev->pid, &local, 1, &remote, 1,
                                     0) == SHM_PROBE_BYTES;
         elapsed = am_env_now(dev->env) - start;
-        dev->base.attr.perf.get =
-                (struct am_linfn){1000000, elapsed * 1000 / SHM_PROBE_BYTES};
+        best = elapsed < best ? elapsed : best;
     }
+    dev->base.attr.perf.get =
+            (struct am_linfn){1000000, best * 1000 / SHM_PROBE_BYTES};
     dev->base.attr.perf.put = dev->base.attr.perf.get;
     if (dev->cma) {
         dev->base.attr.caps |= AM_DEV_CAP_PUT | AM_DEV_CAP_GET;

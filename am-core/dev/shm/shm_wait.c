@@ -52,7 +52,8 @@ void shm_cpus_publish(struct shm_rank *me)
     }
 }
 
-/* Count the ranks that may run where I may, and the CPUs they have. */
+/* Count the ranks that may run where I may, and the CPUs they have.  A rank
+ * that has not told its CPUs yet is taken to have mine. */
 static bool crowd_compute(struct shm_dev *dev, bool *known_p)
 {
     struct shm_seg *seg = dev->job;
@@ -66,6 +67,7 @@ static bool crowd_compute(struct shm_dev *dev, bool *known_p)
 
         if (atomic_load(&rank->pid) == 0) {
             *known_p = false;
+            ranks++;
             continue;
         }
         for (int i = 0; i < SHM_CPU_WORDS; i++) {
