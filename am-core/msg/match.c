@@ -13,6 +13,7 @@ static int queue_init(struct am_match_queue *queue)
         return -1;
     }
     queue->count = 0;
+    queue->limit = 2 * AM_MATCH_BINS_MIN;
     queue->shift = 64 - (uint32_t)__builtin_ctz(AM_MATCH_BINS_MIN);
     for (uint32_t i = 0; i < AM_MATCH_BINS_MIN; i++) {
         am_list_init(&queue->bins[i]);
@@ -49,11 +50,11 @@ void am_match_grow(struct am_match_queue *queue)
     struct am_list *old = queue->bins;
     struct am_list *bins;
 
-    if (old_count >= AM_MATCH_BINS_MAX) {
-        return;
-    }
-    bins = malloc(2 * (size_t)old_count * sizeof(*bins));
+    bins = old_count >= AM_MATCH_BINS_MAX
+                   ? NULL
+                   : malloc(2 * (size_t)old_count * sizeof(*bins));
     if (bins == NULL) {
+        queue->limit = UINT32_MAX; /* do not try again */
         return;
     }
     for (uint32_t i = 0; i < 2 * old_count; i++) {
@@ -61,6 +62,7 @@ void am_match_grow(struct am_match_queue *queue)
     }
     queue->bins = bins;
     queue->shift--;
+    queue->limit *= 2;
     for (uint32_t i = 0; i < old_count; i++) {
         struct am_list *at;
 
@@ -115,7 +117,7 @@ void am_match_store(struct am_match *match, struct am_match_node *node)
 {
     struct am_match_queue *queue = &match->unexpected;
 
-    if (queue->count >> (65 - queue->shift) != 0) {
+    if (queue->count > queue->limit) {
         am_match_grow(queue);
     }
     queue->count++;

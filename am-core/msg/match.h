@@ -54,6 +54,7 @@ struct am_match_queue {
     struct am_list *bins;
     uint32_t shift; /* 64 - log2(bin count) */
     uint32_t count; /* entries in bins */
+    uint32_t limit; /* entries above which the bins double */
 };
 
 struct am_match {

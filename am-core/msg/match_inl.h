@@ -42,7 +42,7 @@ static inline void am_match_post(struct am_match *match,
         am_list_push(&match->wild, &node->link);
         return;
     }
-    if (__builtin_expect(posted->count >> (65 - posted->shift) != 0, 0)) {
+    if (__builtin_expect(posted->count > posted->limit, 0)) {
         am_match_grow(posted);
     }
     posted->count++;

@@ -65,6 +65,29 @@ static void explain(struct am_msg *msg)
     free(text);
 }
 
+/* Room for a peer in the table by index. */
+static bool index_grow(struct am_msg *msg, uint32_t index)
+{
+    uint32_t count = msg->by_index_count;
+    uint32_t more =
+            index < am_size(msg->ctx) ? am_size(msg->ctx) : 2 * index + 2;
+    struct am_msg_peer **grown;
+
+    if (index < count) {
+        return true;
+    }
+    grown = realloc(msg->by_index, (size_t)more * sizeof(struct am_msg_peer *));
+    if (grown == NULL) {
+        return false;
+    }
+    for (uint32_t i = count; i < more; i++) {
+        grown[i] = NULL;
+    }
+    msg->by_index = grown;
+    msg->by_index_count = more;
+    return true;
+}
+
 struct am_msg_peer *am_msg_peer_open(struct am_msg *msg, struct am_peer *peer)
 {
     const struct am_proto_kind *first = msg->kinds;
@@ -74,7 +97,7 @@ struct am_msg_peer *am_msg_peer_open(struct am_msg *msg, struct am_peer *peer)
         return NULL;
     }
     mp->kind = am_proto_kind_of(msg, peer);
-    if (mp->kind == NULL) {
+    if (mp->kind == NULL || !index_grow(msg, peer->index)) {
         free(mp);
         return NULL;
     }
@@ -89,6 +112,7 @@ struct am_msg_peer *am_msg_peer_open(struct am_msg *msg, struct am_peer *peer)
     am_list_init(&mp->active);
     am_list_push(&msg->peers, &mp->link);
     peer->msg = mp;
+    msg->by_index[peer->index] = mp;
     am_credit_open(mp);
     return mp;
 }
@@ -131,6 +155,7 @@ static void peer_free(struct am_msg_peer *mp)
     am_msg_region_close(mp);
     am_list_remove(&mp->link);
     mp->peer->msg = NULL;
+    mp->msg->by_index[mp->peer->index] = NULL;
     free(mp);
 }
 
@@ -155,6 +180,7 @@ static void msg_close(struct am_ctx *ctx, uint32_t slot)
     am_match_fini(&msg->match);
     am_pool_fini(&msg->rndvs);
     am_pool_fini(&msg->controls);
+    free(msg->by_index);
     free(msg);
 }
 

@@ -197,6 +197,8 @@ struct am_msg {
     bool staged;            /* pvm: receives go through a buffer */
     uint32_t stalled_count; /* peers that wait for credit from here */
     struct am_match match;
+    struct am_msg_peer **by_index; /* peers that are open, NULL: not */
+    uint32_t by_index_count;
     struct am_msg_req *req_free; /* clean requests, last in first out */
     struct am_msg_req_slab *slabs;
     struct am_pool rndvs, controls;
@@ -214,6 +216,13 @@ struct am_msg {
 static inline struct am_msg *am_msg_of(const struct am_ctx *ctx)
 {
     return am_module_data(ctx, AM_MSG_SLOT);
+}
+
+/* The state of an open peer, NULL if it is not open (or does not exist). */
+static inline struct am_msg_peer *am_msg_peer_at(const struct am_msg *msg,
+                                                 uint32_t index)
+{
+    return am_likely(index < msg->by_index_count) ? msg->by_index[index] : NULL;
 }
 
 /* A peer's state, made on first use; NULL without memory. */
@@ -292,6 +301,26 @@ void am_msg_status_fill(const struct am_msg_req *recv, am_status_t status,
 void am_msg_peer_fail(struct am_msg_peer *mp);
 
 /* ------------------------------------------------------------ data, copies */
+
+/* Keep a value in one register: two neighbours that were stored one by one a
+ * moment ago must not be loaded as one vector, which waits for the stores. */
+static inline size_t am_msg_scalar(size_t value)
+{
+    __asm__("" : "+r"(value));
+    return value;
+}
+
+/* Copy a descriptor: no more than its kind needs. */
+static inline void am_msg_data_copy(struct am_data *to,
+                                    const struct am_data *from)
+{
+    to->kind = from->kind;
+    to->bytes = am_msg_scalar(from->bytes);
+    to->u.base = (void *)am_msg_scalar((size_t)from->u.base);
+    if (am_unlikely(from->kind != AM_DATA_CONTIG)) {
+        *to = *from;
+    }
+}
 
 /* Copy payload [offset, offset + bytes) of a message into the receive buffer,
  * as far as it reaches, counted. */

@@ -193,7 +193,7 @@ am_status_t am_msg_irecv(struct am_ctx *ctx,
     struct am_msg *msg = am_msg_of(ctx);
     struct am_msg_req *recv;
 
-    if (am_unlikely(!data_is_valid(data))) {
+    if (am_unlikely(data->kind != AM_DATA_CONTIG && !data_is_valid(data))) {
         return AM_ERR_INVALID;
     }
     if (am_unlikely(am_match_unexpected_count(&msg->match) != 0)) {
@@ -211,7 +211,7 @@ am_status_t am_msg_irecv(struct am_ctx *ctx,
     recv->node.key_mask = (uint64_t)mask->context << 32 | mask->source;
     recv->node.tag = envelope->tag;
     recv->node.tag_mask = mask->tag & AM_MATCH_TAG_MASK;
-    recv->data = *data;
+    am_msg_data_copy(&recv->data, data);
     recv->done = done;
     recv->arg = arg;
     recv->state = AM_REQ_POSTED;

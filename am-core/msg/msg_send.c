@@ -177,22 +177,24 @@ static am_status_t send_run(struct am_msg_req *send)
 }
 
 static __attribute__((noinline)) am_status_t
-send_general(struct am_msg *msg, struct am_peer *peer,
+send_general(struct am_msg *msg, uint32_t dest,
              const struct am_msg_envelope *envelope, const struct am_data *data,
              unsigned flags, am_msg_done_fn done, void *arg,
              struct am_msg_req **req_p)
 {
-    struct am_msg_peer *mp = am_msg_peer_of(msg, peer);
-    struct am_msg_req *send;
     am_status_t status;
+    struct am_peer *peer = am_peer_get(msg->ctx, dest, &status);
+    struct am_msg_peer *mp;
+    struct am_msg_req *send;
 
     if ((flags & ~(unsigned)AM_MSG_SYNC) != 0 || data->kind > AM_DATA_PACK ||
         (data->kind == AM_DATA_PACK && data->pack == NULL)) {
         return AM_ERR_INVALID;
     }
-    if (peer->dead) {
-        return AM_ERR_PEER;
+    if (peer == NULL || peer->dead) {
+        return peer == NULL ? status : AM_ERR_PEER;
     }
+    mp = am_msg_peer_of(msg, peer);
     send = mp == NULL ? NULL : am_msg_req_get(msg);
     if (send == NULL) {
         return AM_ERR_MEMORY;
@@ -217,21 +219,15 @@ am_status_t am_msg_isend(struct am_ctx *ctx, uint32_t dest,
                          am_msg_done_fn done, void *arg,
                          struct am_msg_req **req_p)
 {
-    am_status_t status;
-    struct am_peer *peer = am_peer_get(ctx, dest, &status);
-    struct am_msg_peer *mp;
+    struct am_msg *msg = am_msg_of(ctx);
+    struct am_msg_peer *mp = am_msg_peer_at(msg, dest);
 
-    if (am_unlikely(peer == NULL)) {
-        return status;
-    }
-    mp = peer->msg;
     if (am_likely(mp != NULL) && am_likely(flags == 0) &&
         data->kind == AM_DATA_CONTIG && data->bytes < mp->eager_limit &&
         am_likely(am_eager_short(mp, envelope, data) == AM_OK)) {
         return AM_DONE;
     }
-    return send_general(am_msg_of(ctx), peer, envelope, data, flags, done, arg,
-                        req_p);
+    return send_general(msg, dest, envelope, data, flags, done, arg, req_p);
 }
 
 void am_msg_attach(struct am_msg_req *req, am_msg_done_fn done, void *arg)
