@@ -178,8 +178,10 @@ static bool allowed(const struct wish *wish, am_proto_t proto, size_t bytes)
     return true;
 }
 
+/* The lowest cost; `before`, the choice for the next smaller size, stays as
+ * long as it costs at most a fiftieth more, so that near ties make no rows. */
 static am_proto_t by_cost(const struct wish *wish, const struct am_cost_in *in,
-                          size_t bytes)
+                          size_t bytes, am_proto_t before)
 {
     size_t at = bytes < CHOICE_BYTES_MAX ? bytes : CHOICE_BYTES_MAX;
     am_proto_t best = wish->rndv_set ? wish->rndv : AM_PROTO_PUT;
@@ -193,11 +195,16 @@ static am_proto_t by_cost(const struct wish *wish, const struct am_cost_in *in,
             best_ps = ps;
         }
     }
+    if (before != AM_PROTO_COUNT && allowed(wish, before, bytes) &&
+        am_proto_cost_ps(in, before, at) <= best_ps + best_ps / 50) {
+        return before;
+    }
     return best;
 }
 
 static struct am_proto_row choose(const struct wish *wish,
-                                  const struct am_cost_in *in, size_t bytes)
+                                  const struct am_cost_in *in, size_t bytes,
+                                  am_proto_t before)
 {
     struct am_proto_row row = {.bytes_max = bytes, .why = AM_WHY_SET};
 
@@ -219,8 +226,9 @@ static struct am_proto_row choose(const struct wish *wish,
             return row;
         }
     }
-    row.proto = by_cost(wish, in, bytes);
-    row.why = AM_WHY_COST;
+    row.proto = by_cost(wish, in, bytes, before);
+    row.why = wish->rndv_set && row.proto == wish->rndv ? AM_WHY_SET
+                                                        : AM_WHY_COST;
     return row;
 }
 
@@ -231,13 +239,14 @@ static bool same(const struct am_proto_row *a, const struct am_proto_row *b)
 
 /* The last size of [low, high) that is chosen like `low`. */
 static size_t last_like(const struct wish *wish, const struct am_cost_in *in,
-                        size_t low, size_t high)
+                        size_t low, size_t high,
+                        const struct am_proto_row *row_p)
 {
-    struct am_proto_row first = choose(wish, in, low);
+    struct am_proto_row first = *row_p;
 
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        struct am_proto_row row = choose(wish, in, middle);
+        struct am_proto_row row = choose(wish, in, middle, first.proto);
 
         if (same(&row, &first)) {
             low = middle;
@@ -275,16 +284,17 @@ static uint32_t table_fill(const struct wish *wish, const struct am_cost_in *in,
     uint32_t count = 0;
     size_t bytes = 0;
 
-    rows[0] = choose(wish, in, 0);
+    rows[0] = choose(wish, in, 0, AM_PROTO_COUNT);
     while (bytes < SIZE_MAX && count < AM_PROTO_ROWS_MAX - 1) {
         size_t next = next_size(wish, bytes);
-        struct am_proto_row row = choose(wish, in, next);
+        struct am_proto_row row = choose(wish, in, next, rows[count].proto);
 
         if (!same(&row, &rows[count])) {
-            size_t last = last_like(wish, in, bytes, next);
+            size_t last = last_like(wish, in, bytes, next, &rows[count]);
 
             rows[count].bytes_max = last;
-            rows[++count] = choose(wish, in, last + 1);
+            rows[count + 1] = choose(wish, in, last + 1, rows[count].proto);
+            count++;
             next = last + 1;
         }
         bytes = next;
@@ -327,14 +337,13 @@ static void kind_fill(struct am_proto_kind *kind, struct am_msg *msg,
     kind->dev = peer->dev;
     kind->packet_max = am_peer_payload_max(peer, 5);
     kind->cost = (struct am_cost_in){
-            .peer = peer,
             .perf = peer->dev->attr.perf,
+            .caps = peer->dev->attr.caps,
             .packet_max = kind->packet_max,
             .region_bytes = msg->config->buffer_bytes < AM_MSG_REGION_MAX
                                     ? msg->config->buffer_bytes
                                     : AM_MSG_REGION_MAX,
             .prefix_bytes = msg->config->prefix_bytes,
-            .mapped = (peer->dev->attr.caps & AM_DEV_CAP_MAPPED) != 0,
     };
     kind->rndv = plain_rndv(&wish, &kind->cost);
     for (int contiguous = 0; contiguous < 2; contiguous++) {

@@ -2,14 +2,18 @@
  * The cost model's formulas, one function a protocol.
  *
  *   s       a short message: send overhead, wire, receive overhead
- *   c(n)    one copy of n bytes by the receiver's core
- *   x(n)    n bytes as a stream of packets, both cores at work
+ *   x(n)    n bytes in packets: the first packet passes sender and receiver
+ *           one after the other, the rest overlaps and the slower one decides
+ *           (on one core all stages add)
+ *   c(n)    one more copy of n bytes
+ *   b(n)    a bulk transfer: x(n), or the device's single copy if that is
+ *           cheaper
  *
- *   eager     s + x(n), and now and then the receive is not posted: c(n) / 4
+ *   eager     x(n) + c(n) / 16: now and then the receive comes too late
  *   buffered  allocation + c(n) or x(n) + s + c(n)
- *   prefix    s + max(2 s, c(p)) + bulk(n - p), p the prefix
- *   get       s + get(n) + s / 2 (the acknowledgement delays the sender only)
- *   put       3 s + put(n)
+ *   prefix    allocation + s + c(p) + max(s, c(p)) + b(n - p), p the prefix
+ *   get       s + s + b(n), and half a message to end it
+ *   put       s + s + b(n)
  */
 #include "msg/proto_cost.h"
 
@@ -17,7 +21,7 @@
 
 static uint64_t line(const struct am_linfn *f, size_t bytes)
 {
-    /* bytes stay below 2^41 in the choice, so no product overflows */
+    /* bytes stay below 2^37 in the choice, so no product overflows */
     return f->fixed_ps + bytes / 1000 * f->per_byte_fs +
            bytes % 1000 * f->per_byte_fs / 1000;
 }
@@ -42,41 +46,45 @@ static uint64_t copy_ps(const struct am_cost_in *in, size_t bytes)
     return line(&copy, bytes);
 }
 
-/* The bytes of a stream: its packets overlap, the slowest stage decides;
- * on one core the stages add. */
 static uint64_t stream_ps(const struct am_cost_in *in, size_t bytes)
 {
-    uint64_t packets = bytes / (in->packet_max == 0 ? 1 : in->packet_max);
+    size_t packet = in->packet_max == 0 ? 1 : in->packet_max;
+    size_t first = bytes < packet ? bytes : packet;
     struct am_linfn send = in->perf.send_overhead;
     struct am_linfn recv = in->perf.recv_overhead;
-    uint64_t send_ps = line(&send, bytes) + packets * send.fixed_ps;
-    uint64_t recv_ps =
-            line(&recv, 0) + copy_ps(in, bytes) + packets * recv.fixed_ps;
-    uint64_t wire_ps = line(&in->perf.wire, bytes);
+    uint64_t first_ps = line(&send, first) + line(&in->perf.wire, first) +
+                        recv.fixed_ps + copy_ps(in, first);
+    uint64_t more = (bytes - first + packet - 1) / packet;
+    uint64_t send_ps = more * send.fixed_ps;
+    uint64_t recv_ps = more * recv.fixed_ps + copy_ps(in, bytes - first);
 
-    if (packets == 0 || in->perf.shared_core) {
-        return send_ps + recv_ps + wire_ps;
+    send.fixed_ps = 0;
+    send_ps += line(&send, bytes - first);
+    if (in->perf.shared_core) {
+        return first_ps + send_ps + recv_ps;
     }
-    return larger(larger(send_ps, recv_ps), wire_ps) + short_ps(in);
+    return first_ps + larger(send_ps, recv_ps);
 }
 
 static uint64_t bulk_ps(const struct am_cost_in *in, bool get, size_t bytes)
 {
-    return am_bulk_cost_ps(in->peer, get, bytes, in->contiguous);
-}
+    uint32_t need = get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
+    uint64_t stream = stream_ps(in, bytes);
+    uint64_t single = line(get ? &in->perf.get : &in->perf.put, bytes);
 
-static uint64_t eager_ps(const struct am_cost_in *in, size_t bytes)
-{
-    return stream_ps(in, bytes) + copy_ps(in, bytes) / 4;
+    return (in->caps & need) != 0 && in->contiguous && single < stream ? single
+                                                                       : stream;
 }
 
 static uint64_t buffered_ps(const struct am_cost_in *in, size_t bytes)
 {
+    bool mapped = (in->caps & AM_DEV_CAP_MAPPED) != 0;
+
     if (bytes > in->region_bytes) {
         return AM_COST_NEVER;
     }
     return ALLOC_PS + short_ps(in) + copy_ps(in, bytes) +
-           (in->mapped ? copy_ps(in, bytes) : stream_ps(in, bytes));
+           (mapped ? copy_ps(in, bytes) : stream_ps(in, bytes));
 }
 
 static uint64_t prefix_ps(const struct am_cost_in *in, size_t bytes)
@@ -87,7 +95,7 @@ static uint64_t prefix_ps(const struct am_cost_in *in, size_t bytes)
         return AM_COST_NEVER;
     }
     return ALLOC_PS + short_ps(in) + copy_ps(in, prefix) +
-           larger(2 * short_ps(in), copy_ps(in, prefix)) +
+           larger(short_ps(in), copy_ps(in, prefix)) +
            (bytes > prefix ? bulk_ps(in, false, bytes - prefix) : 0);
 }
 
@@ -96,15 +104,15 @@ uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,
 {
     switch (proto) {
     case AM_PROTO_EAGER:
-        return eager_ps(in, bytes);
+        return stream_ps(in, bytes) + copy_ps(in, bytes) / 16;
     case AM_PROTO_BUFFERED:
         return buffered_ps(in, bytes);
     case AM_PROTO_PREFIX:
         return prefix_ps(in, bytes);
     case AM_PROTO_GET:
-        return 3 * short_ps(in) / 2 + bulk_ps(in, true, bytes);
+        return 5 * short_ps(in) / 2 + bulk_ps(in, true, bytes);
     case AM_PROTO_PUT:
-        return 3 * short_ps(in) + bulk_ps(in, false, bytes);
+        return 2 * short_ps(in) + bulk_ps(in, false, bytes);
     default:
         return AM_COST_NEVER;
     }

@@ -1,7 +1,7 @@
 /*
  * The cost model: how long one message takes by each protocol, from the
- * device's numbers (am_dev_perf) and the am layer's (am_bulk_cost_ps).  Pure
- * arithmetic in picoseconds; no floating point.
+ * device's numbers (am_dev_perf).  Pure arithmetic in picoseconds; no floating
+ * point.
  */
 #ifndef AM_MSG_PROTO_COST_H
 #define AM_MSG_PROTO_COST_H
@@ -10,8 +10,8 @@
 
 /* What a cost depends on besides the size. */
 struct am_cost_in {
-    const struct am_peer *peer; /* for am_bulk_cost_ps */
     struct am_dev_perf perf;
+    uint32_t caps;       /* AM_DEV_CAP_* */
     size_t packet_max;   /* payload of one packet */
     size_t region_bytes; /* largest buffered message */
     size_t prefix_bytes;

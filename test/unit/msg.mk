@@ -2,7 +2,8 @@
 if HAVE_CMOCKA
 msg_world = test/support/msg_world.c test/support/msg_world.h
 msg_tests = test/unit/msg_match_test test/unit/msg_proto_test \
-    test/unit/msg_order_test test/unit/msg_flow_test test/unit/msg_dead_test
+    test/unit/msg_order_test test/unit/msg_flow_test test/unit/msg_dead_test \
+    test/unit/msg_choice_test
 check_PROGRAMS += $(msg_tests)
 TESTS += $(msg_tests)
 test_unit_msg_match_test_SOURCES = test/unit/msg_match_test.c
@@ -20,4 +21,7 @@ test_unit_msg_flow_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_msg_dead_test_SOURCES = test/unit/msg_dead_test.c $(msg_world)
 test_unit_msg_dead_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_msg_dead_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_msg_choice_test_SOURCES = test/unit/msg_choice_test.c $(msg_world)
+test_unit_msg_choice_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_msg_choice_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 endif

@@ -1,0 +1,272 @@
+/*
+ * The choice of protocols: what the variables say, at every size; what the
+ * model says when they say nothing; bad values; and that messages pass with
+ * any of it, on equal and unequal ranks.
+ */
+#include "support/cm.h"
+#include "support/msg_world.h"
+
+#include "msg/proto_choice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define E AM_PROTO_EAGER
+#define B AM_PROTO_BUFFERED
+#define P AM_PROTO_PREFIX
+#define G AM_PROTO_GET
+#define U AM_PROTO_PUT
+
+/* Settings, and the protocol of some sizes. */
+struct expected {
+    struct am_option options[5];
+
+    struct {
+        size_t bytes;
+        am_proto_t proto;
+    } at[8];
+
+    int at_count;
+};
+
+static const struct expected table[] = {
+        {{{"AM_PROTO", "put"}}, {{0, U}, {1, U}, {SIZE_MAX, U}}, 3},
+        {{{"AM_PROTO", "eager"}}, {{0, E}, {1 << 20, E}, {SIZE_MAX, E}}, 3},
+        {{{"AM_PROTO", "eager:1k,buffered:8k,prefix:256k,get"}},
+         {{0, E},
+          {1024, E},
+          {1025, B},
+          {8192, B},
+          {8193, P},
+          {262144, P},
+          {262145, G},
+          {SIZE_MAX, G}},
+         8},
+        /* a list may be in any order, and end below the largest message */
+        {{{"AM_PROTO", "put:100,eager:200"},
+          {"AM_RNDV", "get"},
+          {"AM_EAGER_MAX", "50"},
+          {"AM_BUFFERED_MAX", "0"}},
+         {{0, U}, {100, U}, {101, E}, {200, E}, {1 << 30, G}},
+         5},
+        {{{"AM_EAGER_MAX", "0"},
+          {"AM_BUFFERED_MAX", "0"},
+          {"AM_PREFIX_MAX", "0"},
+          {"AM_RNDV", "get"}},
+         {{0, E}, {1, G}, {SIZE_MAX, G}},
+         3},
+        {{{"AM_EAGER_MAX", "10"},
+          {"AM_BUFFERED_MAX", "20"},
+          {"AM_PREFIX_MAX", "30"},
+          {"AM_RNDV", "put"}},
+         {{10, E}, {11, B}, {20, B}, {21, P}, {30, P}, {31, U}, {SIZE_MAX, U}},
+         7},
+        /* thresholds out of order: the earlier protocol wins */
+        {{{"AM_EAGER_MAX", "100"},
+          {"AM_BUFFERED_MAX", "50"},
+          {"AM_PREFIX_MAX", "max"}},
+         {{50, E}, {100, E}, {101, P}, {SIZE_MAX, P}},
+         4},
+        {{{"AM_EAGER_MAX", "18446744073709551614"}, {"AM_RNDV", "put"}},
+         {{SIZE_MAX - 1, E}, {SIZE_MAX, U}},
+         2},
+        {{{"AM_BUFFERING", "cmmd"}, {"AM_PROTO", "eager"}},
+         {{0, U}, {SIZE_MAX, U}},
+         2},
+        {{{"AM_BUFFERING", "nx"}, {"AM_PROTO", "put"}},
+         {{0, E}, {SIZE_MAX, E}},
+         2},
+        {{{"AM_BUFFERING", "pvm"}}, {{0, E}, {SIZE_MAX, E}}, 2},
+};
+
+static const struct am_proto_kind *kind_at(struct world *world)
+{
+    am_status_t status;
+    struct am_peer *peer = am_peer_get(world->ctx[0], 1, &status);
+    const struct am_proto_kind *kind;
+
+    assert_non_null(peer);
+    kind = am_proto_kind_of(am_msg_of(world->ctx[0]), peer);
+    assert_non_null(kind);
+    return kind;
+}
+
+static void test_settings(void **state)
+{
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        const struct am_option *lists[] = {table[i].options, NULL};
+        struct world world;
+
+        world_open(&world, 2, lists);
+        for (int k = 0; k < table[i].at_count; k++) {
+            am_proto_t proto = am_proto_select(kind_at(&world),
+                                               table[i].at[k].bytes, k % 2);
+
+            if (proto != table[i].at[k].proto) {
+                fail_msg("setting %zu: %zu bytes go by protocol %d, not %d", i,
+                         table[i].at[k].bytes, (int)proto,
+                         (int)table[i].at[k].proto);
+            }
+        }
+        world_close(&world);
+    }
+}
+
+/* With nothing set each size goes by a protocol whose cost is within a
+ * fiftieth of the lowest (that is the margin against rows of near ties). */
+static void test_model(void **state)
+{
+    struct world world;
+    const struct am_proto_kind *kind;
+
+    world_open(&world, 2, NULL);
+    kind = kind_at(&world);
+    for (int contiguous = 0; contiguous < 2; contiguous++) {
+        struct am_cost_in in = kind->cost;
+
+        in.contiguous = contiguous == 1;
+        for (size_t bytes = 0; bytes < (size_t)1 << 35;
+             bytes += bytes / 7 + 1) {
+            am_proto_t proto = am_proto_select(kind, bytes, contiguous == 1);
+            uint64_t cost = am_proto_cost_ps(&in, proto, bytes);
+
+            for (int i = 0; i < AM_PROTO_COUNT; i++) {
+                uint64_t other = am_proto_cost_ps(&in, (am_proto_t)i, bytes);
+
+                assert_true(cost <= other || cost - other <= other / 50);
+            }
+        }
+    }
+    world_close(&world);
+}
+
+/* The costs of longer messages are never lower: no formula has a dip. */
+static void test_monotone(void **state)
+{
+    struct world world;
+    struct am_cost_in in;
+
+    world_open(&world, 2, NULL);
+    in = kind_at(&world)->cost;
+    for (int i = 0; i < AM_PROTO_COUNT; i++) {
+        uint64_t last = 0;
+
+        for (size_t bytes = 0; bytes < (size_t)1 << 24;
+             bytes += bytes / 50 + 1) {
+            uint64_t cost = am_proto_cost_ps(&in, (am_proto_t)i, bytes);
+
+            assert_true(cost >= last);
+            last = cost;
+        }
+    }
+    world_close(&world);
+}
+
+static void test_bad_values(void **state)
+{
+    static const char *const bad[][2] = {
+            {"AM_PROTO", "eagre"},
+            {"AM_PROTO", "eager:,get"},
+            {"AM_PROTO", ""},
+            {"AM_PROTO", "eager:1k,"},
+            {"AM_EAGER_MAX", "many"},
+            {"AM_BUFFERED_MAX", "-1"},
+            {"AM_PREFIX_MAX", "1q"},
+            {"AM_PREFIX_BYTES", "auto"},
+            {"AM_RNDV", "fast"},
+            {"AM_BUFFER_BINS", "8"},
+            {"AM_BUFFER_BINS", "x1k"},
+            {"AM_BUFFER_BINS", "8x"},
+            {"AM_BUFFERING", "tcgmsg"},
+            {"AM_UNEXP_MAX", "lots"},
+            {"AM_EAGER_MAX", "99999999999999999999"},
+    };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        const struct am_option option = {bad[i][0], bad[i][1]};
+        char error[512] = "";
+        struct am_params params = {.size = 1,
+                                   .options = &option,
+                                   .option_count = 1,
+                                   .error = error,
+                                   .error_bytes = sizeof(error)};
+        struct am_ctx *ctx;
+
+        assert_int_equal(am_open(&params, &ctx), AM_ERR_CONFIG);
+        assert_non_null(strstr(error, bad[i][0])); /* names the variable */
+    }
+}
+
+static void pass(struct world *world, uint32_t from, uint32_t to, size_t bytes)
+{
+    const struct am_msg_envelope envelope = {1, from, 5};
+    struct shaped source, target;
+    struct ended sent, received;
+
+    shaped_open(&source, SHAPE_CONTIG, bytes);
+    shaped_open(&target, SHAPE_CONTIG, bytes);
+    shaped_fill(&source, (uint32_t)bytes);
+    world_recv(world, to, envelope, MASK_EXACT, &target.data, &received);
+    world_send(world, from, to, envelope, &source.data, 0, &sent);
+    world_wait(world, &received);
+    world_wait(world, &sent);
+    shaped_check(&target, (uint32_t)bytes, bytes);
+    shaped_close(&source);
+    shaped_close(&target);
+}
+
+/* Every variable at 0, at the largest size_t, and between, on both ranks or
+ * on one: messages of all sizes pass. */
+static void test_extremes(void **state)
+{
+    static const char *const names[] = {"AM_EAGER_MAX",    "AM_BUFFERED_MAX",
+                                        "AM_PREFIX_MAX",   "AM_PREFIX_BYTES",
+                                        "AM_BUFFER_BYTES", "AM_UNEXP_MAX"};
+    static const char *const values[] = {"0", "1", "100", "5k", "max"};
+    static const size_t sizes[] = {0, 1, 99, 4096, 20000, 300000};
+
+    for (int i = 0; i < 6 * 5 * 2; i++) {
+        const struct am_option options[] = {
+                {names[i % 6], values[i / 6 % 5]},
+                {i % 6 == 3 ? "AM_PROTO" : NULL, "prefix"},
+                {NULL, NULL}};
+        const struct am_option *lists[] = {options,
+                                           i / 30 == 0 ? options : NULL};
+        struct world world;
+
+        world_open(&world, 2, lists);
+        for (int k = 0; k < 18; k++) {
+            pass(&world, (uint32_t)k % 2, 1 - (uint32_t)k % 2, sizes[k % 6]);
+        }
+        world_close(&world);
+    }
+}
+
+static void test_describe(void **state)
+{
+    struct world world;
+    char text[8192];
+    size_t length;
+
+    world_open(&world, 2, NULL);
+    length = am_describe(world.ctx[0], "protocols", text, sizeof(text));
+    assert_in_range(length, 100, sizeof(text) - 1);
+    assert_int_equal(strlen(text), length);
+    assert_non_null(strstr(text, "device shm"));
+    assert_non_null(strstr(text, "lowest cost"));
+    /* too short a buffer gets a beginning, and the full length is told */
+    assert_int_equal(am_describe(world.ctx[0], "protocols", text, 20), length);
+    assert_int_equal(strlen(text), 19);
+    world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_settings), cmocka_unit_test(test_model),
+            cmocka_unit_test(test_monotone), cmocka_unit_test(test_bad_values),
+            cmocka_unit_test(test_extremes), cmocka_unit_test(test_describe),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
