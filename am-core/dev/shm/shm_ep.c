@@ -167,10 +167,21 @@ am_status_t shm_connect(struct am_dev *adev, const void *part, size_t bytes,
     return status;
 }
 
-/* Endpoints live as long as the device: a peer may still write to its lane. */
-void shm_disconnect(struct am_dev_ep *ep)
+/* Endpoints live as long as the device: a peer may still write to its lane,
+ * which is not looked at any more, so there are no more upcalls. */
+void shm_disconnect(struct am_dev_ep *dep)
 {
-    shm_ep_of(ep)->dead = true;
+    struct shm_dev *dev = shm_dev_of(dep->dev);
+    struct shm_ep *ep = shm_ep_of(dep);
+
+    ep->dead = true;
+    ep->ep.user = NULL;
+    for (uint32_t i = 0; i < dev->active_count; i++) {
+        if (dev->active[i] == ep) {
+            dev->active[i] = dev->active[--dev->active_count];
+            return;
+        }
+    }
 }
 
 void shm_job_ready(struct shm_dev *dev, struct shm_seg *seg)

@@ -171,11 +171,20 @@ static am_status_t vm_copy(struct shm_dev *dev, bool put, pid_t pid,
     return AM_OK;
 }
 
+/* Does the key name memory of this peer?  Else one that names an address of
+ * this very process would have it written by itself. */
+static bool key_is_sound(const struct shm_ep *ep, const struct am_dev_key *key)
+{
+    return key_kind(key) == SHM_KEY_HEAP ||
+           (key_kind(key) == SHM_KEY_VM && key_owner(key) == ep->pid);
+}
+
 static am_status_t transfer(struct am_dev_ep *dep, bool put,
                             const struct iovec *local, uint32_t count,
                             const struct am_dev_key *key, size_t offset)
 {
     struct shm_dev *dev = shm_dev_of(dep->dev);
+    struct shm_ep *ep = shm_ep_of(dep);
     size_t bytes = 0;
     am_status_t status;
     char *mapped;
@@ -183,13 +192,14 @@ static am_status_t transfer(struct am_dev_ep *dep, bool put,
     for (uint32_t i = 0; i < count; i++) {
         bytes += local[i].iov_len;
     }
-    if (offset > key->w[1] || bytes > key->w[1] - offset) {
+    if (!key_is_sound(ep, key) || offset > key->w[1] ||
+        bytes > key->w[1] - offset) {
+        dev->stats[AM_DEV_STAT_RX_BAD]++;
         return AM_ERR_INVALID;
     }
     dev->stats[put ? AM_DEV_STAT_PUT : AM_DEV_STAT_GET]++;
     mapped = shm_map(dep, key, offset, bytes);
-    if (mapped == NULL && key_kind(key) == SHM_KEY_VM &&
-        key_owner(key) == dev->pid) {
+    if (mapped == NULL && key_kind(key) == SHM_KEY_VM && ep->pid == dev->pid) {
         mapped = (char *)(uintptr_t)key->w[0] + offset; /* same process */
     }
     for (uint32_t i = 0; mapped != NULL && i < count; i++) {
@@ -238,8 +248,12 @@ am_status_t shm_fetch_add(struct am_dev_ep *ep, const struct am_dev_key *key,
 {
     _Atomic uint64_t *at = shm_map(ep, key, offset, sizeof(uint64_t));
 
-    if (at == NULL || ((uintptr_t)at & 7) != 0) {
+    if (key_kind(key) == SHM_KEY_VM) {
         return AM_ERR_UNSUPPORTED;
+    }
+    if (at == NULL || ((uintptr_t)at & 7) != 0) {
+        shm_dev_of(ep->dev)->stats[AM_DEV_STAT_RX_BAD]++;
+        return AM_ERR_INVALID;
     }
     *old_p = atomic_fetch_add(at, value);
     return AM_DONE;
