@@ -41,7 +41,7 @@ static bool hold(struct fault_ep *ep, uint32_t class, const void *hdr,
     struct fault_dev *fault = fault_of(ep->wrap.base.dev);
 
     for (uint32_t i = 0; i < FAULT_HELD_MAX; i++) {
-        struct fault_held *held = &fault->held[i];
+        struct fault_held *held = &fault->held[class * FAULT_HELD_MAX + i];
 
         if (held->ep != NULL) {
             continue;
@@ -57,7 +57,7 @@ static bool hold(struct fault_ep *ep, uint32_t class, const void *hdr,
         if (data_bytes > 0) {
             memcpy(held->bytes + hdr_bytes, data, data_bytes);
         }
-        fault->held_count++;
+        fault->held_count[class]++;
         return true;
     }
     return false;
@@ -66,7 +66,7 @@ static bool hold(struct fault_ep *ep, uint32_t class, const void *hdr,
 void fault_held_free(struct fault_dev *fault, struct fault_held *held)
 {
     held->ep = NULL;
-    fault->held_count--;
+    fault->held_count[held->class]--;
 }
 
 /* Send the held packets whose time has come; the rest waits for space. */
@@ -74,7 +74,7 @@ static void let_go(struct fault_dev *fault)
 {
     struct am_dev *lower = fault->wrap.lower;
 
-    for (uint32_t i = 0; i < FAULT_HELD_MAX && fault->held_count > 0; i++) {
+    for (uint32_t i = 0; i < FAULT_HELD_ALL && fault_holds(fault); i++) {
         struct fault_held *held = &fault->held[i];
 
         if (held->ep == NULL || (held->sends != 0 && held->polls != 0)) {
@@ -149,7 +149,7 @@ static am_status_t fault_pass(struct fault_ep *ep, uint32_t class,
 /* One more send: it passes the reordered packets of its endpoint. */
 static void count_send(struct fault_dev *fault, const struct fault_ep *ep)
 {
-    for (uint32_t i = 0; i < FAULT_HELD_MAX && fault->held_count > 0; i++) {
+    for (uint32_t i = 0; i < FAULT_HELD_ALL && fault_holds(fault); i++) {
         struct fault_held *held = &fault->held[i];
 
         if (held->ep == ep && held->sends != UINT32_MAX && held->sends > 0) {
@@ -198,7 +198,8 @@ am_status_t fault_send_fill(struct am_dev_ep *base, uint32_t class,
         hdr_bytes + data_bytes > base->dev->attr.packet_bytes_max) {
         return AM_ERR_INVALID;
     }
-    if (ep->stall_polls[class] != 0 || fault->held_count == FAULT_HELD_MAX) {
+    if (ep->stall_polls[class] != 0 ||
+        fault->held_count[class] == FAULT_HELD_MAX) {
         return AM_ERR_AGAIN;
     }
     fill(arg, fault->filled, data_bytes);
@@ -214,9 +215,11 @@ am_status_t fault_send_fill(struct am_dev_ep *base, uint32_t class,
 bool fault_reply_ready(struct am_dev_ep *base)
 {
     struct fault_ep *ep = fault_ep_of(base);
-    struct am_dev *lower = fault_of(base->dev)->wrap.lower;
+    struct fault_dev *fault = fault_of(base->dev);
+    struct am_dev *lower = fault->wrap.lower;
 
     return ep->stall_polls[AM_DEV_REPLY] == 0 &&
+           fault->held_count[AM_DEV_REPLY] < FAULT_HELD_MAX &&
            lower->ops->reply_ready(ep->wrap.lower);
 }
 
@@ -233,7 +236,7 @@ int fault_poll(struct am_dev *dev, uint32_t packets_max)
             ep->stall_polls[class] -= ep->stall_polls[class] > 0;
         }
     }
-    for (uint32_t i = 0; i < FAULT_HELD_MAX && fault->held_count > 0; i++) {
+    for (uint32_t i = 0; i < FAULT_HELD_ALL && fault_holds(fault); i++) {
         fault->held[i].polls -= fault->held[i].polls > 0;
     }
     let_go(fault);
@@ -245,7 +248,7 @@ bool fault_drained(struct am_dev *dev)
     struct fault_dev *fault = fault_of(dev);
     struct am_dev *lower = fault->wrap.lower;
 
-    return fault->held_count == 0 && lower->ops->drained(lower);
+    return !fault_holds(fault) && lower->ops->drained(lower);
 }
 
 void fault_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
@@ -254,5 +257,5 @@ void fault_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
     struct am_dev *lower = fault->wrap.lower;
 
     /* Held packets are let go by polls: asleep there are none. */
-    lower->ops->wait(lower, idle, may_sleep && fault->held_count == 0);
+    lower->ops->wait(lower, idle, may_sleep && !fault_holds(fault));
 }

@@ -10,7 +10,10 @@
 #include "base/list.h"
 #include "dev/wrap.h"
 
-#define FAULT_HELD_MAX 32 /* packets held back; at the limit none is */
+/* Packets held back in each class; at the limit none is, and send_fill answers
+ * AM_ERR_AGAIN. */
+#define FAULT_HELD_MAX 32
+#define FAULT_HELD_ALL (AM_DEV_CLASS_COUNT * FAULT_HELD_MAX)
 
 enum {
     FAULT_DROP,
@@ -40,10 +43,10 @@ struct fault_dev {
     struct am_fault_spec spec;
     struct am_prng prng;
     struct am_list eps;
-    uint32_t held_count;
-    struct fault_held held[FAULT_HELD_MAX];
-    uint8_t *spoilt; /* one packet */
-    uint8_t *filled; /* one packet */
+    uint32_t held_count[AM_DEV_CLASS_COUNT];
+    struct fault_held held[FAULT_HELD_ALL]; /* requests, then replies */
+    uint8_t *spoilt;                        /* one packet */
+    uint8_t *filled;                        /* one packet */
     uint64_t counts[FAULT_COUNT];
 };
 
@@ -55,6 +58,11 @@ static inline struct fault_dev *fault_of(struct am_dev *dev)
 static inline struct fault_ep *fault_ep_of(struct am_dev_ep *ep)
 {
     return am_container(ep, struct fault_ep, wrap.base);
+}
+
+static inline bool fault_holds(const struct fault_dev *fault)
+{
+    return fault->held_count[0] + fault->held_count[1] > 0;
 }
 
 /* fault_dev.c */

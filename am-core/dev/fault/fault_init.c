@@ -24,7 +24,7 @@ static bool fault_ready(void *user)
     struct fault_ep *ep = user;
     const struct am_dev_up *up = &ep->wrap.base.dev->up;
 
-    return ep->stall_polls[AM_DEV_REPLY] == 0 &&
+    return fault_reply_ready(&ep->wrap.base) &&
            (up->ready == NULL || up->ready(ep->wrap.base.user));
 }
 
@@ -51,7 +51,7 @@ static void fault_ep_delete(struct fault_ep *ep)
 {
     struct fault_dev *fault = fault_of(ep->wrap.base.dev);
 
-    for (uint32_t i = 0; i < FAULT_HELD_MAX; i++) {
+    for (uint32_t i = 0; i < FAULT_HELD_ALL; i++) {
         if (fault->held[i].ep == ep) {
             fault_held_free(fault, &fault->held[i]);
         }
@@ -118,7 +118,7 @@ static am_status_t fault_open(const struct am_dev_params *params,
 
 static void fault_free(struct fault_dev *fault)
 {
-    for (uint32_t i = 0; i < FAULT_HELD_MAX; i++) {
+    for (uint32_t i = 0; i < FAULT_HELD_ALL; i++) {
         free(fault->held[i].bytes);
     }
     free(fault->spoilt);
@@ -205,7 +205,7 @@ am_status_t am_fault_wrap(struct am_dev *lower,
     fault->spoilt = malloc(bytes);
     fault->filled = malloc(bytes);
     full = fault->spoilt == NULL || fault->filled == NULL;
-    for (uint32_t i = 0; i < FAULT_HELD_MAX; i++) {
+    for (uint32_t i = 0; i < FAULT_HELD_ALL; i++) {
         fault->held[i].bytes = malloc(bytes);
         full |= fault->held[i].bytes == NULL;
     }
