@@ -47,7 +47,7 @@ static void chan_deliver(void *arg, uint32_t class, void *message,
     uint64_t copy[CHAN_UPPER_HDR_MAX / sizeof(uint64_t)];
     const void *hdr = message;
 
-    if (chan->closing) {
+    if (ep->left) {
         return;
     }
     if ((uintptr_t)message % sizeof(uint64_t) != 0) {
@@ -65,7 +65,7 @@ static bool chan_ready(void *arg)
     struct chan_ep *ep = arg;
     const struct am_dev_up *up = &ep->wrap.base.dev->up;
 
-    if (chan_of(ep->wrap.base.dev)->closing) {
+    if (ep->left) {
         return true; /* taken to be dropped */
     }
     return am_window_has_room(&ep->window, AM_DEV_REPLY) &&
@@ -209,7 +209,7 @@ static void chan_dead(void *user, const char *why)
     struct chan_dev *chan = chan_of(ep->wrap.base.dev);
 
     am_window_gone(&ep->window);
-    if (!chan->closing) {
+    if (!ep->left) {
         chan->wrap.base.up.dead(ep->wrap.base.user, why);
     }
 }
@@ -236,7 +236,9 @@ static void chan_tick(struct chan_dev *chan)
 
         next = link->next;
         am_window_tick(&ep->window, now_ps);
-        if (am_window_is_idle(&ep->window)) {
+        if (ep->left) {
+            chan_ep_leave(ep);
+        } else if (am_window_is_idle(&ep->window)) {
             chan_idle(ep);
         }
     }

@@ -23,8 +23,8 @@ struct chan_dev {
     uint64_t nonce, epoch_count;
     uint64_t linger_ps;
     uint64_t *dev_stats;
-    bool closing;        /* no upcalls any more */
-    struct am_list eps;  /* chan_ep.link */
+    bool closing;        /* nobody is accepted any more */
+    struct am_list eps;  /* chan_ep.link; those that left, too */
     struct am_list busy; /* chan_ep.busy_link: windows that need ticks */
     struct am_window_params window_params;
     uint64_t stats[AM_CHAN_STAT_COUNT];
@@ -34,6 +34,7 @@ struct chan_dev {
 struct chan_ep {
     struct am_wrap_ep wrap;
     bool busy;
+    bool left; /* disconnected: no upcalls; goes when the peer knows */
     struct am_window window;
     struct am_list link, busy_link;
     void *memory; /* of the window */
@@ -66,6 +67,10 @@ void *chan_accept(void *arg, struct am_dev_ep *lower, uint32_t rank);
 am_status_t chan_connect(struct am_dev *dev, const void *address, size_t bytes,
                          uint32_t rank, void *user, struct am_dev_ep **ep_p);
 void chan_disconnect(struct am_dev_ep *base);
+/* Lower endpoint and memory, at once. */
+void chan_ep_end(struct chan_ep *ep);
+/* An endpoint that left: say BYE when drained, end it when that is known. */
+void chan_ep_leave(struct chan_ep *ep);
 
 /* chan_init.c */
 uint32_t chan_epoch(struct chan_dev *chan); /* a new one for each endpoint */

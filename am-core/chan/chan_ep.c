@@ -69,13 +69,34 @@ am_status_t chan_connect(struct am_dev *dev, const void *address, size_t bytes,
     return AM_OK;
 }
 
+void chan_ep_end(struct chan_ep *ep)
+{
+    chan_of(ep->wrap.base.dev)->wrap.lower->ops->disconnect(ep->wrap.lower);
+    chan_ep_delete(ep);
+}
+
+void chan_ep_leave(struct chan_ep *ep)
+{
+    struct am_window *window = &ep->window;
+
+    if (!am_window_is_drained(window)) {
+        return;
+    }
+    if (window->state == AM_WINDOW_OPEN) {
+        am_window_bye(window);
+    } else if (am_window_is_idle(window)) {
+        chan_ep_end(ep);
+    }
+}
+
+/* What was sent before must still arrive, and the peer must not wait for
+ * acknowledgements for ever: poll sees to both, and close waits for it. */
 void chan_disconnect(struct am_dev_ep *base)
 {
     struct chan_ep *ep = chan_ep_of(base);
 
-    am_window_bye(&ep->window);
-    chan_of(base->dev)->wrap.lower->ops->disconnect(ep->wrap.lower);
-    chan_ep_delete(ep);
+    ep->left = true;
+    chan_busy(ep);
 }
 
 void *chan_accept(void *arg, struct am_dev_ep *lower, uint32_t rank)

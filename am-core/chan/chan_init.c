@@ -190,40 +190,14 @@ am_status_t am_chan_wrap(struct am_dev *lower,
 
 /* -------------------------------------------------------------------- close */
 
-static bool all_drained(const struct chan_dev *chan)
-{
-    for (struct am_list *link = chan->eps.next; link != &chan->eps;
-         link = link->next) {
-        if (!am_window_is_drained(
-                    &am_container(link, struct chan_ep, link)->window)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool all_gone(const struct chan_dev *chan)
-{
-    for (struct am_list *link = chan->eps.next; link != &chan->eps;
-         link = link->next) {
-        if (am_container(link, struct chan_ep, link)->window.state ==
-            AM_WINDOW_OPEN) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Poll until `done`, but no longer than linger_ps without news, and not more
- * than LINGER_FACTOR times that in all. */
-static void linger(struct chan_dev *chan,
-                   bool (*done)(const struct chan_dev *chan))
+/* Poll, at least once, until the last endpoint is gone, but no longer than linger_ps without
+ * news, and not more than LINGER_FACTOR times that in all. */
+static void linger(struct chan_dev *chan)
 {
     uint64_t start_ps = am_env_now(chan->env);
     uint64_t news_ps = start_ps, now_ps = start_ps;
 
-    while (!done(chan) && now_ps - news_ps < chan->linger_ps &&
-           now_ps - start_ps < LINGER_FACTOR * chan->linger_ps) {
+    do {
         if (chan_poll(&chan->wrap.base, LINGER_POLL_PACKETS) > 0) {
             news_ps = now_ps;
         } else {
@@ -231,7 +205,9 @@ static void linger(struct chan_dev *chan,
             am_env_relax(chan->env, now_ps + LINGER_RELAX_PS);
         }
         now_ps = am_env_now(chan->env);
-    }
+    } while (!am_list_is_empty(&chan->eps) &&
+             now_ps - news_ps < chan->linger_ps &&
+             now_ps - start_ps < LINGER_FACTOR * chan->linger_ps);
 }
 
 void chan_close(struct am_dev *dev)
@@ -240,19 +216,13 @@ void chan_close(struct am_dev *dev)
     struct am_dev *lower = chan->wrap.lower;
 
     chan->closing = true;
-    linger(chan, all_drained);
     for (struct am_list *link = chan->eps.next; link != &chan->eps;
          link = link->next) {
-        struct chan_ep *ep = am_container(link, struct chan_ep, link);
-
-        am_window_bye(&ep->window);
-        chan_busy(ep);
+        chan_disconnect(&am_container(link, struct chan_ep, link)->wrap.base);
     }
-    linger(chan, all_gone);
+    linger(chan);
     while (!am_list_is_empty(&chan->eps)) {
-        struct chan_ep *ep = am_container(chan->eps.next, struct chan_ep, link);
-
-        chan_disconnect(&ep->wrap.base);
+        chan_ep_end(am_container(chan->eps.next, struct chan_ep, link));
     }
     lower->ops->close(lower);
     free(chan);

@@ -44,7 +44,7 @@ enum {
 };
 
 struct am_chan_hdr {
-    uint32_t crc; /* CRC32C of what follows, header and data */
+    _Alignas(8) uint32_t crc; /* CRC32C of what follows, header and data */
     uint32_t conn;
     uint32_t seq;
     uint32_t ack[2];
@@ -56,6 +56,7 @@ struct am_chan_hdr {
 };
 
 AM_STATIC_ASSERT(sizeof(struct am_chan_hdr) == 32, "wire format");
+AM_STATIC_ASSERT(_Alignof(struct am_chan_hdr) == 8, "headers are words");
 AM_STATIC_ASSERT(offsetof(struct am_chan_hdr, crc) == 0, "wire format");
 AM_STATIC_ASSERT(offsetof(struct am_chan_hdr, seq) == 8, "wire format");
 AM_STATIC_ASSERT(offsetof(struct am_chan_hdr, offset) == 20, "wire format");

@@ -92,7 +92,7 @@ void am_window_gone(struct am_window *window)
 
 void am_window_bye(struct am_window *window)
 {
-    if (window->state == AM_WINDOW_OPEN) {
+    if (window->state == AM_WINDOW_OPEN && !window->leaving) {
         window->leaving = true;
         window->hello_polls = window->hello_backoff = 0;
         window->due |= WINDOW_DUE_BYE;
