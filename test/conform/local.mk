@@ -1,1 +1,13 @@
 # test/conform
+noinst_HEADERS += test/conform/dev_conform.h test/conform/dev_world.h \
+    test/support/pipe_dev.h
+
+if HAVE_CMOCKA
+check_PROGRAMS += test/conform/dev_conform
+TESTS += test/conform/dev_conform
+test_conform_dev_conform_SOURCES = test/conform/dev_conform.c \
+    test/conform/dev_conform_mem.c test/conform/dev_world.c \
+    test/support/pipe_dev.c
+test_conform_dev_conform_CFLAGS = $(TEST_CFLAGS)
+test_conform_dev_conform_LDADD = libamtest.la $(CMOCKA_LIBS)
+endif
