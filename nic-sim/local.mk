@@ -29,6 +29,10 @@ libnicsim_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim
 libnicsim_la_CFLAGS = $(AM_CFLAGS) $(LIBCONFIG_CFLAGS)
 libnicsim_la_LIBADD = $(LIBCONFIG_LIBS) -lpthread
 
+am_perf_SOURCES += am-core/tools/perf_sim.c
+am_perf_CFLAGS += $(LIBCONFIG_CFLAGS)
+am_perf_LDADD = libnicsim.la libam.la $(JANSSON_LIBS) $(LIBCONFIG_LIBS)
+
 # Static, as am_perf: what runs in the fibers is one binary with the tool.
 bin_PROGRAMS += am_sim
 am_sim_SOURCES = am-core/tools/sim.h am-core/tools/sim_bandwidth.c \

@@ -36,6 +36,7 @@ struct ns_sim {
     struct node *nodes;
     uint32_t node_count; /* initialised so far */
     uint32_t running;
+    bool aborted;
     uint64_t end_ps;
     struct gather gather;
     uint64_t met; /* arrivals at ns_sim_meet, of all nodes */
@@ -291,12 +292,20 @@ static int check_conservation(struct ns_sim *sim, char *error,
     return 0;
 }
 
+void ns_sim_abort(struct ns_sim_node *view)
+{
+    view->sim->aborted = true;
+    ns_engine_stop(view->sim->engine);
+}
+
 static int report_stuck(const struct ns_sim *sim, ns_run_t why, char *error,
                         size_t error_bytes)
 {
     uint64_t now_ps = ns_engine_now(sim->engine);
 
-    if (why == NS_RUN_LIMIT) {
+    if (sim->aborted) {
+        snprintf(error, error_bytes, "a node gave up");
+    } else if (why == NS_RUN_LIMIT) {
         snprintf(error, error_bytes,
                  "the limit of %" PRIu64 " us of virtual time was reached with "
                  "%" PRIu32 " nodes still running",
@@ -365,7 +374,7 @@ int ns_sim_run(struct ns_sim *sim,
         }
     }
     why = ns_engine_run(sim->engine);
-    if (why != NS_RUN_STOPPED) {
+    if (why != NS_RUN_STOPPED || sim->aborted) {
         return report_stuck(sim, why, error, error_bytes);
     }
     sim_drain(sim);

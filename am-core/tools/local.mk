@@ -36,5 +36,7 @@ am_perf_SOURCES = \
     am-core/tools/perf_time.c \
     am-core/tools/perf_util.c
 am_perf_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+if !BUILD_SIM
 am_perf_LDADD = libam.la $(JANSSON_LIBS)
+endif
 am_perf_LDFLAGS = $(AM_LDFLAGS) -static

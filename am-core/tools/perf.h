@@ -20,6 +20,7 @@ enum {
     PERF_SAMPLES_MAX = 10000, /* iterations with a time stamp each */
     PERF_BATCHES = 20,        /* of a stream; each gives one sample */
     PERF_EXIT_USAGE = 2,
+    PERF_SETS_MAX = 16,
 };
 
 /* Handler indices of the tests. */
@@ -61,6 +62,9 @@ struct perf_options {
     uint32_t depth_max;  /* of `match` */
     uint32_t ranks;      /* -n; 0: as the launcher says */
     const char *pin;     /* auto, none, or a list of cores */
+    const char *machine; /* --sim; NULL: this machine */
+    const char *sets[PERF_SETS_MAX]; /* --set KEY=VALUE of it */
+    uint32_t set_count;
     bool validate, json, progress;
 };
 
@@ -78,6 +82,9 @@ struct perf {
     struct perf_report *report; /* rank 0's; NULL elsewhere */
     uint32_t rank, size;
     bool pair;                /* gathers are of ranks 0 and 1 only */
+    /* All ranks have registered their handlers when it returns. */
+    int (*start)(struct perf *perf);
+    void *start_arg;
     struct perf_coll coll[2]; /* of all ranks, of the pair */
     char error[320];
 };
@@ -177,6 +184,10 @@ int perf_options_parse(int argc, char **argv, struct perf_options *options,
 /* "1:4m:x1.4", "0,8,1k": sizes in order.  0, or -1 with a sentence. */
 int perf_sizes_parse(const char *text, size_t *sizes, uint32_t *count_p,
                      char *error, size_t error_bytes);
+/* Run the test on the context of perf, and report; the exit status. */
+int perf_run_test(struct perf *perf, const char *pinning);
+/* All of --sim; the exit status. */
+int perf_sim(const struct perf_options *options);
 /* Replace this process by mpiexec -n `ranks` of itself; returns on failure.
  * mpiexec's pipes hide the terminal from the ranks: `progress` tells them. */
 void perf_launch(char **argv, uint32_t ranks, bool progress);

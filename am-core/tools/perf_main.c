@@ -2,6 +2,8 @@
  * am_perf: measures libam on this machine.  This file starts the ranks, binds
  * them to cores, opens the default context and runs one test.
  */
+#include "config.h"
+
 #include "tools/perf.h"
 
 #include "base/config.h"
@@ -52,10 +54,15 @@ static int open_job(struct perf *perf)
     if (perf_coll_open(perf) != 0) {
         return -1;
     }
+    return perf->start(perf);
+}
+
+static int start_job(struct perf *perf)
+{
     return perf_ok(perf, am_barrier(), "starting");
 }
 
-static int run_test(struct perf *perf, const char *pinning)
+int perf_run_test(struct perf *perf, const char *pinning)
 {
     const struct perf_test *test = perf->options->test;
     int result;
@@ -102,7 +109,7 @@ static int run_in_job(struct perf *perf, const char *pinning)
     perf->ctx = am_default();
     perf->rank = am_rank(perf->ctx);
     perf->size = am_size(perf->ctx);
-    exit_code = run_test(perf, pinning);
+    exit_code = perf_run_test(perf, pinning);
     if (exit_code != EXIT_FAILURE) {
         am_fini(); /* after a failure the others may not come to its barrier */
     }
@@ -113,7 +120,10 @@ static int run_in_job(struct perf *perf, const char *pinning)
 int main(int argc, char **argv)
 {
     struct perf_options options;
-    struct perf perf = {.env = am_env_real(), .options = &options, .size = 1};
+    struct perf perf = {.env = am_env_real(),
+                        .options = &options,
+                        .size = 1,
+                        .start = start_job};
     char pinning[512];
     int exit_code;
     uint32_t ranks = launcher_number("PMI_SIZE", 0);
@@ -121,11 +131,16 @@ int main(int argc, char **argv)
     if (perf_options_parse(argc, argv, &options, &exit_code) != 0) {
         return exit_code;
     }
+#ifdef AM_SIM
+    if (options.machine != NULL) {
+        return perf_sim(&options);
+    }
+#endif
     if (options.test->no_job) {
         if (launcher_number("PMI_RANK", 0) != 0) {
             return EXIT_SUCCESS; /* rank 0 probes alone */
         }
-        return run_test(&perf, options.pin);
+        return perf_run_test(&perf, options.pin);
     }
     if (ranks == 0) {
         perf_launch(argv, options.ranks != 0 ? options.ranks : 2,

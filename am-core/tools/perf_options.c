@@ -1,6 +1,8 @@
 /*
  * am_perf's command line, and the table of tests.
  */
+#include "config.h"
+
 #include "tools/perf.h"
 
 #include "base/config.h"
@@ -11,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SIM_BYTES_MAX ((size_t)64 * 1024)
 #define STREAM_OPS "isend|put|store|store_async|get|get_async"
 
 const struct perf_test perf_tests[] = {
@@ -57,6 +60,8 @@ enum {
     OPT_NO_PROGRESS,
     OPT_PROGRESS,
     OPT_JSON,
+    OPT_SIM,
+    OPT_SET,
 };
 
 static const struct option longs[] = {
@@ -71,6 +76,10 @@ static const struct option longs[] = {
         {"no-progress", no_argument, NULL, OPT_NO_PROGRESS},
         {"progress", no_argument, NULL, OPT_PROGRESS},
         {"json", no_argument, NULL, OPT_JSON},
+#ifdef AM_SIM
+        {"sim", required_argument, NULL, OPT_SIM},
+        {"set", required_argument, NULL, OPT_SET},
+#endif
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0}};
 
@@ -93,6 +102,11 @@ static void help_print(void)
          "      --progress, --no-progress\n"
          "                    a bar on stderr (default: if it is a terminal)\n"
          "      --json        one JSON object a line\n"
+#ifdef AM_SIM
+         "      --sim MACHINE on as many simulated nodes, in virtual time: a\n"
+         "                    machine of am_sim --list, or a file\n"
+         "      --set KEY=VALUE  change a number of that machine\n"
+#endif
          "tests:");
     for (const struct perf_test *test = perf_tests; test->name != NULL;
          test++) {
@@ -175,6 +189,15 @@ static int number32(const char *name, const char *text, uint32_t max,
     return 0;
 }
 
+static int set_add(struct perf_options *options, const char *text)
+{
+    if (options->set_count == PERF_SETS_MAX) {
+        return bad_value("set", text, "no more of them");
+    }
+    options->sets[options->set_count++] = text;
+    return 0;
+}
+
 /* What was given as text and can be judged only when the test is known. */
 struct raw {
     const char *op, *sizes;
@@ -225,6 +248,11 @@ static int parse_one(int c, char **argv, struct perf_options *options,
     case OPT_JSON:
         options->json = true;
         return 0;
+    case OPT_SIM:
+        options->machine = optarg;
+        return 0;
+    case OPT_SET:
+        return set_add(options, optarg);
     case 'h':
         raw->help = true;
         return 0;
@@ -242,6 +270,7 @@ static int finish(struct perf_options *options, const struct raw *raw)
 {
     struct perf_cores cores;
     const char *sizes = raw->sizes;
+    size_t bytes_max = SIZE_MAX;
     char error[256];
 
     if (choose_op(options, raw->op) != 0) {
@@ -256,6 +285,8 @@ static int finish(struct perf_options *options, const struct raw *raw)
     }
     if (sizes == NULL) {
         sizes = options->test->sizes;
+        /* What a simulated machine takes long for must be asked for. */
+        bytes_max = options->machine != NULL ? SIM_BYTES_MAX : SIZE_MAX;
     }
     if ((sizes != NULL &&
          perf_sizes_parse(sizes, options->sizes, &options->size_count, error,
@@ -263,6 +294,10 @@ static int finish(struct perf_options *options, const struct raw *raw)
         perf_cores_of(options->pin, 1, &cores, error, sizeof(error)) != 0) {
         fprintf(stderr, "am_perf: %s\n", error);
         return -1;
+    }
+    while (options->size_count > 1 &&
+           options->sizes[options->size_count - 1] > bytes_max) {
+        options->size_count--;
     }
     return 0;
 }

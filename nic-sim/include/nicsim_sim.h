@@ -63,6 +63,9 @@ NS_API void ns_sim_barrier(struct ns_sim_node *node);
 NS_API void ns_sim_meet(struct ns_sim_node *node, void (*poll)(void *arg),
                         void *arg);
 
+/* End the whole run; ns_sim_run then fails.  The caller returns at once. */
+NS_API void ns_sim_abort(struct ns_sim_node *node);
+
 /* A program's own record on the node's timeline (and in the hash). */
 NS_API void ns_sim_note(struct ns_sim_node *node, uint64_t a, uint64_t b);
 

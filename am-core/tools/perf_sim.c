@@ -1,0 +1,167 @@
+/*
+ * am_perf --sim: the same tests on N simulated nodes in this process, in
+ * virtual time.
+ */
+#include "tools/perf.h"
+
+#include "nicsim_sim.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SIM_ITERATIONS = 200, /* virtual time does not scatter: few are enough */
+    SIM_RANKS = 2
+};
+
+struct job {
+    struct perf_options options;
+    const struct ns_machine *machine;
+    int exit_code;
+};
+
+static void poll_once(void *arg)
+{
+    struct perf *perf = arg;
+
+    (void)am_ctx_poll(perf->ctx);
+}
+
+static int start(struct perf *perf)
+{
+    ns_sim_meet(perf->start_arg, poll_once, perf);
+    return 0;
+}
+
+static int node_open(struct perf *perf, struct ns_sim_node *node)
+{
+    const struct am_params params = {
+            .rank = node->rank,
+            .size = node->size,
+            .allgather = ns_sim_allgather,
+            .allgather_arg = node,
+            .env = node->env,
+            .error = perf->error,
+            .error_bytes = sizeof(perf->error),
+    };
+
+    return am_open(&params, &perf->ctx) == AM_OK ? 0 : -1;
+}
+
+static void node_main(void *arg, struct ns_sim_node *node)
+{
+    struct job *job = arg;
+    struct perf perf = {.env = node->env,
+                        .options = &job->options,
+                        .rank = node->rank,
+                        .size = node->size,
+                        .start = start,
+                        .start_arg = node};
+    int exit_code;
+
+    if (node_open(&perf, node) != 0) {
+        fprintf(stderr, "am_perf: %s\n", perf.error);
+        job->exit_code = EXIT_FAILURE;
+        ns_sim_abort(node);
+        return;
+    }
+    exit_code = perf_run_test(&perf, "simulated");
+    if (exit_code != EXIT_SUCCESS) {
+        job->exit_code = exit_code;
+        ns_sim_abort(node); /* the others would wait for this one */
+        return;
+    }
+    (void)am_flush(perf.ctx);
+    ns_sim_meet(node, poll_once, &perf);
+    am_close(perf.ctx);
+    perf_coll_close(&perf);
+}
+
+/* One last line: what the simulation was, and the hash of its trace. */
+static void summary_print(const struct job *job,
+                          const struct ns_sim_result *result)
+{
+    json_t *numbers;
+    char hash[24];
+
+    snprintf(hash, sizeof(hash), "%016" PRIx64, result->hash);
+    if (!job->options.json) {
+        printf("# simulated %s: %.6f s of virtual time, %" PRIu64
+               " events, %" PRIu64 " packets, %" PRIu64 " dropped, trace %s\n",
+               job->machine->name, (double)result->end_ps / 1e12,
+               result->events, result->packets, result->dropped, hash);
+        return;
+    }
+    numbers = json_object();
+    for (uint32_t i = 0; i < job->machine->setting_count; i++) {
+        json_object_set_new(numbers, job->machine->settings[i].key,
+                            json_string(job->machine->settings[i].value));
+    }
+    numbers = json_pack(
+            "{s:s, s:s, s:i, s:f, s:s, s:s, s:I, s:I, s:I, s:{s:s, s:o}}",
+            "test", job->options.test->name, "metric", "virtual_time", "bytes",
+            0, "value", (double)result->end_ps / 1e3, "unit", "ns",
+            "trace_hash", hash, "events", (json_int_t)result->events, "packets",
+            (json_int_t)result->packets, "dropped", (json_int_t)result->dropped,
+            "settings", "machine", job->machine->name, "numbers", numbers);
+    json_dumpf(numbers, stdout, JSON_COMPACT);
+    putchar('\n');
+    json_decref(numbers);
+}
+
+static int machine_run(struct job *job)
+{
+    const struct ns_sim_params params = {
+            .nodes = job->options.ranks != 0 ? job->options.ranks : SIM_RANKS};
+    struct ns_sim_result result;
+    char error[512] = "";
+    struct ns_sim *sim =
+            ns_sim_open(job->machine, &params, error, sizeof(error));
+    int status = -1;
+
+    if (sim != NULL) {
+        status = ns_sim_run(sim, node_main, job, &result, error, sizeof(error));
+        ns_sim_close(sim);
+    }
+    if (job->exit_code != EXIT_SUCCESS) {
+        return job->exit_code;
+    }
+    if (status != 0) {
+        fprintf(stderr, "am_perf: %s\n", error);
+        return sim == NULL ? PERF_EXIT_USAGE : EXIT_FAILURE;
+    }
+    summary_print(job, &result);
+    return EXIT_SUCCESS;
+}
+
+int perf_sim(const struct perf_options *options)
+{
+    struct job job = {.options = *options};
+    char error[512];
+    struct ns_machine *machine =
+            ns_machine_load(options->machine, options->sets, options->set_count,
+                            error, sizeof(error));
+    int exit_code;
+
+    if (machine == NULL) {
+        fprintf(stderr, "am_perf: %s\n", error);
+        return PERF_EXIT_USAGE;
+    }
+    if (options->test->no_job) {
+        fprintf(stderr,
+                "am_perf: %s probes this machine, not a simulated one\n",
+                options->test->name);
+        free(machine);
+        return PERF_EXIT_USAGE;
+    }
+    if (job.options.iterations == 0) {
+        job.options.iterations = SIM_ITERATIONS;
+    }
+    job.machine = machine;
+    exit_code = machine_run(&job);
+    free(machine);
+    return exit_code;
+}
