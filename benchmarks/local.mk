@@ -1,6 +1,7 @@
 # benchmarks
 include benchmarks/nas/local.mk
 include benchmarks/lib/local.mk
+include benchmarks/mpi/local.mk
 
 # The comparison of MPI libraries: benchmarks/mpi_compare --am PREFIX
 EXTRA_DIST += benchmarks/mpi_compare benchmarks/mpi/mpi_bench.c

@@ -16,4 +16,5 @@ EXTRA_DIST += \
     benchmarks/test/fake_command \
     benchmarks/am_compare \
     benchmarks/am_sweep \
-    benchmarks/nas_run
+    benchmarks/nas_run \
+    benchmarks/README.md
