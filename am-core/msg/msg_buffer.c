@@ -88,6 +88,14 @@ void am_msg_buffer_fini(struct am_msg *msg)
     }
 }
 
+void am_msg_charge_steps(struct am_msg *msg)
+{
+    uint64_t steps = msg->stats[AM_MSG_MATCH_STEPS];
+
+    am_env_charge(msg->env, AM_COST_MATCH, steps - msg->steps_charged);
+    msg->steps_charged = steps;
+}
+
 void am_msg_copy_in(struct am_msg *msg, const struct am_data *data,
                     size_t offset, const void *from, size_t bytes)
 {

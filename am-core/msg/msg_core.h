@@ -170,6 +170,7 @@ struct am_msg_peer {
     /* receiving */
     uint64_t share; /* packed: what this side grants */
     uint64_t extra; /* messages granted beyond it */
+    uint64_t waiting_messages, waiting_bytes; /* of it, unexpected ones here */
     bool stalled;
     struct am_op watch;
     uint32_t watch_polls;
@@ -210,6 +211,7 @@ struct am_msg {
     uint32_t id_count, id_free;
     void *buffer_free[32]; /* msg_buffer.c: lists by class */
     uint64_t unexp_requests;
+    uint64_t steps_charged; /* match steps a simulated host has paid for */
 };
 
 /* The module's state in a context. */
@@ -299,6 +301,16 @@ void am_msg_status_fill(const struct am_msg_req *recv, am_status_t status,
                         struct am_msg_status *out);
 /* Fail everything that waits for `mp`. */
 void am_msg_peer_fail(struct am_msg_peer *mp);
+
+/* Let a simulated host pay for the match steps since the last call. */
+void am_msg_charge_steps(struct am_msg *msg);
+
+static inline void am_msg_charge_match(struct am_msg *msg)
+{
+    if (am_unlikely(msg->env->simulated)) {
+        am_msg_charge_steps(msg);
+    }
+}
 
 /* ------------------------------------------------------------ data, copies */
 

@@ -37,7 +37,10 @@ void am_credit_open(struct am_msg_peer *mp)
     if (bytes > AM_CREDIT_FIRST_BYTES) {
         bytes = AM_CREDIT_FIRST_BYTES;
     }
-    first = am_credit_pack(am_credit_messages(share), bytes);
+    first = am_credit_pack(am_credit_messages(share) < AM_CREDIT_FIRST_MESSAGES
+                                   ? am_credit_messages(share)
+                                   : AM_CREDIT_FIRST_MESSAGES,
+                           bytes);
     mp->credit = AM_CREDIT_GUARDS | first;
     mp->granted_messages = am_credit_messages(first);
     mp->granted_bytes = bytes;
@@ -173,6 +176,25 @@ void am_credit_ridden(struct am_msg_peer *mp, uint64_t packed)
     }
 }
 
+bool am_credit_admit(struct am_msg_peer *mp, uint64_t charge)
+{
+    uint64_t messages = am_credit_messages(mp->share);
+    uint64_t bytes = am_credit_bytes(mp->share);
+
+    messages = messages > AM_CREDIT_FIRST_MESSAGES ? messages
+                                                   : AM_CREDIT_FIRST_MESSAGES;
+    bytes = bytes > AM_CREDIT_FIRST_BYTES ? bytes : AM_CREDIT_FIRST_BYTES;
+    if (mp->waiting_messages + am_credit_messages(charge) >
+                messages + mp->extra ||
+        mp->waiting_bytes + am_credit_bytes(charge) > bytes) {
+        mp->msg->stats[AM_MSG_RX_BAD_CREDIT]++;
+        return false;
+    }
+    mp->waiting_messages += am_credit_messages(charge);
+    mp->waiting_bytes += am_credit_bytes(charge);
+    return true;
+}
+
 /* Messages received so far, by any protocol. */
 static uint64_t received(const struct am_msg *msg)
 {
@@ -188,8 +210,13 @@ static uint64_t received(const struct am_msg *msg)
 static void grant_extra(struct am_msg_peer *mp)
 {
     uint64_t messages = am_credit_messages(mp->share) / 4;
-    uint64_t words[2] = {am_credit_pack(messages, 0), 0};
+    uint64_t words[2] = {0, 0};
 
+    /* more each time, so that a deep queue is reached in few grants */
+    messages = mp->extra / 2 > messages ? mp->extra / 2 : messages;
+    messages = messages > AM_CREDIT_MESSAGES_MAX ? AM_CREDIT_MESSAGES_MAX
+                                                 : messages;
+    words[0] = am_credit_pack(messages, 0);
     if (mp->owed != 0) {
         am_credit_flush(mp);
         return;

@@ -20,9 +20,10 @@
  * Who grants what.  Each receiver cuts AM_UNEXP_MAX evenly among the ranks of
  * the job (a share), and grants one message for every 256 bytes of a share, at
  * least AM_CREDIT_MESSAGES_MIN.  A sender starts with what its own settings
- * would grant, at most AM_CREDIT_FIRST_BYTES, says so (HELLO), and is corrected
- * once (GRANT).  So a receiver whose cap is smaller than its peers' may hold
- * that much more for each of them, once.
+ * would grant, at most AM_CREDIT_FIRST_BYTES and _MESSAGES, says so (HELLO),
+ * and is corrected once (GRANT).  So a receiver whose cap is smaller than its
+ * peers' may hold that much more for each of them, once.  What a peer sends
+ * beyond both is dropped and counted (am_credit_admit).
  *
  * Why nothing deadlocks.
  * (1) Control messages (credit, CTS, ends, frees) cost no credit and are never
@@ -46,14 +47,15 @@
 
 #include "msg/msg_core.h"
 
-#define AM_CREDIT_MESSAGE      (UINT64_C(1) << 48)
-#define AM_CREDIT_GUARDS       (UINT64_C(1) << 63 | UINT64_C(1) << 47)
-#define AM_CREDIT_BYTES_MAX    ((UINT64_C(1) << 46) - 1)
-#define AM_CREDIT_MESSAGES_MAX UINT64_C(16384)
-#define AM_CREDIT_MESSAGES_MIN UINT64_C(16)
-#define AM_CREDIT_FIRST_BYTES  (UINT64_C(64) * 1024)
-#define AM_CREDIT_RIDE         (32 * AM_CREDIT_MESSAGE)
-#define AM_MSG_UNEXP_FIXED     64u
+#define AM_CREDIT_MESSAGE        (UINT64_C(1) << 48)
+#define AM_CREDIT_GUARDS         (UINT64_C(1) << 63 | UINT64_C(1) << 47)
+#define AM_CREDIT_BYTES_MAX      ((UINT64_C(1) << 46) - 1)
+#define AM_CREDIT_MESSAGES_MAX   UINT64_C(16384)
+#define AM_CREDIT_MESSAGES_MIN   UINT64_C(16)
+#define AM_CREDIT_FIRST_BYTES    (UINT64_C(64) * 1024)
+#define AM_CREDIT_FIRST_MESSAGES UINT64_C(256)
+#define AM_CREDIT_RIDE           (32 * AM_CREDIT_MESSAGE)
+#define AM_MSG_UNEXP_FIXED       64u
 
 enum {
     AM_CREDIT_STARVE_POLLS = 256
@@ -116,6 +118,17 @@ void am_credit_watch(struct am_msg *msg);
 
 /* Handlers of AM_MSG_H_CREDIT, _HELLO, _GRANT and _STALL. */
 void am_credit_register(struct am_msg *msg);
+
+/* An unexpected message of this charge comes to wait here; false, counted,
+ * when its sender has no credit for it.  am_credit_leave: it does not any
+ * more. */
+bool am_credit_admit(struct am_msg_peer *mp, uint64_t charge);
+
+static inline void am_credit_leave(struct am_msg_peer *mp, uint64_t charge)
+{
+    mp->waiting_messages -= am_credit_messages(charge);
+    mp->waiting_bytes -= am_credit_bytes(charge);
+}
 
 /* The peer is gone: forget what it was owed. */
 void am_credit_close(struct am_msg_peer *mp);

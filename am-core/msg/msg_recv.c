@@ -13,6 +13,7 @@ struct am_msg_req *am_msg_match(struct am_msg *msg, uint64_t key, uint32_t tag,
     struct am_match_node *node = am_match_arrive(&msg->match, key, tag);
     struct am_msg_req *recv;
 
+    am_msg_charge_match(msg);
     if (node == NULL) {
         return NULL;
     }
@@ -29,9 +30,14 @@ struct am_msg_req *am_msg_message_get(struct am_msg *msg, uint64_t key,
                                       uint32_t tag,
                                       const struct am_msg_info *info)
 {
-    struct am_msg_req *message = am_msg_req_get(msg);
+    struct am_msg_req *message;
 
+    if (!am_credit_admit(info->mp, info->charge)) {
+        return NULL;
+    }
+    message = am_msg_req_get(msg);
     if (message == NULL) {
+        am_credit_leave(info->mp, info->charge);
         am_log(am_ctx_log(msg->ctx), AM_LOG_ERROR,
                "no memory for an unexpected message, it is lost");
         return NULL;
@@ -79,6 +85,7 @@ void am_msg_message_free(struct am_msg_req *message)
     if (message->state == AM_REQ_UNEXPECTED) {
         am_match_unstore(&msg->match, &message->node);
     }
+    am_credit_leave(message->mp, message->info.charge);
     msg->unexp_requests--;
     am_msg_req_deactivate(message);
     am_msg_req_put(message);
@@ -180,6 +187,7 @@ find(struct am_msg *msg, const struct am_msg_envelope *envelope,
     struct am_match_want want = want_of(envelope, mask);
     struct am_match_node *node = am_match_find(&msg->match, &want);
 
+    am_msg_charge_match(msg);
     return node == NULL ? NULL : am_container(node, struct am_msg_req, node);
 }
 

@@ -288,6 +288,7 @@ static void eager_handle(struct am_token *token, const uint64_t *words,
     }
     key = am_msg_word(words, 0);
     node = am_match_arrive(&msg->match, key, token->aux);
+    am_msg_charge_match(msg);
     if (am_unlikely(node == NULL)) {
         eager_unexpected(mp, key, token->aux, data, bytes);
         return;

@@ -116,6 +116,9 @@ static void flood(const char *unexp_max, uint64_t cap, int total, size_t bytes)
         }
         world_poll(&world);
     }
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        assert_int_equal(world_counter(&world, rank, "msg_rx_bad_credit"), 0);
+    }
     assert_true(flooders[0].sent < total); /* held back, not swallowed */
     assert_int_equal(world_counter(&world, 0, "msg_credit_extra"), 0);
     flood_receive(&world, flooders, total, bytes);
@@ -207,6 +210,8 @@ static void out_of_order(bool probe)
         world_wait(&world, &sent[i]);
     }
     assert_true(world_counter(&world, 0, "msg_credit_extra") > 0);
+    assert_int_equal(world_counter(&world, 0, "msg_rx_bad_credit"), 0);
+    assert_int_equal(world_counter(&world, 1, "msg_rx_bad_credit"), 0);
     world_settle(&world);
     /* the extra grant is taken in again: a new flood meets the old cap */
     for (uint32_t i = 0; i < HIDDEN; i++) {
@@ -404,6 +409,30 @@ static void test_bad_input(void **state)
     world_close(&world);
 }
 
+/* A peer that ignores its credit: what it sends beyond is dropped. */
+static void test_overdraft(void **state)
+{
+    const struct am_option options[] = {{"AM_UNEXP_MAX", "1m"}, {NULL, NULL}};
+    const struct am_option *lists[] = {options, options};
+    static const char payload[1000];
+    struct world world;
+
+    world_open(&world, 2, lists);
+    for (uint64_t i = 0; i < 5000; i++) {
+        const uint64_t key = UINT64_C(1) << 32;
+
+        assert_int_equal(am_ctx_try_request(world.ctx[0], 1, AM_MSG_H_EAGER,
+                                            &key, 1, payload, sizeof(payload)),
+                         AM_OK);
+        world_poll(&world);
+    }
+    world_settle(&world);
+    assert_true(world_counter(&world, 1, "msg_rx_bad_credit") > 0);
+    assert_in_range(world_counter(&world, 1, "msg_unexpected_bytes_peak"), 1,
+                    512 * 1024);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +442,7 @@ int main(void)
             cmocka_unit_test(test_probe),
             cmocka_unit_test(test_cancel),
             cmocka_unit_test(test_bad_input),
+            cmocka_unit_test(test_overdraft),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
