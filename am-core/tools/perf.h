@@ -133,6 +133,10 @@ typedef int (*perf_step_fn)(void *state);
  */
 int perf_time(struct perf *perf, perf_step_fn step, void *state,
               uint64_t iterations, struct perf_figure *figure);
+/* The same as a rate: a step is `per_step` things, such as bytes; a second. */
+int perf_time_rate(struct perf *perf, perf_step_fn step, void *state,
+                   uint64_t iterations, double per_step,
+                   struct perf_figure *figure);
 /* Sort `samples` and fill in the percentiles. */
 void perf_percentiles(double *samples, uint64_t count,
                       struct perf_figure *figure);

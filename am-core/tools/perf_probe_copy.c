@@ -60,15 +60,12 @@ static int run_sizes(struct probe *probe, const char *metric, perf_step_fn step)
                                .has_bytes = true,
                                .extra_name = probe->chunk != 0 ? "chunk" : NULL,
                                .extra = probe->chunk};
-        struct perf_figure ns;
 
         probe->bytes = bytes;
-        if (perf_time(perf, step, probe, count, &ns) != 0) {
+        if (perf_time_rate(perf, step, probe, count, (double)bytes,
+                           &row.figure) != 0) {
             return -1;
         }
-        /* A rate is highest where a time is lowest: no percentiles. */
-        row.figure.value = (double)bytes * 1e9 / ns.value;
-        row.figure.iterations = count;
         perf_report_row(perf, &row);
     }
     return 0;

@@ -24,9 +24,11 @@ static int run_steps(perf_step_fn step, void *state, uint64_t count)
     return 0;
 }
 
-/* Steps with a reading of the clock after each, for the distribution. */
+/* Steps with a reading of the clock after each, for the distribution: of the
+ * times, or of the rates of `per_step` things a step if that is not 0. */
 static int run_samples(struct perf *perf, perf_step_fn step, void *state,
-                       uint64_t count, struct perf_figure *figure)
+                       uint64_t count, double per_step,
+                       struct perf_figure *figure)
 {
     double *samples = calloc(count, sizeof(*samples));
     double before, after;
@@ -42,6 +44,9 @@ static int run_samples(struct perf *perf, perf_step_fn step, void *state,
         after = perf_now_ns(perf);
         samples[i] = after - before;
         before = after;
+        if (per_step != 0) {
+            samples[i] = per_step * 1e9 / samples[i];
+        }
     }
     perf_percentiles(samples, count, figure);
     free(samples);
@@ -50,6 +55,13 @@ static int run_samples(struct perf *perf, perf_step_fn step, void *state,
 
 int perf_time(struct perf *perf, perf_step_fn step, void *state,
               uint64_t iterations, struct perf_figure *figure)
+{
+    return perf_time_rate(perf, step, state, iterations, 0, figure);
+}
+
+int perf_time_rate(struct perf *perf, perf_step_fn step, void *state,
+                   uint64_t iterations, double per_step,
+                   struct perf_figure *figure)
 {
     uint64_t samples =
             iterations < PERF_SAMPLES_MAX ? iterations : PERF_SAMPLES_MAX;
@@ -65,7 +77,10 @@ int perf_time(struct perf *perf, perf_step_fn step, void *state,
         return -1;
     }
     figure->value = (perf_now_ns(perf) - start) / (double)iterations;
-    return run_samples(perf, step, state, samples, figure);
+    if (per_step != 0) {
+        figure->value = per_step * 1e9 / figure->value;
+    }
+    return run_samples(perf, step, state, samples, per_step, figure);
 }
 
 static int compare(const void *a, const void *b)
