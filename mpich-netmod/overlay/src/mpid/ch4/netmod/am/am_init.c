@@ -7,6 +7,9 @@
 #include "am_impl.h"
 #include "am_noinline.h"
 
+/* A context that no communicator can have, nor am_spawn.c uses. */
+#define MPIDI_AM_CONTEXT_BARRIER (UINT32_MAX - 1)
+
 MPIDI_AM_global_t MPIDI_AM_global;
 
 int MPIDI_AM_init_local(int *tag_bits)
@@ -36,6 +39,61 @@ int MPIDI_AM_post_init(void)
     return MPIDI_global.n_vcis > 1 ? MPIDI_AM_vcis_open() : MPI_SUCCESS;
 }
 
+static void round_done(void *arg, const struct am_msg_status *status)
+{
+    *(bool *) arg = true;
+}
+
+/*
+ * A barrier of the world on messages alone (no communicator is left here):
+ * rounds in which each rank sends to the one 1, 2, 4... after it.  Every rank
+ * polls until all are in it.
+ */
+static am_status_t last_barrier(struct am_ctx *ctx)
+{
+    uint32_t rank = (uint32_t) MPIR_Process.rank, size = (uint32_t) MPIR_Process.size;
+    struct am_data none = am_data_contig(NULL, 0);
+    struct am_msg_envelope envelope = {.context = MPIDI_AM_CONTEXT_BARRIER };
+    struct am_msg_mask mask = { UINT32_MAX, UINT32_MAX, UINT32_MAX };
+
+    for (uint32_t step = 1, round = 0; step < size; step *= 2, round++) {
+        struct am_msg_status result;
+        struct am_msg_req *req;
+        bool sent = false, received = false;
+        am_status_t status;
+        int events = 0;
+
+        envelope.tag = round;
+        envelope.source = rank;
+        status = am_msg_isend(ctx, (rank + step) % size, &envelope, &none, 0, round_done, &sent,
+                              &req);
+        if (status < 0) {
+            return status;
+        }
+        sent = sent || status == AM_DONE;
+        envelope.source = (rank + size - step) % size;
+        status = am_msg_irecv(ctx, &envelope, &mask, &none, round_done, &received, &result, &req);
+        if (status < 0) {
+            return status;
+        }
+        received = received || status == AM_DONE;
+        while ((!sent || !received) && events >= 0) {
+            events = am_ctx_poll_wait(ctx);
+        }
+        if (events < 0) {
+            return (am_status_t) events;
+        }
+    }
+    return AM_OK;
+}
+
+static void flush_all(void)
+{
+    for (int i = 0; i < MPIDI_AM_global.n_ctx; i++) {
+        am_flush(MPIDI_AM_global.ctx[i]);
+    }
+}
+
 /*
  * All that was sent must reach its receiver although the receiver may be in
  * here already.  Every rank flushes before the barrier and polls in it, and
@@ -44,21 +102,20 @@ int MPIDI_AM_post_init(void)
  */
 int MPIDI_AM_mpi_finalize_hook(void)
 {
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     int mpi_errno = MPI_SUCCESS;
+    am_status_t status;
 
     if (MPIDI_AM_global.n_ctx == 0) {
         return MPI_SUCCESS;
     }
-    for (int i = 0; i < MPIDI_AM_global.n_ctx; i++) {
-        am_flush(MPIDI_AM_global.ctx[i]);
-    }
+    flush_all();
     if (MPIR_Process.size > 1) {
-        mpi_errno = MPIR_Barrier_impl(MPIR_Process.comm_world, &errflag);
-        MPIR_ERR_CHECK(mpi_errno);
-        for (int i = 0; i < MPIDI_AM_global.n_ctx; i++) {
-            am_flush(MPIDI_AM_global.ctx[i]);
+        status = last_barrier(MPIDI_AM_global.ctx[0]);
+        if (status != AM_OK) {
+            mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
+            MPIR_ERR_CHECK(mpi_errno);
         }
+        flush_all();
         mpi_errno = MPIR_pmi_barrier();
         MPIR_ERR_CHECK(mpi_errno);
     }
