@@ -29,45 +29,45 @@ enum {
 
 /* ------------------------------------------------------------- the sender */
 
-static am_status_t stream_end(struct am_msg_req *send)
+/* The next packets, at most `count`.  AM_DONE: that was all; AM_OK: all, and an
+ * answer is awaited; AM_ERR_AGAIN: more later; errors end the send. */
+static am_status_t stream_packets(struct am_msg_req *send, struct am_op *op,
+                                  size_t count)
 {
-    send->mp->slots_free |= 1u << send->slot;
-    if (send->sync) {
-        send->state = AM_REQ_WAIT;
-        return AM_OK;
-    }
-    return AM_DONE;
-}
-
-static am_status_t stream_run(struct am_op *op)
-{
-    struct am_msg_req *send = am_container(op, struct am_msg_req, stream_op);
     size_t packet = am_peer_payload_max(send->mp->peer, 1);
 
-    for (int i = 0; i < STREAM_BURST; i++) {
+    for (; count > 0; count--) {
         uint64_t offset = send->moved_bytes;
         size_t left = send->data.bytes - send->moved_bytes;
         am_status_t status =
                 am_msg_packet(send, op, AM_MSG_H_MORE, send->slot, &offset, 1,
                               left < packet ? left : packet);
 
-        if (status == AM_ERR_AGAIN) {
+        if (status != AM_OK) {
             return status;
         }
-        if (status != AM_OK) {
-            am_msg_send_finish(send, status);
-            return AM_OK;
-        }
         if (send->moved_bytes == send->data.bytes) {
-            if (stream_end(send) == AM_DONE) {
-                am_msg_send_finish(send, AM_OK);
-            }
-            return AM_OK;
+            send->mp->slots_free |= 1u << send->slot;
+            send->state = AM_REQ_WAIT;
+            return send->sync ? AM_OK : AM_DONE;
         }
     }
     return AM_ERR_AGAIN;
 }
 
+static am_status_t stream_run(struct am_op *op)
+{
+    struct am_msg_req *send = am_container(op, struct am_msg_req, stream_op);
+    am_status_t status = stream_packets(send, op, STREAM_BURST);
+
+    if (status == AM_DONE || (status != AM_OK && status != AM_ERR_AGAIN)) {
+        am_msg_send_finish(send, status == AM_DONE ? AM_OK : status);
+        return AM_OK;
+    }
+    return status;
+}
+
+/* FIRST, and at once what there is space for, unless others stream already. */
 static am_status_t emit_first(struct am_msg_req *send, struct am_op *op,
                               uint64_t *words)
 {
@@ -79,10 +79,18 @@ static am_status_t emit_first(struct am_msg_req *send, struct am_op *op,
     words[4] = send->slot;
     status = am_msg_packet(send, op, AM_MSG_H_FIRST, send->node.tag, words, 5,
                            mp->kind->packet_max);
-    if (status == AM_OK) {
-        mp->slots_free &= ~(1u << send->slot);
-        send->state = AM_REQ_STREAM;
+    if (status != AM_OK) {
+        return status;
+    }
+    am_credit_ridden(mp, words[1]);
+    mp->slots_free &= ~(1u << send->slot);
+    send->state = AM_REQ_STREAM;
+    status = op == NULL && am_list_is_empty(&mp->peer->bulk)
+                     ? stream_packets(send, NULL, SIZE_MAX)
+                     : AM_ERR_AGAIN;
+    if (status == AM_ERR_AGAIN) {
         am_op_queue(&send->stream_op, mp->peer, stream_run, AM_OP_BULK);
+        return AM_OK;
     }
     return status;
 }
@@ -102,14 +110,16 @@ static am_status_t eager_emit(struct am_msg_req *send, bool queued)
         return AM_ERR_AGAIN;
     }
     words[2] = send->id;
-    status = whole ? am_msg_packet(send, op, AM_MSG_H_EAGER, send->node.tag,
-                                   words, 3, send->data.bytes)
-                   : emit_first(send, op, words);
+    if (!whole) {
+        return emit_first(send, op, words);
+    }
+    status = am_msg_packet(send, op, AM_MSG_H_EAGER, send->node.tag, words, 3,
+                           send->data.bytes);
     if (status != AM_OK) {
         return status;
     }
     am_credit_ridden(mp, words[1]);
-    return whole && !send->sync ? AM_DONE : AM_OK;
+    return send->sync ? AM_OK : AM_DONE;
 }
 
 /* ----------------------------------------------------------- the receiver */
