@@ -22,7 +22,7 @@ libnicsim_la_SOURCES = \
     nic-sim/host/machine_rows.c nic-sim/host/machine_rows.h \
     nic-sim/net/sp.h nic-sim/net/sp.c \
     nic-sim/nic/tb2/tb2.h nic-sim/nic/tb2/tb2.c nic-sim/nic/tb2/tb2_fw.c \
-    nic-sim/sim.c \
+    nic-sim/sim.h nic-sim/sim.c nic-sim/sim_run.c \
     am-core/base/trace.c am-core/base/stats.c
 nodist_libnicsim_la_SOURCES = nic-sim/machine_text.c
 libnicsim_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim
@@ -95,4 +95,44 @@ endif
 dist_check_SCRIPTS += test/sim/am_sim_test.sh
 if BUILD_SIM
 TESTS += test/sim/am_sim_test.sh
+endif
+
+# The tests of am and msg, unmodified, on simulated hosts.
+if BUILD_SIM
+if HAVE_CMOCKA
+ns_world_tests = \
+    test/sim/am_request_sim \
+    test/sim/am_region_sim \
+    test/sim/am_client_sim \
+    test/sim/msg_proto_sim \
+    test/sim/msg_order_sim \
+    test/sim/msg_flow_sim
+check_PROGRAMS += $(ns_world_tests)
+TESTS += $(ns_world_tests)
+ns_world_sources = test/sim/sim_world.c $(msg_world)
+test_sim_am_request_sim_SOURCES = test/unit/am_request_test.c $(ns_world_sources)
+test_sim_am_request_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
+test_sim_am_request_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_am_request_sim_LDADD = $(NS_TEST_LIBS)
+test_sim_am_region_sim_SOURCES = test/unit/am_region_test.c $(ns_world_sources)
+test_sim_am_region_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
+test_sim_am_region_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_am_region_sim_LDADD = $(NS_TEST_LIBS)
+test_sim_am_client_sim_SOURCES = test/unit/am_client_test.c $(ns_world_sources)
+test_sim_am_client_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
+test_sim_am_client_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_am_client_sim_LDADD = $(NS_TEST_LIBS)
+test_sim_msg_proto_sim_SOURCES = test/unit/msg_proto_test.c $(ns_world_sources)
+test_sim_msg_proto_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
+test_sim_msg_proto_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_msg_proto_sim_LDADD = $(NS_TEST_LIBS)
+test_sim_msg_order_sim_SOURCES = test/unit/msg_order_test.c $(ns_world_sources)
+test_sim_msg_order_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
+test_sim_msg_order_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_msg_order_sim_LDADD = $(NS_TEST_LIBS)
+test_sim_msg_flow_sim_SOURCES = test/unit/msg_flow_test.c $(ns_world_sources)
+test_sim_msg_flow_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
+test_sim_msg_flow_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_msg_flow_sim_LDADD = $(NS_TEST_LIBS)
+endif
 endif

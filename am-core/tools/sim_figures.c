@@ -84,7 +84,7 @@ static int raw_open(struct raw *raw, struct ns_sim_node *node, char *error,
             .error = error,
             .error_bytes = error_bytes,
     };
-    uint64_t mine[2], all[4];
+    uint64_t mine[4], all[8];
     size_t bytes;
 
     if (am_dev_snic_ops.open(&params, &raw->dev) != AM_OK) {
@@ -92,7 +92,7 @@ static int raw_open(struct raw *raw, struct ns_sim_node *node, char *error,
     }
     bytes = raw->dev->ops->address(raw->dev, mine, sizeof(mine));
     (void)ns_sim_allgather(node, mine, all, sizeof(mine));
-    return raw->dev->ops->connect(raw->dev, &all[2 * (1 - node->rank)], bytes,
+    return raw->dev->ops->connect(raw->dev, &all[4 * (1 - node->rank)], bytes,
                                   1 - node->rank, raw, &raw->ep) == AM_OK
                    ? 0
                    : -1;

@@ -27,8 +27,19 @@ static void host_run(struct ns_event *event)
     }
 }
 
+/* While the shared fiber was at other hosts, this one's time went on. */
+static void catch_up(struct ns_host *host)
+{
+    uint64_t now_ps = ns_engine_now(host->component.engine);
+
+    if (host->shared && host->now_ps < now_ps) {
+        host->now_ps = now_ps;
+    }
+}
+
 void ns_host_sync(struct ns_host *host)
 {
+    catch_up(host);
     host->syncs++;
     host->idle.syncs++;
     host->idle.sync_ps = host->now_ps;
@@ -61,6 +72,7 @@ static struct ns_host *host_of(struct am_env *env)
 
 static uint64_t host_now(struct am_env *env)
 {
+    catch_up(host_of(env));
     return host_of(env)->now_ps;
 }
 
@@ -133,7 +145,7 @@ static bool idle_learn(struct ns_host *host)
     idle->last_ps = host->now_ps;
     idle->syncs = 0;
     idle->pio = false;
-    return idle->same >= 2 && !host->no_jump;
+    return idle->same >= 2 && !host->no_jump && !host->shared;
 }
 
 /* Rounds from `base` to the first at or after `time_ps`. */
@@ -247,7 +259,9 @@ int ns_host_init(struct ns_host *host, struct ns_engine *engine, uint32_t node,
 
 void ns_host_fini(struct ns_host *host)
 {
-    ns_fiber_close(host->fiber);
+    if (!host->shared) {
+        ns_fiber_close(host->fiber);
+    }
     ns_memory_fini(&host->memory);
 }
 

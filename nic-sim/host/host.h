@@ -37,6 +37,7 @@ struct ns_host {
     struct ns_component component;
     struct ns_event event; /* resumes the fiber */
     struct ns_fiber *fiber;
+    bool shared; /* one fiber runs all hosts in turn: see ns_sim_run_shared */
     const struct ns_host_settings *cost;
     uint64_t now_ps; /* local time */
     uint64_t random;

@@ -46,6 +46,13 @@ uint32_t ns_memory_alloc(struct ns_memory *memory, size_t bytes, size_t align)
     return (uint32_t)at;
 }
 
+void ns_memory_release(struct ns_memory *memory)
+{
+    memset(memory->memory, 0, memory->used);
+    memset(memory->lines, 0, memory->bytes / memory->line_bytes + 1);
+    memory->used = 0;
+}
+
 bool ns_memory_holds(const struct ns_memory *memory, uint64_t address,
                      uint64_t bytes)
 {

@@ -21,6 +21,8 @@ int ns_memory_init(struct ns_memory *memory, uint32_t bytes,
 void ns_memory_fini(struct ns_memory *memory);
 /* NS_ADDRESS_NONE when there is no more. */
 uint32_t ns_memory_alloc(struct ns_memory *memory, size_t bytes, size_t align);
+/* All of it is free again, and zero. */
+void ns_memory_release(struct ns_memory *memory);
 bool ns_memory_holds(const struct ns_memory *memory, uint64_t address,
                      uint64_t bytes);
 

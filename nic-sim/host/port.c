@@ -14,6 +14,12 @@ static uint32_t port_alloc(struct ns_port *port, size_t bytes, size_t align)
     return ns_memory_alloc(&port_host(port)->memory, bytes, align);
 }
 
+static void port_release(struct ns_port *port)
+{
+    ns_host_sync(port_host(port));
+    ns_memory_release(&port_host(port)->memory);
+}
+
 /* Time of `lines` cache lines over the memory bus. */
 static uint64_t lines_ps(const struct ns_host *host, uint64_t lines)
 {
@@ -142,6 +148,7 @@ static void port_mark(struct ns_port *port, ns_stage_t stage)
 
 const struct ns_port_ops ns_host_port_ops = {
         .alloc = port_alloc,
+        .release = port_release,
         .load = port_load,
         .store = port_store,
         .flush = port_flush,

@@ -51,6 +51,8 @@ struct ns_port_ops {
     /* `bytes` of shared memory for the node's life; NS_ADDRESS_NONE when
      * there is no more. */
     uint32_t (*alloc)(struct ns_port *port, size_t bytes, size_t align);
+    /* The driver closes: all of it is free again, and zero. */
+    void (*release)(struct ns_port *port);
     void (*load)(struct ns_port *port, uint32_t address, void *to,
                  size_t bytes);
     void (*store)(struct ns_port *port, uint32_t address, const void *from,

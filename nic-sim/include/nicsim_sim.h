@@ -51,6 +51,18 @@ NS_API int ns_sim_run(struct ns_sim *sim,
                       void *arg, struct ns_sim_result *result, char *error,
                       size_t error_bytes);
 
+/*
+ * Run `body(arg, nodes)` once, in one fiber that plays all nodes in turn: for
+ * programs that hold many contexts and poll them in a loop, such as tests of
+ * am-core.  A node's time goes on while the others have their turn, so times
+ * mean little; gathers and barriers may not be used.
+ */
+NS_API int ns_sim_run_shared(struct ns_sim *sim,
+                             void (*body)(void *arg,
+                                          struct ns_sim_node *const *nodes),
+                             void *arg, struct ns_sim_result *result,
+                             char *error, size_t error_bytes);
+
 /* An am_allgather_fn; `arg` is the node.  Takes no virtual time of its own. */
 NS_API int ns_sim_allgather(void *arg, const void *mine, void *all,
                             size_t bytes);

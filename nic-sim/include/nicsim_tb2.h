@@ -24,6 +24,7 @@ enum {
     NS_TB2_REG_TX_BASE = 0x1000,  /* address of the send FIFO */
     NS_TB2_REG_RX_BASE = 0x1004,  /* address of the receive FIFO */
     NS_TB2_REG_RX_COUNT = 0x1008, /* its entries */
+    NS_TB2_REG_BUSY = 0x1010,     /* read: transfers to host memory under way */
     NS_TB2_REG_RX_POP = 0x100c,   /* write n: n more entries are free */
 };
 

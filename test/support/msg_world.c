@@ -31,6 +31,7 @@ void world_open(struct world *world, uint32_t size,
         struct am_params params = {.rank = i,
                                    .size = size,
                                    .options = list,
+                                   .env = world_env ? world_env() : NULL,
                                    .error = error,
                                    .error_bytes = sizeof(error)};
 

@@ -123,7 +123,7 @@ static void node_open(struct node *node, struct scene *scene,
             .error = node->error,
             .error_bytes = sizeof(node->error),
     };
-    uint8_t mine[16], all[16 * NODES_MAX];
+    uint8_t mine[32], all[32 * NODES_MAX];
     const void *parts[NODES_MAX];
     size_t bytes[NODES_MAX];
 

@@ -67,6 +67,7 @@ struct snic_dev {
     void *nic_data;
     struct am_env *env;
     uint64_t *stats;
+    uint64_t nonce;
     struct snic_ep **eps; /* by node; NULL until there is one */
     uint32_t *ranks;      /* by node: of the job, or UINT32_MAX */
     struct snic_rx *held; /* ring of SNIC_HELD_MAX, in order of arrival */

@@ -13,7 +13,17 @@
 
 struct snic_address {
     uint32_t magic, node;
+    uint64_t nonce; /* of the context */
+    uint64_t check; /* of the others: a spoilt address is nobody's */
 };
+
+static uint64_t address_check(const struct snic_address *address)
+{
+    uint64_t mix =
+            address->nonce ^ (uint64_t)address->magic << 32 ^ address->node;
+
+    return (mix ^ mix >> 29) * UINT64_C(0x9e3779b97f4a7c15);
+}
 
 static const struct snic_nic *const nics[] = {&snic_tb2, NULL};
 
@@ -48,6 +58,7 @@ static struct snic_dev *snic_new(const struct am_dev_params *params,
     snic->port = port;
     snic->env = params->env;
     snic->stats = params->stats;
+    snic->nonce = params->nonce;
     snic->nic = nic_find(port->nic);
     snic->eps = calloc(port->nodes, sizeof(struct snic_ep *));
     snic->ranks = malloc(port->nodes * sizeof(*snic->ranks));
@@ -106,12 +117,14 @@ void snic_close(struct am_dev *dev)
 
 size_t snic_address(struct am_dev *dev, void *to, size_t bytes_max)
 {
-    struct snic_address address = {SNIC_ADDRESS_MAGIC,
-                                   snic_of(dev)->port->node};
+    struct snic_address address = {.magic = SNIC_ADDRESS_MAGIC,
+                                   .node = snic_of(dev)->port->node,
+                                   .nonce = snic_of(dev)->nonce};
 
     if (bytes_max < sizeof(address)) {
         return 0;
     }
+    address.check = address_check(&address);
     memcpy(to, &address, sizeof(address));
     return sizeof(address);
 }
@@ -127,6 +140,7 @@ static uint32_t address_node(const struct snic_dev *snic, const void *part,
     }
     memcpy(&address, part, sizeof(address));
     return address.magic == SNIC_ADDRESS_MAGIC &&
+                           address.check == address_check(&address) &&
                            address.node < snic->port->nodes
                    ? address.node
                    : UINT32_MAX;

@@ -270,12 +270,16 @@ static am_status_t tb2_open(struct snic_dev *snic)
 static void tb2_close(struct snic_dev *snic)
 {
     struct tb2 *tb2 = snic->nic_data;
+    struct ns_port *port = snic->port;
 
     bell(snic);
     while (tb2->tx_used > 0) {
         reclaim(snic);
     }
-    snic->port->ops->pio_store(snic->port, NS_TB2_REG_RX_COUNT, 0, 4);
+    port->ops->pio_store(port, NS_TB2_REG_RX_COUNT, 0, 4);
+    while (port->ops->pio_load(port, NS_TB2_REG_BUSY, 4) != 0) {
+    }
+    port->ops->release(port);
     free(snic->nic_data);
 }
 

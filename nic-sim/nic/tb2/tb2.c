@@ -65,6 +65,9 @@ static uint32_t tb2_reg_load(void *nic, uint32_t reg, uint32_t bytes)
     struct ns_tb2 *tb2 = nic;
     uint32_t value = 0;
 
+    if (reg == NS_TB2_REG_BUSY) {
+        return tb2->job_count;
+    }
     NS_CHECK(is_length(tb2, reg, bytes));
     for (uint32_t i = 0; i < bytes; i++) {
         value |= (uint32_t)tb2->length[reg + i] << (8 * i);

@@ -1,0 +1,252 @@
+/*
+ * Running programs on a machine, and the check at the end that nothing was
+ * lost unseen.
+ */
+#include "sim.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static struct ns_node *node_of_host(struct ns_host *host)
+{
+    return am_container(host, struct ns_node, host);
+}
+
+/* ---------------------------------------------------------------------- run */
+
+static void node_body(void *arg, struct ns_host *host)
+{
+    struct ns_sim *sim = arg;
+
+    sim->body(sim->body_arg, &node_of_host(host)->view);
+}
+
+static void node_ended(void *arg, struct ns_host *host)
+{
+    struct ns_sim *sim = arg;
+
+    if (host->now_ps > sim->end_ps) {
+        sim->end_ps = host->now_ps;
+    }
+    if (--sim->running == 0) {
+        ns_engine_stop(sim->engine);
+    }
+}
+
+static uint64_t tb2_sum(const struct ns_sim *sim, uint32_t stat)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < sim->node_count; i++) {
+        sum += sim->nodes[i].tb2.stats[stat];
+    }
+    return sum;
+}
+
+static int check_conservation(struct ns_sim *sim, char *error,
+                              size_t error_bytes)
+{
+    uint64_t sent = tb2_sum(sim, NS_TB2_STAT_SENT);
+    uint64_t received = tb2_sum(sim, NS_TB2_STAT_RECEIVED);
+    uint64_t dropped = tb2_sum(sim, NS_TB2_STAT_DROPPED);
+
+    if (sent != received + dropped || sim->net->pool.out != 0 ||
+        sent != sim->net->injected || sent != sim->net->delivered) {
+        snprintf(error, error_bytes,
+                 "packets are missing: %" PRIu64 " sent, %" PRIu64
+                 " received, %" PRIu64 " dropped, %" PRIu64 " left over",
+                 sent, received, dropped, sim->net->pool.out);
+        return -1;
+    }
+    for (uint32_t i = 0; i < sim->node_count; i++) {
+        const struct ns_sp_port *port = &sim->net->ports[i];
+
+        if (port->inject.credits != port->inject.credits_max ||
+            port->eject.credits != port->eject.credits_max ||
+            sim->nodes[i].tb2.out_used != 0) {
+            snprintf(error, error_bytes, "node %" PRIu32 " lost a buffer", i);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void ns_sim_abort(struct ns_sim_node *view)
+{
+    view->sim->aborted = true;
+    ns_engine_stop(view->sim->engine);
+}
+
+static int report_stuck(const struct ns_sim *sim, ns_run_t why, char *error,
+                        size_t error_bytes)
+{
+    uint64_t now_ps = ns_engine_now(sim->engine);
+
+    if (sim->aborted) {
+        snprintf(error, error_bytes, "a node gave up");
+    } else if (why == NS_RUN_LIMIT) {
+        snprintf(error, error_bytes,
+                 "the limit of %" PRIu64 " us of virtual time was reached with "
+                 "%" PRIu32 " nodes still running",
+                 sim->params.limit_ps / 1000000, sim->running);
+    } else {
+        snprintf(error, error_bytes,
+                 "deadlock at %" PRIu64 " us of virtual time: %" PRIu32
+                 " nodes wait and nothing is under way",
+                 now_ps / 1000000, sim->running);
+    }
+    return -1;
+}
+
+static bool sim_busy(const struct ns_sim *sim)
+{
+    bool busy = sim->net->pool.out > 0;
+
+    for (uint32_t i = 0; i < sim->node_count && !busy; i++) {
+        busy = ns_tb2_busy(&sim->nodes[i].tb2);
+    }
+    return busy;
+}
+
+/* Let what is under way arrive. */
+static void sim_drain(struct ns_sim *sim)
+{
+    while (sim_busy(sim) && ns_engine_step(sim->engine) == NS_RUN_STOPPED) {
+    }
+}
+
+static int trace_write(const struct ns_sim *sim, char *error,
+                       size_t error_bytes)
+{
+    const char *path = sim->params.trace_path;
+    FILE *file;
+    int status;
+
+    if (path == NULL) {
+        return 0;
+    }
+    file = fopen(path, "w");
+    status = file == NULL ? -1 : ns_engine_trace_write(sim->engine, file);
+    if ((file != NULL && fclose(file) != 0) || status != 0) {
+        snprintf(error, error_bytes, "writing the trace %s: %m", path);
+        return -1;
+    }
+    return 0;
+}
+
+/* The engine has returned: what has come of it. */
+static int sim_finish(struct ns_sim *sim, struct ns_sim_result *result,
+                      char *error, size_t error_bytes)
+{
+    sim_drain(sim);
+    *result = (struct ns_sim_result){
+            .end_ps = sim->end_ps,
+            .events = ns_engine_events(sim->engine),
+            .hash = ns_engine_hash(sim->engine),
+            .packets = tb2_sum(sim, NS_TB2_STAT_SENT),
+            .dropped = tb2_sum(sim, NS_TB2_STAT_DROPPED),
+    };
+    if (trace_write(sim, error, error_bytes) != 0) {
+        return -1;
+    }
+    return check_conservation(sim, error, error_bytes);
+}
+
+int ns_sim_run(struct ns_sim *sim,
+               void (*body)(void *arg, struct ns_sim_node *node), void *arg,
+               struct ns_sim_result *result, char *error, size_t error_bytes)
+{
+    ns_run_t why;
+
+    sim->body = body;
+    sim->body_arg = arg;
+    sim->running = sim->params.nodes;
+    for (uint32_t i = 0; i < sim->node_count; i++) {
+        if (ns_host_start(&sim->nodes[i].host,
+                          sim->params.threads ? NS_FIBER_THREAD
+                                              : NS_FIBER_CONTEXT,
+                          node_body, sim, node_ended, sim) != 0) {
+            snprintf(error, error_bytes, "out of memory");
+            return -1;
+        }
+    }
+    why = ns_engine_run(sim->engine);
+    if (why != NS_RUN_STOPPED || sim->aborted) {
+        return report_stuck(sim, why, error, error_bytes);
+    }
+    return sim_finish(sim, result, error, error_bytes);
+}
+
+/* -------------------------------------------------------------- shared fiber */
+
+struct shared {
+    struct ns_sim *sim;
+    void (*body)(void *arg, struct ns_sim_node *const *nodes);
+    void *arg;
+    struct ns_sim_node **nodes;
+};
+
+static void shared_body(void *arg, struct ns_host *host)
+{
+    struct shared *shared = arg;
+
+    (void)host;
+    shared->body(shared->arg, shared->nodes);
+}
+
+static void shared_ended(void *arg, struct ns_host *host)
+{
+    struct shared *shared = arg;
+
+    shared->sim->end_ps = ns_engine_now(host->component.engine);
+    shared->sim->running = 0;
+    ns_engine_stop(shared->sim->engine);
+}
+
+int ns_sim_run_shared(struct ns_sim *sim,
+                      void (*body)(void *arg, struct ns_sim_node *const *nodes),
+                      void *arg, struct ns_sim_result *result, char *error,
+                      size_t error_bytes)
+{
+    struct shared shared = {sim, body, arg, NULL};
+    struct ns_host *first = &sim->nodes[0].host;
+    ns_run_t why = NS_RUN_IDLE;
+
+    sim->running = sim->params.nodes;
+    shared.nodes = calloc(sim->node_count, sizeof(struct ns_sim_node *));
+    if (shared.nodes == NULL ||
+        ns_host_start(first,
+                      sim->params.threads ? NS_FIBER_THREAD : NS_FIBER_CONTEXT,
+                      shared_body, &shared, shared_ended, &shared) != 0) {
+        snprintf(error, error_bytes, "out of memory");
+        free(shared.nodes);
+        return -1;
+    }
+    for (uint32_t i = 0; i < sim->node_count; i++) {
+        struct ns_host *host = &sim->nodes[i].host;
+
+        shared.nodes[i] = &sim->nodes[i].view;
+        host->fiber = first->fiber;
+        host->shared = true;
+        host->ended = shared_ended;
+        host->ended_arg = &shared;
+    }
+    why = ns_engine_run(sim->engine);
+    ns_fiber_close(first->fiber);
+    free(shared.nodes);
+    if (why != NS_RUN_STOPPED || sim->aborted) {
+        return report_stuck(sim, why, error, error_bytes);
+    }
+    return sim_finish(sim, result, error, error_bytes);
+}
+
+void ns_sim_stats_print(const struct ns_sim *sim, FILE *file)
+{
+    for (uint32_t i = 0; i < sim->node_count; i++) {
+        char prefix[32];
+
+        snprintf(prefix, sizeof(prefix), "node %" PRIu32 " tb2", i);
+        am_stats_print(file, prefix, ns_tb2_stats, sim->nodes[i].tb2.stats,
+                       NS_TB2_STAT_COUNT);
+    }
+}

@@ -1,0 +1,59 @@
+/*
+ * Runs a test program of am-core, unmodified, on simulated hosts: its main is
+ * test_main here, in one fiber that plays all hosts in turn; each context of
+ * msg_world gets the next host.  The machine is the first argument.
+ */
+#include "nicsim_sim.h"
+#include "support/msg_world.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#undef main /* the build renames the test's own */
+#define NODES 16
+
+int test_main(void);
+
+static struct ns_sim_node *const *hosts;
+static uint32_t next;
+static int exit_code;
+
+struct am_env *world_env(void)
+{
+    return hosts[next++ % NODES]->env;
+}
+
+static void body(void *arg, struct ns_sim_node *const *nodes)
+{
+    (void)arg;
+    hosts = nodes;
+    exit_code = test_main();
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "sp-thin";
+    const struct ns_sim_params params = {.nodes = NODES};
+    struct ns_sim_result result;
+    char error[512] = "";
+    struct ns_machine *machine =
+            ns_machine_load(name, NULL, 0, error, sizeof(error));
+    struct ns_sim *sim = machine == NULL ? NULL
+                                         : ns_sim_open(machine, &params, error,
+                                                       sizeof(error));
+
+    if (sim == NULL || ns_sim_run_shared(sim, body, NULL, &result, error,
+                                         sizeof(error)) != 0) {
+        fprintf(stderr, "sim_world: %s\n", error);
+        exit_code = EXIT_FAILURE;
+    } else {
+        printf("# simulated %s: %.6f s, %" PRIu64 " events, %" PRIu64
+               " packets, %" PRIu64 " dropped\n",
+               name, (double)result.end_ps / 1e12, result.events,
+               result.packets, result.dropped);
+    }
+    ns_sim_close(sim);
+    free(machine);
+    return exit_code;
+}
