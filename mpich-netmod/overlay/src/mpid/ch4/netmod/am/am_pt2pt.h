@@ -127,11 +127,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_irecv(void *buf, MPI_Aint count, MPI_Datat
     return MPI_SUCCESS;
 }
 
+/* MPI_ERROR of a single status is not ours to touch. */
 MPL_STATIC_INLINE_PREFIX void MPIDI_AM_probe_status(const struct am_msg_status *result,
                                                     MPI_Status * status)
 {
     if (status != MPI_STATUS_IGNORE) {
-        status->MPI_ERROR = MPI_SUCCESS;
         status->MPI_SOURCE = (int) result->envelope.source;
         status->MPI_TAG = (int) result->envelope.tag;
         MPIR_STATUS_SET_COUNT(*status, (MPI_Aint) result->bytes_sent);
