@@ -78,6 +78,7 @@ void am_bulk_end(struct am_bulk *bulk, am_status_t status)
     }
     am_region_close(&bulk->landing);
     am_list_push(&ctx->finished, &bulk->op.link);
+    ctx->attention = true;
 }
 
 int am_bulk_finish(struct am_ctx *ctx)

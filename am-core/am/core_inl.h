@@ -8,17 +8,22 @@
 
 /* Header and words as they lie in the packet. */
 struct am_packet_hdr {
-    struct am_hdr hdr;
+    union {
+        struct am_hdr hdr;
+        uint64_t bits;
+    };
+
     uint64_t words[AM_WORDS_MAX];
 };
 
+/* The header is stored as one word: the device loads it as one at once, and a
+ * load that spans several stores would wait until they reach the cache. */
 static inline size_t am_hdr_fill(struct am_packet_hdr *packet, uint32_t handler,
                                  uint32_t aux, const uint64_t *words,
                                  uint32_t word_count)
 {
-    packet->hdr = (struct am_hdr){.handler = (uint8_t)handler,
-                                  .word_count = (uint8_t)word_count,
-                                  .aux = aux};
+    packet->bits = (uint8_t)handler | (uint64_t)(uint8_t)word_count << 8 |
+                   (uint64_t)aux << 32;
     for (uint32_t i = 0; i < word_count; i++) {
         packet->words[i] = words[i];
     }

@@ -190,6 +190,8 @@ static struct am_ctx *ctx_new(const struct am_params *params)
     }
     memset(ctx, 0, sizeof(*ctx));
     ctx->env = params->env != NULL ? params->env : am_env_real();
+    ctx->attention = ctx->env->simulated;
+    ctx->watched = ctx->env->simulated;
     ctx->rank = params->rank;
     ctx->size = params->size;
     ctx->nonce = am_env_random(ctx->env);
@@ -215,6 +217,7 @@ static am_status_t ctx_start(struct am_ctx *ctx, const struct am_params *params,
     if (status == AM_OK && ctx->values.trace[0] != '\0') {
         ctx->trace = am_trace_open(ctx->env, ctx->rank,
                                    (uint32_t)ctx->values.trace_records);
+        ctx->watched = ctx->watched || ctx->trace != NULL;
     }
     if (status == AM_OK) {
         am_peer_init(ctx);

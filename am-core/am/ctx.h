@@ -98,9 +98,11 @@ struct am_ctx {
     uint32_t peer_count; /* job ranks, then late peers */
     uint32_t dev_count;
     struct am_dev *devs[AM_DEVS_MAX];
-    bool polling; /* inside am_ctx_poll: handlers, done calls */
-    bool failed;  /* a peer died since the last report */
-    uint32_t empty_polls;
+    bool polling;   /* inside am_ctx_poll: handlers, done calls */
+    bool failed;    /* a peer died since the last report */
+    bool attention; /* look at busy, finished, failed, simulated */
+    bool watched;   /* dispatch traces, or charges a simulated host */
+    uint32_t polls;
     uint64_t idle;           /* empty polls in a row, of am_ctx_poll_wait */
     struct am_list busy;     /* peers with queued ops */
     struct am_list finished; /* transfers whose done function is due */

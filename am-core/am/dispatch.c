@@ -13,17 +13,19 @@ void am_dispatch(void *user, uint32_t class, const void *packet,
     struct am_peer *peer = user;
     struct am_ctx *ctx = peer->ctx;
     const struct am_packet_hdr *p = packet;
-    struct am_hdr hdr = p->hdr; /* read once: the peer can still write it */
-    const struct am_handler *handler = &ctx->handlers[hdr.handler];
+    /* read once: the peer can still write it */
+    uint64_t bits = *(const volatile uint64_t *)&p->bits;
+    uint32_t word_count = (uint8_t)(bits >> 8);
+    const struct am_handler *handler = &ctx->handlers[(uint8_t)bits];
     struct am_token token = {
             .ctx = ctx,
             .peer = peer,
             .arg = handler->arg,
-            .aux = hdr.aux,
+            .aux = (uint32_t)(bits >> 32),
             .class = class,
     };
 
-    if (am_unlikely(hdr_bytes != sizeof(hdr) + 8u * hdr.word_count)) {
+    if (am_unlikely(hdr_bytes != 8 + 8u * word_count)) {
         ctx->stats[AM_STAT_RX_BAD_PACKET]++;
         return;
     }
@@ -31,11 +33,12 @@ void am_dispatch(void *user, uint32_t class, const void *packet,
         ctx->stats[AM_STAT_RX_BAD_HANDLER]++;
         return;
     }
-    am_trace_event(ctx->trace, hdr.handler, peer->index, bytes);
-    am_env_charge(ctx->env, AM_COST_DISPATCH, 1);
+    if (am_unlikely(ctx->watched)) {
+        am_trace_event(ctx->trace, (uint8_t)bits, peer->index, bytes);
+        am_env_charge(ctx->env, AM_COST_DISPATCH, 1);
+    }
     ctx->stats[AM_STAT_RX_REQUESTS + class]++;
-    handler->fn(&token, p->words, hdr.word_count, bytes == 0 ? NULL : data,
-                bytes);
+    handler->fn(&token, p->words, word_count, bytes == 0 ? NULL : data, bytes);
 }
 
 uint32_t am_token_source(const struct am_token *token)

@@ -330,6 +330,7 @@ void am_peer_dead(void *user, const char *why)
     peer->dead = true;
     peer->send = send_to_dead;
     ctx->failed = true;
+    ctx->attention = true;
     ctx->stats[AM_STAT_PEERS_DEAD]++;
     snprintf(ctx->error, sizeof(ctx->error), "rank %u is gone: %s", peer->index,
              why);

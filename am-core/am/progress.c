@@ -6,7 +6,7 @@
 
 #include "am/ctx.h"
 
-#define CHECK_POLLS    65536 /* empty polls between looks at the clock */
+#define CHECK_POLLS    65536           /* polls between looks at the clock */
 #define CHECK_EVERY_PS 200000000000ull /* dead peers are looked for: 200 ms */
 
 /* Run the ordered ops of a peer until one has no space; the rest wait. */
@@ -97,34 +97,55 @@ static __attribute__((noinline)) void check_peers(struct am_ctx *ctx)
     }
 }
 
-int am_ctx_poll(struct am_ctx *ctx)
+static __attribute__((noinline)) int poll_devices(struct am_ctx *ctx)
 {
     int count = 0;
+
+    for (uint32_t i = 0; i < ctx->dev_count; i++) {
+        count += ctx->devs[i]->ops->poll(ctx->devs[i], AM_POLL_BUDGET);
+    }
+    return count;
+}
+
+/* The rare part of a poll: queued work, ends of transfers, deaths. */
+static __attribute__((noinline)) int poll_attend(struct am_ctx *ctx, int count)
+{
+    ctx->attention = ctx->env->simulated;
+    count += run_ops(ctx);
+    count += am_bulk_finish(ctx);
+    if (count == 0) {
+        am_env_charge(ctx->env, AM_COST_POLL, 1);
+    }
+    if (!am_list_is_empty(&ctx->busy) || !am_list_is_empty(&ctx->finished)) {
+        ctx->attention = true;
+    }
+    if (ctx->failed) {
+        ctx->failed = false;
+        return AM_ERR_PEER;
+    }
+    return count;
+}
+
+int am_ctx_poll(struct am_ctx *ctx)
+{
+    int count;
 
     if (am_unlikely(ctx->polling)) {
         return AM_ERR_HANDLER;
     }
     ctx->polling = true;
-    for (uint32_t i = 0; i < ctx->dev_count; i++) {
-        count += ctx->devs[i]->ops->poll(ctx->devs[i], AM_POLL_BUDGET);
+    if (am_likely(ctx->dev_count == 1)) {
+        count = ctx->devs[0]->ops->poll(ctx->devs[0], AM_POLL_BUDGET);
+    } else {
+        count = poll_devices(ctx);
     }
-    if (am_unlikely(!am_list_is_empty(&ctx->busy))) {
-        count += run_ops(ctx);
+    if (am_unlikely(++ctx->polls % CHECK_POLLS == 0)) {
+        check_peers(ctx);
     }
-    if (am_unlikely(!am_list_is_empty(&ctx->finished))) {
-        count += am_bulk_finish(ctx);
-    }
-    if (count == 0) {
-        am_env_charge(ctx->env, AM_COST_POLL, 1);
-        if (am_unlikely(++ctx->empty_polls % CHECK_POLLS == 0)) {
-            check_peers(ctx);
-        }
+    if (am_unlikely(ctx->attention)) {
+        count = poll_attend(ctx, count);
     }
     ctx->polling = false;
-    if (am_unlikely(ctx->failed)) {
-        ctx->failed = false;
-        return AM_ERR_PEER;
-    }
     return count;
 }
 

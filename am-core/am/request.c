@@ -208,6 +208,7 @@ void am_op_queue(struct am_op *op, struct am_peer *peer, am_op_run_fn run,
     if (am_list_is_empty(&peer->busy_link)) {
         am_list_push(&peer->ctx->busy, &peer->busy_link);
     }
+    peer->ctx->attention = true;
 }
 
 void am_op_cancel(struct am_op *op)

@@ -4,7 +4,8 @@ libam_la_SOURCES += \
     am-core/dev/self/self.h am-core/dev/self/self_dev.c \
     am-core/dev/self/self_ring.h \
     am-core/dev/shm/shm.h am-core/dev/shm/shm_layout.h \
-    am-core/dev/shm/shm_dev.c am-core/dev/shm/shm_init.c \
+    am-core/dev/shm/shm_inl.h am-core/dev/shm/shm_tx.c \
+    am-core/dev/shm/shm_rx.c am-core/dev/shm/shm_init.c \
     am-core/dev/shm/shm_ep.c \
     am-core/dev/shm/shm_mem.c am-core/dev/shm/shm_seg.c \
     am-core/dev/shm/shm_topo.c am-core/dev/shm/shm_sock.c am-core/dev/shm/shm_wait.c

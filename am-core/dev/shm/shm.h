@@ -5,7 +5,8 @@
  *   shm_ep.c    endpoints: of the job, late ones, those that peers open
  *   shm_sock.c  the sockets that pass a segment's descriptor round
  *   shm_seg.c   making, mapping and checking a segment
- *   shm_dev.c   the data path: send, poll
+ *   shm_tx.c    the data path: send
+ *   shm_rx.c    the data path: poll
  *   shm_mem.c   put, get, fetch-and-add, memory that peers may write
  *   shm_topo.c  the node, from hwloc
  *   shm_wait.c  spin, yield, sleep; who else wants the core; dead peers
@@ -33,27 +34,29 @@ struct shm_seg {
     struct shm_seg *next;
 };
 
-/* Sender's half of one class of a lane. */
+/* Sender's half of one class of a lane; positions count slots ever written,
+ * and bytes ever given out, padding at the ring's end included. */
 struct shm_tx {
     struct shm_slot *slots;
-    uint64_t tail; /* slots written */
-    uint64_t head; /* slots known to be consumed */
-    uint32_t depth;
+    uint64_t tail;  /* written */
+    uint64_t limit; /* tail may not reach this: consumed + depth */
+    uint32_t mask;  /* slots - 1 */
     uint32_t ring_bytes;
+    uint64_t data_tail;
+    uint64_t data_head; /* known to be consumed */
     struct shm_head *shared;
     char *data;
-    uint64_t data_tail; /* bytes given out, padding at the end included */
-    uint64_t data_head;
 };
 
 /* Receiver's half. */
 struct shm_rx {
     struct shm_slot *slots;
-    uint64_t head;
-    uint32_t depth;
+    uint64_t head;       /* consumed */
+    uint64_t publish_at; /* tell the sender when head gets here */
+    uint32_t mask;
     uint32_t ring_bytes;
     uint64_t data_head;
-    uint64_t head_published, data_published;
+    uint64_t data_published;
     struct shm_head *shared;
     char *data;
 };
@@ -173,13 +176,15 @@ void shm_ep_announce(struct shm_ep *ep);
 /* Is the lane from `index` to me in use? */
 bool shm_seg_announced(struct shm_seg *seg, uint32_t index);
 
-/* ------------------------------------------------------------- shm_dev.c */
+/* -------------------------------------------------------- shm_tx.c, shm_rx.c */
 
 am_status_t shm_send(struct am_dev_ep *ep, uint32_t class, const void *hdr,
                      size_t hdr_bytes, const void *data, size_t data_bytes);
 am_status_t shm_send_fill(struct am_dev_ep *ep, uint32_t class, const void *hdr,
                           size_t hdr_bytes, am_dev_fill_fn fill, void *arg,
                           size_t data_bytes);
+/* Learn what the receiver has consumed; its numbers are not trusted. */
+void shm_tx_refresh(struct shm_tx *tx);
 bool shm_reply_ready(struct am_dev_ep *ep);
 int shm_poll(struct am_dev *dev, uint32_t packets_max);
 /* Has any lane something that poll would deliver? */

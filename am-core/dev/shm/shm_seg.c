@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "dev/shm/shm.h"
+#include "dev/shm/shm_inl.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -219,16 +219,20 @@ void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
     ep->peer = shm_seg_rank(seg, index);
     ep->peer_sleeping = &ep->peer->sleeping;
     for (int c = 0; c < 2; c++) {
+        uint32_t depth = seg->header.depth[c];
+
         ep->tx[c] = (struct shm_tx){
                 .slots = (struct shm_slot *)(out + seg->geometry.slots[c]),
-                .depth = seg->header.depth[c],
+                .limit = depth,
+                .mask = depth - 1,
                 .ring_bytes = seg->header.ring_bytes[c],
                 .shared = (struct shm_head *)out + c,
                 .data = out + seg->geometry.data[c],
         };
         ep->rx[c] = (struct shm_rx){
                 .slots = (struct shm_slot *)(in + seg->geometry.slots[c]),
-                .depth = seg->header.depth[c],
+                .publish_at = shm_publish_step(depth),
+                .mask = depth - 1,
                 .ring_bytes = seg->header.ring_bytes[c],
                 .shared = (struct shm_head *)in + c,
                 .data = in + seg->geometry.data[c],

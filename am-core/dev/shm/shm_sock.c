@@ -154,7 +154,7 @@ void shm_fetch(struct shm_dev *dev)
                               dev->local_index, dev->pid,
                               dev->nonce,       dev->locals[0].nonce};
 
-    dev->socket_mask = 0;
+    dev->socket_mask = 7;
     dev->leader_socket = socket_connect(dev->locals[0].nonce);
     if (dev->leader_socket < 0) {
         return; /* its queue is full: serve tries again */

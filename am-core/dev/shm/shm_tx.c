@@ -1,0 +1,239 @@
+/*
+ * Sending over shared memory.  A short message is one cache line: words and
+ * payload first, then the stamp.
+ */
+#include "config.h"
+
+#include "dev/shm/shm_inl.h"
+
+#include <string.h>
+
+static inline uint64_t ctl_make(uint64_t position, size_t hdr_bytes,
+                                size_t bytes, unsigned kind)
+{
+    return (uint64_t)(uint32_t)(position + 1) | (uint64_t)hdr_bytes << 32 |
+           (uint64_t)bytes << 40 | (uint64_t)kind << 48;
+}
+
+/* Copy up to 56 bytes without a call: two overlapping moves at the end. */
+static inline void copy_short(char *to, const char *from, size_t bytes)
+{
+    while (bytes >= 16) {
+        memcpy(to, from, 16);
+        to += 16;
+        from += 16;
+        bytes -= 16;
+    }
+    if (bytes >= 8) {
+        uint64_t first, last;
+
+        memcpy(&first, from, 8);
+        memcpy(&last, from + bytes - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + bytes - 8, &last, 8);
+    } else if (bytes >= 4) {
+        uint32_t first, last;
+
+        memcpy(&first, from, 4);
+        memcpy(&last, from + bytes - 4, 4);
+        memcpy(to, &first, 4);
+        memcpy(to + bytes - 4, &last, 4);
+    } else if (bytes > 0) {
+        char middle = from[bytes / 2], last = from[bytes - 1];
+
+        to[0] = from[0];
+        to[bytes / 2] = middle;
+        to[bytes - 1] = last;
+    }
+}
+
+/* Copy a header: whole words, and each loaded as it was stored just before
+ * (a wider load would wait for the stores to reach the cache). */
+static inline void copy_words(uint64_t *to, const void *hdr, size_t bytes)
+{
+    const uint64_t *from = hdr;
+
+    for (size_t i = 0; i < bytes / 8; i++) {
+        to[i] = from[i];
+    }
+}
+
+/* Bytes to skip so that `bytes` lie contiguous at the ring's tail. */
+static inline uint64_t tx_data_skip(const struct shm_tx *tx, uint64_t bytes)
+{
+    uint64_t at = tx->data_tail & (tx->ring_bytes - 1);
+
+    return at + bytes > tx->ring_bytes ? tx->ring_bytes - at : 0;
+}
+
+/* Learn what the receiver has consumed; its numbers are not trusted. */
+__attribute__((noinline)) void shm_tx_refresh(struct shm_tx *tx)
+{
+    uint64_t head =
+            atomic_load_explicit(&tx->shared->slots, memory_order_acquire);
+    uint64_t data_head =
+            atomic_load_explicit(&tx->shared->data_bytes, memory_order_relaxed);
+
+    uint64_t consumed = tx->limit - tx->mask - 1; /* as known so far */
+
+    if (head - consumed <= tx->tail - consumed) {
+        tx->limit = head + tx->mask + 1;
+    }
+    if (data_head - tx->data_head <= tx->data_tail - tx->data_head) {
+        tx->data_head = data_head;
+    }
+}
+
+/* Off the fast path, and last: its result is the send's. */
+static __attribute__((noinline)) am_status_t tx_wake(struct shm_ep *ep)
+{
+    shm_wake(ep);
+    return AM_OK;
+}
+
+/* The slot is written: stamp it, and ring if the peer sleeps. */
+static inline am_status_t tx_publish(struct shm_ep *ep, struct shm_tx *tx,
+                                     struct shm_slot *slot, uint64_t ctl)
+{
+    atomic_store_explicit(&slot->ctl, ctl, memory_order_release);
+    tx->tail++;
+    /* The sleeper's membarrier makes this load see its flag or the sleeper
+     * see the stamp; only the compiler must be kept from moving it up. */
+    atomic_signal_fence(memory_order_seq_cst);
+    if (SHM_UNLIKELY(atomic_load_explicit(ep->peer_sleeping,
+                                          memory_order_relaxed) != 0)) {
+        return tx_wake(ep);
+    }
+    return AM_OK;
+}
+
+/* The first send to a peer, and a send before the segment is there. */
+static __attribute__((noinline)) am_status_t tx_open(struct shm_ep *ep)
+{
+    if (ep->dead) {
+        return AM_ERR_PEER;
+    }
+    if (ep->seg == NULL) {
+        return AM_ERR_AGAIN;
+    }
+    shm_ep_announce(ep);
+    return AM_OK;
+}
+
+/* A packet whose payload goes through the data ring. */
+static __attribute__((noinline)) am_status_t
+send_data(struct shm_ep *ep, uint32_t class, const void *hdr, size_t hdr_bytes,
+          am_dev_fill_fn fill, void *arg, const void *data, size_t bytes)
+{
+    uint64_t *stats = shm_dev_of(ep->ep.dev)->stats;
+    struct shm_tx *tx = &ep->tx[class];
+    struct shm_slot *slot = &tx->slots[tx->tail & tx->mask];
+    bool hdr_out = hdr_bytes > SHM_EXT_BYTES;
+    uint64_t total = shm_data_units((hdr_out ? hdr_bytes : 0) + bytes);
+    uint64_t skip = tx_data_skip(tx, total);
+    uint32_t at;
+
+    if (hdr_bytes + bytes > ep->seg->header.packet_bytes[class]) {
+        return AM_ERR_INVALID;
+    }
+    if (!shm_tx_has_slot(tx) || !shm_tx_has_data(tx, skip + total)) {
+        stats[AM_DEV_STAT_TX_AGAIN]++;
+        return AM_ERR_AGAIN;
+    }
+    at = (uint32_t)((tx->data_tail + skip) & (tx->ring_bytes - 1));
+    tx->data_tail += skip + total;
+    slot->u.ext.offset = at;
+    slot->u.ext.bytes = (uint32_t)bytes;
+    if (hdr_out) {
+        memcpy(tx->data + at, hdr, hdr_bytes);
+        at += (uint32_t)hdr_bytes;
+    } else {
+        copy_words(slot->u.ext.hdr, hdr, hdr_bytes);
+    }
+    if (fill != NULL) {
+        fill(arg, tx->data + at, bytes);
+    } else if (bytes > 0) {
+        memcpy(tx->data + at, data, bytes);
+    }
+    stats[AM_DEV_STAT_COPY_BYTES] += bytes;
+    stats[AM_DEV_STAT_TX_PACKETS]++;
+    stats[AM_DEV_STAT_TX_BYTES] += hdr_bytes + bytes;
+    return tx_publish(ep, tx, slot,
+                      ctl_make(tx->tail, hdr_bytes, 0,
+                               hdr_out ? SHM_ALL_DATA : SHM_DATA));
+}
+
+/* All that the short way of shm_send is not for: a lane not open yet, a full
+ * one, a payload that does not fit a slot. */
+static __attribute__((noinline)) am_status_t
+send_slow(struct shm_ep *ep, uint32_t class, const void *hdr, size_t hdr_bytes,
+          const void *data, size_t data_bytes)
+{
+    if (!ep->tx_open) {
+        am_status_t status = tx_open(ep);
+
+        if (status != AM_OK) {
+            return status;
+        }
+    }
+    if (hdr_bytes + data_bytes > SHM_SLOT_BYTES) {
+        return send_data(ep, class, hdr, hdr_bytes, NULL, NULL, data,
+                         data_bytes);
+    }
+    if (!shm_tx_has_slot(&ep->tx[class])) {
+        shm_dev_of(ep->ep.dev)->stats[AM_DEV_STAT_TX_AGAIN]++;
+        return AM_ERR_AGAIN;
+    }
+    return shm_send(&ep->ep, class, hdr, hdr_bytes, data, data_bytes);
+}
+
+/* Written so that the short way calls nothing and saves no registers. */
+am_status_t shm_send(struct am_dev_ep *dep, uint32_t class, const void *hdr,
+                     size_t hdr_bytes, const void *data, size_t data_bytes)
+{
+    struct shm_ep *ep = shm_ep_of(dep);
+    struct shm_tx *tx = &ep->tx[class];
+    uint64_t tail = tx->tail;
+    uint64_t *stats;
+    struct shm_slot *slot;
+
+    if (SHM_UNLIKELY(!ep->tx_open || tail >= tx->limit ||
+                     hdr_bytes + data_bytes > SHM_SLOT_BYTES)) {
+        return send_slow(ep, class, hdr, hdr_bytes, data, data_bytes);
+    }
+    slot = &tx->slots[tail & tx->mask];
+    copy_words(slot->u.w, hdr, hdr_bytes);
+    if (data_bytes > 0) {
+        copy_short((char *)slot->u.w + hdr_bytes, data, data_bytes);
+    }
+    stats = shm_dev_of(dep->dev)->stats;
+    stats[AM_DEV_STAT_TX_PACKETS]++;
+    stats[AM_DEV_STAT_TX_BYTES] += hdr_bytes + data_bytes;
+    return tx_publish(ep, tx, slot,
+                      ctl_make(tail, hdr_bytes, data_bytes, SHM_INLINE));
+}
+
+am_status_t shm_send_fill(struct am_dev_ep *dep, uint32_t class,
+                          const void *hdr, size_t hdr_bytes,
+                          am_dev_fill_fn fill, void *arg, size_t data_bytes)
+{
+    struct shm_ep *ep = shm_ep_of(dep);
+
+    if (SHM_UNLIKELY(!ep->tx_open)) {
+        am_status_t status = tx_open(ep);
+
+        if (status != AM_OK) {
+            return status;
+        }
+    }
+    if (hdr_bytes + data_bytes <= SHM_SLOT_BYTES) {
+        char payload[SHM_SLOT_BYTES];
+
+        if (!shm_tx_has_slot(&ep->tx[class])) {
+            return AM_ERR_AGAIN; /* before the fill: no side effect */
+        }
+        fill(arg, payload, data_bytes);
+        return shm_send(dep, class, hdr, hdr_bytes, payload, data_bytes);
+    }
+    return send_data(ep, class, hdr, hdr_bytes, fill, arg, NULL, data_bytes);
+}
