@@ -48,7 +48,8 @@ static int check_conservation(struct ns_sim *sim, char *error,
 {
     uint64_t sent = tb2_sum(sim, NS_TB2_STAT_SENT);
     uint64_t received = tb2_sum(sim, NS_TB2_STAT_RECEIVED);
-    uint64_t dropped = tb2_sum(sim, NS_TB2_STAT_DROPPED);
+    uint64_t dropped = tb2_sum(sim, NS_TB2_STAT_DROPPED) +
+                       tb2_sum(sim, NS_TB2_STAT_CLOSED);
 
     if (sent != received + dropped || sim->net->pool.out != 0 ||
         sent != sim->net->injected || sent != sim->net->delivered) {

@@ -12,6 +12,8 @@ const struct am_stat_row ns_tb2_stats[NS_TB2_STAT_COUNT] = {
                                   "packets put into host memory"},
         [NS_TB2_STAT_DROPPED] = {"dropped", "packets",
                                  "packets lost as the receive FIFO was full"},
+        [NS_TB2_STAT_CLOSED] = {"closed", "packets",
+                                "packets that came when the host had closed"},
         [NS_TB2_STAT_BAD] = {"bad", "packets",
                              "packets with an impossible header"},
         [NS_TB2_STAT_SENT_BYTES] = {"sent_bytes", "bytes",

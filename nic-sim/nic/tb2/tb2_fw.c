@@ -149,7 +149,8 @@ static void receive_finish(struct ns_tb2 *tb2)
     ns_trace(&tb2->component, NS_TRACE_FW, NS_TB2_RECEIVE, packet->id);
     /* Also when the host has closed: rx_count is 0. */
     if (tb2->rx_used >= tb2->rx_count) {
-        tb2->stats[NS_TB2_STAT_DROPPED]++;
+        tb2->stats[tb2->rx_count == 0 ? NS_TB2_STAT_CLOSED
+                                      : NS_TB2_STAT_DROPPED]++;
         packet_drop(tb2, packet);
         ns_sp_taken(tb2->net, tb2->component.node);
         return;
