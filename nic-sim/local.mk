@@ -1,6 +1,7 @@
 # nic-sim: the simulator, a library of its own.  Left out by --disable-sim.
 NS_MACHINES = nic-sim/machines/sp-thin.conf nic-sim/machines/sp-wide.conf
-EXTRA_DIST += $(NS_MACHINES) nic-sim/machines/sp-thin.expect
+EXTRA_DIST += $(NS_MACHINES) nic-sim/machines/sp-thin.expect \
+    test/sim/invented.conf docs/simulator.md
 
 if BUILD_SIM
 # The NIC's driver is a device of libam: base and nic-sim/include only.

@@ -101,6 +101,14 @@ static am_status_t devices_open(struct am_ctx *ctx,
         if (!is_self && !device_wanted(ctx, ops->name)) {
             continue;
         }
+        if (!is_self && ctx->env->port != NULL &&
+            strcmp(ops->name, "sim") != 0) {
+            snprintf(error, error_bytes,
+                     "AM_DEVICES asks for %s, which a simulated host does not "
+                     "have; it has sim",
+                     ops->name);
+            return AM_ERR_UNSUPPORTED;
+        }
         status = is_self ? ops->open(&dev_params, &dev)
                          : am_dev_stack_open(ops, &dev_params, &dev);
         if (status != AM_OK) {

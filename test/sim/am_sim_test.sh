@@ -18,6 +18,9 @@ for expect in "$machines"/*.expect; do
     "$sim" --check "$expect" "$name" || bad "$name meets its targets"
 done
 
+"$sim" --explain "${AM_SRCDIR:-.}/test/sim/invented.conf" >"$work/out" ||
+    bad "the example of docs/simulator.md runs"
+
 # A machine that is another one must miss: the check can fail.
 "$sim" --check "$machines/sp-thin.expect" --set 'net.link=20 MB/s' sp-thin \
     >"$work/out" && bad "half the link's rate is noticed"
@@ -49,4 +52,22 @@ for words in 'sp-fat' '--set host.pio=1 sp-thin' '--set host.pi=1us sp-thin' \
     [ "$(wc -l <"$work/err")" = 1 ] || bad "am_sim $words: one line"
     [ -s "$work/out" ] && bad "am_sim $words: nothing on stdout"
 done
+# A receive FIFO of two entries overflows; the window recovers, byte exact.
+perf=${AM_BUILDDIR:-.}/am_perf
+"$perf" --sim sp-thin --set 'nic.receive_fifo=2 entries' \
+    --set 'nic.pop_batch=1 entries' --json bw --op store_async --sizes 64k \
+    --iterations 40 >"$work/out" || bad "bulk data survive overflow"
+grep -q '"dropped":0' "$work/out" && bad "the receive FIFO did overflow"
+"$perf" --sim sp-thin -n 8 --json mcast --sizes 64,4k --iterations 20 \
+    >"$work/out" || bad "8 nodes multicast"
+grep -q '"dropped":0,' "$work/out" || bad "no loss with the real FIFO"
+for words in '-n 17 rtt' 'limits'; do
+    # shellcheck disable=SC2086
+    "$perf" --sim sp-thin $words >"$work/out" 2>"$work/err" &&
+        bad "am_perf --sim $words fails"
+    [ "$(wc -l <"$work/err")" = 1 ] || bad "am_perf --sim $words: one line"
+done
+AM_DEVICES=shm "$perf" --sim sp-thin rtt 2>"$work/err" &&
+    bad "shared memory between simulated hosts fails"
+grep -q 'it has sim' "$work/err" || bad "and says what there is"
 exit $failed
