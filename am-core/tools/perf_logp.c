@@ -7,13 +7,17 @@
  *   end_to_end  half the round trip = os + L + or
  *   L           what is left of it
  *   g           interval of a long stream
+ *
+ * Each is the median over many tries, less what reading the clock adds.
  */
 #include "tools/perf.h"
 
+#include <stdlib.h>
+
 enum {
     LOGP_BURST = 8,
-    LOGP_ITERATIONS = 50000,
-    LOGP_STREAM = 1000000
+    LOGP_ITERATIONS = 20000,
+    LOGP_STREAM = 100000
 };
 
 struct logp {
@@ -22,8 +26,8 @@ struct logp {
     uint64_t target;         /* requests rank 1 waits for */
     uint64_t stream;         /* requests of the stream */
     uint64_t delay_ps;
-    double sum_ns; /* of the part that a step is about */
-    uint64_t steps;
+    double clock_ns;  /* of one reading */
+    double sample_ns; /* of the step just done */
 };
 
 /* Word 0 says whether a reply is wanted. */
@@ -52,16 +56,16 @@ static void on_pong(struct am_token *token, const uint64_t *words,
     logp->ponged++;
 }
 
-/* Send without polling; while there is no space, poll. */
+/* Send without polling, which is what os is about, unless there is no space:
+ * then am_ctx_request knows how to wait for it. */
 static int send_one(struct logp *logp, uint64_t reply)
 {
-    am_status_t status;
+    struct am_ctx *ctx = logp->perf->ctx;
+    am_status_t status =
+            am_ctx_try_request(ctx, 1, PERF_HANDLER_PING, &reply, 1, NULL, 0);
 
-    while ((status = am_ctx_try_request(logp->perf->ctx, 1, PERF_HANDLER_PING,
-                                        &reply, 1, NULL, 0)) == AM_ERR_AGAIN) {
-        if (perf_wait(logp->perf) != 0) {
-            return -1;
-        }
+    if (status == AM_ERR_AGAIN) {
+        status = am_ctx_request(ctx, 1, PERF_HANDLER_PING, &reply, 1, NULL, 0);
     }
     return perf_ok(logp->perf, status, "am_request");
 }
@@ -98,7 +102,8 @@ static int step_burst(struct logp *logp)
             return -1;
         }
     }
-    logp->sum_ns += (perf_now_ns(logp->perf) - start) / LOGP_BURST;
+    logp->sample_ns =
+            (perf_now_ns(logp->perf) - start - logp->clock_ns) / LOGP_BURST;
     return await_pong(logp, pongs);
 }
 
@@ -115,38 +120,49 @@ static int step_receive(struct logp *logp)
     if (await_pong(logp, pongs) != 0) {
         return -1;
     }
-    logp->sum_ns += perf_now_ns(logp->perf) - start;
+    logp->sample_ns = perf_now_ns(logp->perf) - start - logp->clock_ns;
     return 0;
 }
 
 static int step_round_trip(struct logp *logp)
 {
     uint64_t pongs = logp->ponged + 1;
+    double start = perf_now_ns(logp->perf);
 
-    return send_one(logp, 1) != 0 ? -1 : await_pong(logp, pongs);
+    if (send_one(logp, 1) != 0 || await_pong(logp, pongs) != 0) {
+        return -1;
+    }
+    logp->sample_ns = (perf_now_ns(logp->perf) - start - logp->clock_ns) / 2;
+    return 0;
 }
 
 static int step_stream(struct logp *logp)
 {
     uint64_t pongs = logp->ponged + 1;
+    double start = perf_now_ns(logp->perf);
 
     for (uint64_t i = 0; i < logp->stream; i++) {
         if (send_one(logp, i == logp->stream - 1) != 0) {
             return -1;
         }
     }
-    return await_pong(logp, pongs);
+    if (await_pong(logp, pongs) != 0) {
+        return -1;
+    }
+    logp->sample_ns = (perf_now_ns(logp->perf) - start) / (double)logp->stream;
+    return 0;
 }
 
 /* `count` steps of rank 0, each of `requests` requests, after a tenth as many
- * untimed; sum_ns is then the sum over the timed ones.  Returns the mean time
- * of a whole step. */
+ * that do not count.  Rank 1 serves them. */
 static int run_part(struct logp *logp, int (*step)(struct logp *),
-                    uint64_t count, uint64_t requests, double *mean_ns)
+                    uint64_t count, uint64_t requests,
+                    struct perf_figure *figure)
 {
     struct perf *perf = logp->perf;
-    uint64_t warmup = count == 1 ? 0 : perf_warmup(perf, count);
-    double start = 0;
+    uint64_t warmup = perf_warmup(perf, count);
+    double *samples;
+    int result = 0;
 
     if (perf_barrier(perf) != 0) {
         return -1;
@@ -154,17 +170,19 @@ static int run_part(struct logp *logp, int (*step)(struct logp *),
     if (perf->rank != 0) {
         return serve(logp, (warmup + count) * requests);
     }
-    for (uint64_t i = 0; i < warmup + count; i++) {
-        if (i == warmup) {
-            logp->sum_ns = 0;
-            start = perf_now_ns(perf);
-        }
-        if (step(logp) != 0) {
-            return -1;
-        }
+    samples = perf_alloc(perf, (warmup + count) * sizeof(*samples));
+    if (samples == NULL) {
+        return -1;
     }
-    *mean_ns = (perf_now_ns(perf) - start) / (double)count;
-    return 0;
+    for (uint64_t i = 0; i < warmup + count && result == 0; i++) {
+        result = step(logp);
+        samples[i] = logp->sample_ns;
+    }
+    perf_percentiles(samples + warmup, count, figure);
+    figure->value = figure->p50;
+    figure->iterations = count;
+    free(samples);
+    return result;
 }
 
 /* What a reading of the clock adds to an interval. */
@@ -182,47 +200,59 @@ static double clock_ns(struct perf *perf)
     return (last - start) / READINGS;
 }
 
-static void report(struct perf *perf, const char *metric, double ns,
-                   uint64_t iterations)
+static void report(struct perf *perf, const char *metric,
+                   const struct perf_figure *figure)
 {
-    struct perf_row row = {
-            .metric = metric, .unit = "ns", .extra_name = "words", .extra = 1};
+    struct perf_row row = {.metric = metric,
+                           .unit = "ns",
+                           .bytes = sizeof(uint64_t),
+                           .extra_name = "words",
+                           .extra = 1,
+                           .figure = *figure};
 
-    row.figure.value = ns > 0 ? ns : 0;
-    row.figure.iterations = iterations;
+    if (row.figure.value < 0) {
+        row.figure.value = 0;
+    }
     perf_report_row(perf, &row);
+}
+
+/* The figures in the order of the parts; L is reckoned from three of them. */
+static int run_all(struct logp *logp, uint64_t count, struct perf_figure *half,
+                   struct perf_figure *send, struct perf_figure *receive,
+                   struct perf_figure *stream)
+{
+    if (run_part(logp, step_round_trip, count, 1, half) != 0 ||
+        run_part(logp, step_burst, count, LOGP_BURST, send) != 0) {
+        return -1;
+    }
+    logp->delay_ps = (uint64_t)(half->p50 * 8000); /* four round trips */
+    if (run_part(logp, step_receive, count, 1, receive) != 0) {
+        return -1;
+    }
+    return run_part(logp, step_stream, PERF_BATCHES, logp->stream, stream);
 }
 
 int perf_logp(struct perf *perf)
 {
-    struct logp logp = {.perf = perf};
-    uint64_t count = perf_iterations(perf, 0, LOGP_ITERATIONS, 0);
-    double clock = clock_ns(perf), half = 0, send, receive, stream = 0, whole;
+    struct logp logp = {.perf = perf, .clock_ns = clock_ns(perf)};
+    struct perf_figure half = {0}, send = {0}, receive = {0}, stream = {0};
+    struct perf_figure latency;
 
     logp.stream = perf->options->iterations != 0 ? perf->options->iterations
                                                  : LOGP_STREAM;
     if (perf_handler(perf, PERF_HANDLER_PING, on_ping, &logp, "ping") != 0 ||
         perf_handler(perf, PERF_HANDLER_PONG, on_pong, &logp, "pong") != 0 ||
-        run_part(&logp, step_round_trip, count, 1, &half) != 0) {
+        run_all(&logp, perf_iterations(perf, 0, LOGP_ITERATIONS, 0), &half,
+                &send, &receive, &stream) != 0) {
         return -1;
     }
-    half /= 2;
-    if (run_part(&logp, step_burst, count, LOGP_BURST, &whole) != 0) {
-        return -1;
-    }
-    send = logp.sum_ns / (double)count - clock / LOGP_BURST;
-    logp.delay_ps = (uint64_t)(half * 8000); /* four round trips */
-    if (run_part(&logp, step_receive, count, 1, &whole) != 0) {
-        return -1;
-    }
-    receive = logp.sum_ns / (double)count - clock;
-    if (run_part(&logp, step_stream, 1, logp.stream, &stream) != 0) {
-        return -1;
-    }
-    report(perf, "os", send, count);
-    report(perf, "or", receive, count);
-    report(perf, "L", half - send - receive, count);
-    report(perf, "g", stream / (double)logp.stream, logp.stream);
-    report(perf, "end_to_end", half, count);
+    latency = (struct perf_figure){.value = half.value - send.value -
+                                            receive.value,
+                                   .iterations = half.iterations};
+    report(perf, "os", &send);
+    report(perf, "or", &receive);
+    report(perf, "L", &latency);
+    report(perf, "g", &stream);
+    report(perf, "end_to_end", &half);
     return perf_barrier(perf);
 }
