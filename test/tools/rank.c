@@ -5,9 +5,12 @@
  *   rank die            the last rank kills itself; the others say what they see
  *   rank again COUNT    open, ring of messages, close, COUNT times over
  *   rank close          half of the ranks end at once, the others much later
+ *   rank memory         talk to nobody; print the bytes that this rank holds:
+ *                       of malloc, and of pages shared with others
  */
 #include <am.h>
 #include <am_msg.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,6 +182,40 @@ static int run_close(void)
     return EXIT_SUCCESS;
 }
 
+/* Kilobytes of shared memory, each page divided by the processes that map it;
+ * a job's ranks share one segment. */
+static long shared_kb(void)
+{
+    FILE *file = fopen("/proc/self/smaps_rollup", "re");
+    char line[256];
+    long kb = -1;
+
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, "Pss_Shmem:", 10) == 0) {
+            kb = atol(line + 10);
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return kb;
+}
+
+static int run_memory(void)
+{
+    struct mallinfo2 info = mallinfo2();
+
+    if (am_barrier() != AM_OK) { /* all ranks share the pages */
+        return fail("no barrier");
+    }
+    printf("%zu %ld\n", info.uordblks + info.hblkhd, shared_kb() * 1024);
+    if (am_barrier() != AM_OK) {
+        return fail("no barrier");
+    }
+    am_fini();
+    return EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
     double number = argc > 2 ? atof(argv[2]) : 0;
@@ -198,6 +235,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "again") == 0) {
         return run_again((int)number);
+    }
+    if (strcmp(argv[1], "memory") == 0) {
+        return run_memory();
     }
     return strcmp(argv[1], "close") == 0 ? run_close() : 2;
 }

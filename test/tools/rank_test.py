@@ -13,7 +13,9 @@ DENY = job.program("test/tools/deny")
 
 
 def shm_names():
-    return set(os.listdir("/dev/shm"))
+    """What a job of ours could leave: others use /dev/shm as well."""
+    return {name for name in os.listdir("/dev/shm") if "am" in name.lower()
+            and not name.startswith(("sem.", "psm", "ucx", "vader"))}
 
 
 def test_idle():
@@ -94,6 +96,28 @@ def test_denied():
                    "and is silent unless asked: %r" % quiet)
 
 
+def memory_of(ranks):
+    """The largest holding of a rank that has talked to nobody: (malloc,
+    shared)."""
+    results = job.Job(ranks, [RANK, "memory"]).wait()
+    check.that(all(code == 0 for code, out, err in results),
+               "%d ranks start: %r" % (ranks, results[:2]))
+    held = [[int(word) for word in out.split()] for code, out, err in results]
+    return max(h[0] for h in held), max(h[1] for h in held)
+
+
+def test_memory():
+    """A peer that was never talked to costs at most 256 bytes."""
+    few, many = 4, 100
+    before, after = memory_of(few), memory_of(many)
+    # Shared memory is reported in whole kilobytes: one is chance.
+    each = (after[0] - before[0] + max(0, after[1] - before[1] + 1024)) / (
+        many - few)
+    print("memory for a peer never talked to: %.0f bytes (malloc %r, shared "
+          "%r)" % (each, (before[0], after[0]), (before[1], after[1])))
+    check.that(each <= 256, "a peer never talked to costs %.0f bytes" % each)
+
+
 def in_namespace(script, *args):
     """Run a shell script in a mount namespace of its own; None if there can
     be none."""
@@ -128,6 +152,7 @@ test_close()
 test_idle()
 test_killed()
 test_all_killed()
+test_memory()
 test_denied()
 test_shm_trouble()
 check.finish()
