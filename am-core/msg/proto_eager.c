@@ -23,18 +23,26 @@
 #include "msg/proto_choice.h"
 #include "msg/proto_eager_inl.h"
 
-enum {
-    STREAM_BURST = 8
-}; /* packets of one stream in one turn */
+#define STREAM_BURST 8u /* packets of one stream in one turn */
 
 /* ------------------------------------------------------------- the sender */
+
+/* Bytes of each packet of a stream: as few as can be, of equal length. */
+static size_t stream_step(const struct am_msg_req *send)
+{
+    size_t packet_max = send->mp->kind->packet_max;
+    size_t packets = send->data.bytes / packet_max + 1;
+    size_t step = (send->data.bytes / packets + 64) & ~(size_t)63;
+
+    return step < packet_max ? step : packet_max;
+}
 
 /* The next packets, at most `count`.  AM_DONE: that was all; AM_OK: all, and an
  * answer is awaited; AM_ERR_AGAIN: more later; errors end the send. */
 static am_status_t stream_packets(struct am_msg_req *send, struct am_op *op,
                                   size_t count)
 {
-    size_t packet = am_peer_payload_max(send->mp->peer, 1);
+    size_t packet = stream_step(send);
 
     for (; count > 0; count--) {
         uint64_t offset = send->moved_bytes;
@@ -67,7 +75,7 @@ static am_status_t stream_run(struct am_op *op)
     return status;
 }
 
-/* FIRST, and at once what there is space for, unless others stream already. */
+/* FIRST, and what there is space for at once, unless others stream. */
 static am_status_t emit_first(struct am_msg_req *send, struct am_op *op,
                               uint64_t *words)
 {
@@ -78,7 +86,7 @@ static am_status_t emit_first(struct am_msg_req *send, struct am_op *op,
     words[3] = send->data.bytes;
     words[4] = send->slot;
     status = am_msg_packet(send, op, AM_MSG_H_FIRST, send->node.tag, words, 5,
-                           mp->kind->packet_max);
+                           stream_step(send));
     if (status != AM_OK) {
         return status;
     }
@@ -134,15 +142,14 @@ static void acknowledge(const struct am_msg_info *info)
     }
 }
 
-/* Payload of a stream into `req`: a receive, or a message with a buffer. */
+/* Payload of a stream into a receive, or a message with a buffer. */
 static void stream_store(struct am_msg_req *req, const void *from, size_t bytes)
 {
     am_msg_copy_in(req->msg, &req->data, req->moved_bytes, from, bytes);
     req->moved_bytes += bytes;
 }
 
-/* Receive and message in one: the message has its own buffer (pvm), or came
- * before the receive.  All has arrived: copy it out. */
+/* All of a message has arrived in its own buffer: copy it out. */
 static am_status_t unpack(struct am_msg_req *recv, struct am_msg_req *message)
 {
     am_msg_copy_in(recv->msg, &recv->data, 0, message->buffer,
@@ -269,18 +276,6 @@ eager_odd(struct am_msg_req *recv, const void *data, struct am_msg_status *out)
     }
 }
 
-static inline void eager_finish(struct am_msg_req *recv,
-                                const struct am_msg_status *out)
-{
-    am_msg_done_fn done = recv->done;
-    void *arg = recv->arg;
-
-    am_msg_req_drop(recv);
-    if (am_likely(done != NULL)) {
-        done(arg, out);
-    }
-}
-
 /* The hot path: an exact receive is posted and the message has no extras. */
 static void eager_handle(struct am_token *token, const uint64_t *words,
                          uint32_t word_count, void *data, size_t bytes)
@@ -322,7 +317,7 @@ static void eager_handle(struct am_token *token, const uint64_t *words,
     am_credit_owe(mp, am_credit_charge(bytes));
     msg->stats[AM_MSG_RX_MESSAGES + AM_PROTO_EAGER]++;
     msg->stats[AM_MSG_RX_BYTES + AM_PROTO_EAGER] += out.bytes;
-    eager_finish(recv, &out);
+    am_eager_finish(recv, &out);
 }
 
 static void first_handle(struct am_token *token, const uint64_t *words,

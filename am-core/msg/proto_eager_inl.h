@@ -44,6 +44,19 @@ static inline am_status_t am_eager_short(struct am_msg_peer *mp,
     return AM_OK;
 }
 
+/* The end of a receive that has stayed clean. */
+static inline void am_eager_finish(struct am_msg_req *recv,
+                                   const struct am_msg_status *out)
+{
+    am_msg_done_fn done = recv->done;
+    void *arg = recv->arg;
+
+    am_msg_req_drop(recv);
+    if (am_likely(done != NULL)) {
+        done(arg, out);
+    }
+}
+
 /* Two overlapping halves of the largest power of two that fits: no loop and
  * no call for up to 64 bytes. */
 static inline void am_copy_small(void *to, const void *from, size_t bytes)
