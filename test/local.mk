@@ -7,7 +7,7 @@ SANITIZE_MAKE = \
     { test -f Makefile || $(abs_top_srcdir)/configure -q --disable-shared \
         $$options CFLAGS="-O1 -g"; } && \
     $(MAKE) -s -j$$(nproc) && \
-    $(MAKE) -j$$(nproc) check TESTS_TIDY=
+    $(MAKE) -j$$(nproc) check tidy_checks=
 
 .PHONY: check-asan check-tsan
 check-asan:
