@@ -8,13 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PS_PER_US           UINT64_C(1000000)
-#define PS_PER_MS           UINT64_C(1000000000)
-#define CHAN_TIME_MAX_US    (UINT64_C(3600) * 1000000) /* one hour */
-#define CHAN_LINGER_MAX_MS  (UINT64_C(3600) * 1000)
-#define LINGER_FACTOR       10
-#define LINGER_POLL_PACKETS 64
-#define LINGER_RELAX_PS     (10 * PS_PER_US)
+#define PS_PER_US UINT64_C(1000000)
+#define PS_PER_MS UINT64_C(1000000000)
+/* Longer waits than these would only look like hangs: the last messages before
+ * a flush are acknowledged after ack_delay or asked about after keepalive. */
+#define CHAN_RTO_MAX_US       UINT64_C(10000000)
+#define CHAN_ACK_DELAY_MAX_US UINT64_C(10000)
+#define CHAN_KEEPALIVE_MAX    100000
+#define CHAN_LINGER_MAX_MS    (UINT64_C(3600) * 1000)
+#define LINGER_FACTOR         10
+#define LINGER_POLL_PACKETS   64
+#define LINGER_RELAX_PS       (10 * PS_PER_US)
 /* A quarter: Chang et al. 1996; half: I-hrx of Verstoep et al. 2004. */
 #define ACK_FRACTION_NACK  4
 #define ACK_FRACTION_TIMER 2
@@ -84,9 +88,9 @@ static uint32_t within(uint64_t value, uint64_t min, uint64_t max)
     return (uint32_t)(value < min ? min : value > max ? max : value);
 }
 
-static uint64_t time_ps(uint64_t us)
+static uint64_t time_ps(uint64_t us, uint64_t us_max)
 {
-    return (us < CHAN_TIME_MAX_US ? us : CHAN_TIME_MAX_US) * PS_PER_US;
+    return (us < us_max ? us : us_max) * PS_PER_US;
 }
 
 /* Bring the values into their ranges: any number works. */
@@ -112,11 +116,12 @@ static void params_set(struct am_window_params *params,
                              CHAN_HDR_BYTES,
             .ack_fraction = within(values->ack_fraction, 1, AM_CHAN_WINDOW_MAX),
             .keepalive_polls =
-                    within(values->keepalive_polls, 1, UINT32_C(1) << 31),
+                    within(values->keepalive_polls, 1, CHAN_KEEPALIVE_MAX),
             .timer = timer,
-            .rto_ps = time_ps(values->rto_us),
-            .rto_max_ps = time_ps(values->rto_max_us),
-            .ack_delay_ps = time_ps(values->ack_delay_us),
+            .rto_ps = time_ps(values->rto_us, CHAN_RTO_MAX_US),
+            .rto_max_ps = time_ps(values->rto_max_us, CHAN_RTO_MAX_US),
+            .ack_delay_ps =
+                    time_ps(values->ack_delay_us, CHAN_ACK_DELAY_MAX_US),
     };
     params->payload_bytes =
             within(params->payload_bytes, payload_min, payload_max);

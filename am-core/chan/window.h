@@ -49,14 +49,15 @@
  * answer to one arrives, and the end opens; its own WELCOME, repeated for
  * every HELLO that follows each dropped packet, opens the other.  (2) Let q be
  * what the receiver wants next, una <= q <= next.  While una < next the sender
- * probes after every bounded number of ticks, so the receiver answers for
- * ever, and an answer arrives.  It acknowledges all chunks before q; if q <
- * next it moves the sender's cursor back to q, and q is transmitted again.  So
- * q is transmitted for ever until it is received, and q grows.  (3) q is at
- * most next and never shrinks, so all that was committed is delivered, una
- * reaches next by the answer to the next probe, and probing stops.  Timer: the
- * same with the retransmission in the place of the probe.  Each message is
- * delivered once because q only grows, in order because only q is taken.
+ * first transmits all that waits, then probes after every bounded number of
+ * ticks, so the receiver answers for ever, and an answer arrives.  It
+ * acknowledges all chunks before q; if q < next it moves the sender's cursor
+ * back to q, and q is transmitted again.  So q is transmitted for ever until
+ * it is received, and q grows.  (3) q is at most next and never shrinks, so
+ * all that was committed is delivered, una reaches next by the answer to the
+ * next probe, and probing stops.  Timer: the same with the retransmission in
+ * the place of the probe.  Each message is delivered once because q only
+ * grows, in order because only q is taken.  test/model/chan_mc.c tries it.
  */
 #ifndef AM_CHAN_WINDOW_H
 #define AM_CHAN_WINDOW_H

@@ -226,8 +226,17 @@ void window_tx_tick(struct am_window *window, uint32_t class, uint64_t now_ps)
 {
     struct am_window_tx *tx = &window->tx[class];
 
-    if (!window_has_unacked(tx) ||
-        !window_is_overdue(window, now_ps, &tx->quiet_polls, &tx->quiet_ps,
+    if (!window_has_unacked(tx)) {
+        return;
+    }
+    if (tx->chunk_cur != tx->chunk_next) {
+        /* What waits for the device asks by itself; a probe would only take
+         * the space that it waits for, and starting over before the end is
+         * reached would never reach it. */
+        window->due &= ~(WINDOW_DUE_PROBE << class);
+        return;
+    }
+    if (!window_is_overdue(window, now_ps, &tx->quiet_polls, &tx->quiet_ps,
                            &tx->backoff)) {
         return;
     }
