@@ -11,3 +11,10 @@ test_conform_dev_conform_SOURCES = test/conform/dev_conform.c \
 test_conform_dev_conform_CFLAGS = $(TEST_CFLAGS)
 test_conform_dev_conform_LDADD = libamtest.la $(CMOCKA_LIBS)
 endif
+
+# The window by exhaustive search.
+check_PROGRAMS += test/model/chan_mc
+TESTS += test/model/chan_mc
+test_model_chan_mc_SOURCES = test/model/chan_mc.c
+test_model_chan_mc_CFLAGS = $(AM_CFLAGS) -I$(top_srcdir)/test
+test_model_chan_mc_LDADD = libamtest.la

@@ -417,6 +417,28 @@ static void test_keepalive(void **state)
     pair_close(pair);
 }
 
+/* No probe takes the space that data waits for: found by chan_mc. */
+static void test_no_probe_before_data(void **state)
+{
+    struct pair *pair = open_sp();
+    struct pair_end *end = &pair->end[0], *peer = &pair->end[1];
+
+    pair_connect(pair);
+    assert_true(pair_send(pair, 0, REQUEST));
+    assert_int_equal(peer->wire_count, 1);
+    peer->wire_count = PAIR_WIRE_MAX; /* no space for the second */
+    assert_true(pair_send(pair, 0, REQUEST));
+    for (int i = 0; i < 100; i++) {
+        am_window_tick(&end->window, 0);
+    }
+    peer->wire_count = 1;
+    am_window_tick(&end->window, 0);
+    assert_int_equal(end->transmitted[AM_CHAN_PROBE], 0);
+    assert_int_equal(end->transmitted[AM_CHAN_DATA], 2);
+    assert_true(pair_settle(pair, 50) <= 50);
+    pair_close(pair);
+}
+
 /* Requests wait while the receiver is not ready; replies pass. */
 static void test_not_ready(void **state)
 {
@@ -621,6 +643,7 @@ int main(void)
             cmocka_unit_test(test_lost_nack),
             cmocka_unit_test(test_lost_last_of_chunk),
             cmocka_unit_test(test_keepalive),
+            cmocka_unit_test(test_no_probe_before_data),
             cmocka_unit_test(test_not_ready),
             cmocka_unit_test(test_bye),
             cmocka_unit_test(test_timer),

@@ -63,10 +63,24 @@ endif
 # chan, fault
 noinst_HEADERS += test/support/window_pair.h
 if HAVE_CMOCKA
-chan_tests = test/unit/chan_window_random_test \
-    test/unit/chan_window_test
+chan_tests = test/unit/chan_crc32c_test \
+    test/unit/chan_stack_test \
+    test/unit/chan_window_random_test \
+    test/unit/chan_window_test \
+    test/unit/dev_fault_test
 check_PROGRAMS += $(chan_tests)
 TESTS += $(chan_tests)
+test_unit_chan_crc32c_test_SOURCES = test/unit/chan_crc32c_test.c
+test_unit_chan_crc32c_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_chan_crc32c_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_chan_stack_test_SOURCES = test/unit/chan_stack_test.c \
+    test/conform/dev_world.c test/support/pipe_dev.c
+test_unit_chan_stack_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_chan_stack_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_dev_fault_test_SOURCES = test/unit/dev_fault_test.c \
+    test/support/pipe_dev.c
+test_unit_dev_fault_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_dev_fault_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_chan_window_test_SOURCES = test/unit/chan_window_test.c \
     test/support/window_pair.c
 test_unit_chan_window_test_CFLAGS = $(TEST_CFLAGS)
