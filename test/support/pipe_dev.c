@@ -63,7 +63,7 @@ static const struct am_env_ops net_env_ops = {net_now, net_charge, net_relax,
 
 void pipe_net_init(struct pipe_net *net, uint32_t caps)
 {
-    *net = (struct pipe_net){.env = {&net_env_ops, false},
+    *net = (struct pipe_net){.env = {.ops = &net_env_ops},
                              .now_ps = 1000,
                              .poll_ps = 100000,
                              .packet_bytes = 256,
