@@ -9,6 +9,15 @@ import shutil
 import subprocess
 
 
+# Colours that also those who see few of them can tell apart (Okabe, Ito).
+_COLOURS = ("0072b2", "d55e00", "009e73", "cc79a7", "56b4e9", "e69f00",
+            "000000", "999933")
+
+
+def _colour(index):
+    return f'linecolor rgb "#{_COLOURS[index % len(_COLOURS)]}"'
+
+
 def _quote(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -40,7 +49,8 @@ def by_size(folder, name, title, unit, series):
                          for size, value in sorted(points))
         blocks.append(f"$d{index} << EOD\n{data}\nEOD")
         parts.append(f"$d{index} using 1:2 with linespoints pointtype 7 "
-                     f"pointsize 0.5 title {_quote(label)}")
+                     f"pointsize 0.5 linewidth 1.5 {_colour(index)} "
+                     f"title {_quote(label)}")
     body = "\n".join(blocks) + f"""
 set title {_quote(title)}
 set xlabel "message size, bytes"
@@ -48,7 +58,8 @@ set ylabel {_quote(unit)}
 set logscale x 2
 set logscale y 10
 set format x "%.0b%B"
-set key left top
+set format y "%.0s%c"
+set key outside
 set grid
 plot """ + ", ".join(parts)
     return _run(folder, name, body)
@@ -70,9 +81,41 @@ set boxwidth 0.7
 set style fill solid 0.5
 set xtics rotate by -30
 set bmargin 7
+set rmargin 12
 set grid y
 set key off
 plot $d using 1:2:xtic(5) with boxes linecolor rgb "#4477aa", \\
      $d using 1:2:3:4 with yerrorbars pointtype -1 linecolor rgb "black"
 """
+    return _run(folder, name, body)
+
+
+def by_case(folder, name, title, unit, cases, bars):
+    """Groups of bars: one group for each case, one colour for each label.
+
+    bars is {label: [value for each case, None where there is none]}.
+    """
+    lines = []
+    for index, case in enumerate(cases):
+        values = [bars[label][index] for label in bars]
+        lines.append(" ".join([_quote(case), *("-" if v is None else
+                                               f"{v:.9g}" for v in values)]))
+    data = "\n".join(lines)
+    parts = [f"$d using {column + 2}:xtic(1) title {_quote(label)} "
+             f"{_colour(column)}" for column, label in enumerate(bars)]
+    body = f"""$d << EOD
+{data}
+EOD
+set datafile missing "-"
+set title {_quote(title)}
+set ylabel {_quote(unit)}
+set yrange [0:*]
+set style data histogram
+set style histogram clustered gap 1
+set style fill solid 0.7
+set xtics rotate by -30
+set bmargin 7
+set grid y
+set key outside
+plot """ + ", ".join(parts)
     return _run(folder, name, body)

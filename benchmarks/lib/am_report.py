@@ -205,3 +205,45 @@ def summarise(runs, folder, plots=True):
         paths, sentences = draw(groups, folder)
         for line in [*paths, *sentences]:
             print(line)
+
+
+def merge_rounds(runs):
+    """Runs of several cases as one run for each round and setting.
+
+    A merged run counts only if all cases of it do.
+    """
+    merged = {}
+    cases = len({run["case"] for run in runs})
+    for run in runs:
+        one = merged.setdefault(
+            (run["round"], label_of(run)),
+            {"round": run["round"], "setting": run["setting"],
+             "problem": None, "rows": [], "cases": 0})
+        one["cases"] += 1
+        one["rows"] += run["rows"]
+        one["problem"] = one["problem"] or run["problem"]
+    for one in merged.values():
+        if one["cases"] < cases:
+            one["problem"] = "not all cases were run"
+    return list(merged.values())
+
+
+def draw_cases(runs, folder):
+    """Draws the time of each case by setting, against the first setting."""
+    found = {}
+    for run in runs:
+        found.setdefault(label_of(run), []).append(run)
+    found = {label: medians([run for run in group if run["problem"] is None])
+             for label, group in found.items()}
+    places = list(dict.fromkeys(place for one in found.values()
+                                for place in one))
+    first = next(iter(found.values()))
+    bars = {label: [one[place][0] / first[place][0]
+                    if place in one and place in first and
+                    first[place][0] > 0 else None for place in places]
+            for label, one in found.items()}
+    if not places:
+        return [], None
+    return am_plot.by_case(folder, "nas_by_setting", "NAS time by setting",
+                           f"time, relative to {next(iter(found))}",
+                           [place[0] for place in places], bars)

@@ -401,6 +401,17 @@ class NasRunTest(Tools):
                             "--repeat", "3")
         self.assertEqual(self.calls(), 6)
 
+    def test_settings_are_compared_over_all_cases(self):
+        self.program("cg.S.4", "nas S 2")
+        self.program("mg.S.4", "nas S 3")
+        done = self.nas_run("--kernels", "cg,mg", "--repeat", "5", "--var",
+                            "AM_FAKE_FACTOR=1.3,1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Best is AM_FAKE_FACTOR=1;", done.stdout)
+        if "gnuplot is not installed" not in done.stdout:
+            self.assertTrue(os.path.exists(
+                self.path("o", "nas_by_setting.svg")))
+
     def test_failures(self):
         self.program("cg.S.4", "nas S 2 UNSUCCESSFUL")
         self.program("ft.S.4", "silent")
