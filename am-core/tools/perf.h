@@ -18,7 +18,7 @@ enum {
     PERF_SIZES_MAX = 512,
     PERF_GATHER_WORDS_MAX = AM_WORDS_MAX - 1,
     PERF_SAMPLES_MAX = 10000, /* iterations with a time stamp each */
-    PERF_BATCHES = 20,        /* of a stream; each gives one sample */
+    PERF_BATCHES = 20,        /* of a stream, at least; a sample each */
     PERF_EXIT_USAGE = 2,
     PERF_SETS_MAX = 16,
 };
@@ -56,13 +56,13 @@ struct perf_options {
     char op[32]; /* one of test->ops */
     size_t sizes[PERF_SIZES_MAX];
     uint32_t size_count;
-    uint64_t iterations; /* 0: by size */
-    uint64_t warmup;     /* UINT64_MAX: a tenth of the iterations */
-    uint32_t window;     /* messages in flight of a stream */
-    uint32_t depth_max;  /* of `match` */
-    uint32_t ranks;      /* -n; 0: as the launcher says */
-    const char *pin;     /* auto, none, or a list of cores */
-    const char *machine; /* --sim; NULL: this machine */
+    uint64_t iterations;             /* 0: by size */
+    uint64_t warmup;                 /* UINT64_MAX: a tenth of the iterations */
+    uint32_t window;                 /* messages in flight of a stream */
+    uint32_t depth_max;              /* of `match` */
+    uint32_t ranks;                  /* -n; 0: as the launcher says */
+    const char *pin;                 /* auto, none, or a list of cores */
+    const char *machine;             /* --sim; NULL: this machine */
     const char *sets[PERF_SETS_MAX]; /* --set KEY=VALUE of it */
     uint32_t set_count;
     bool validate, json, progress;
@@ -81,7 +81,7 @@ struct perf {
     const struct perf_options *options;
     struct perf_report *report; /* rank 0's; NULL elsewhere */
     uint32_t rank, size;
-    bool pair;                /* gathers are of ranks 0 and 1 only */
+    bool pair; /* gathers are of ranks 0 and 1 only */
     /* All ranks have registered their handlers when it returns. */
     int (*start)(struct perf *perf);
     void *start_arg;

@@ -1,18 +1,24 @@
 /*
  * bw and rate: a one-way stream from rank 0 to rank 1 (of get: to rank 0) with
  * a window of messages under way, in batches that end when the receiver has
- * all of them.  The figure is over all batches; each batch is one sample.
+ * all of them.  The figure is over all batches; each batch is one sample.  A
+ * batch is short, so that on a busy machine many are left undisturbed, but so
+ * long that its end, where the pipeline runs empty, is a percent or two.
  */
 #include "tools/perf_flow.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
     BW_ITERATIONS = 100000,
-    RATE_ITERATIONS = 2000000
+    RATE_ITERATIONS = 2000000,
+    BATCH_MESSAGES = 4000,
+    BATCHES_MAX = 1000
 };
 
 #define BW_TOTAL_BYTES (UINT64_C(2) << 30)
+#define BATCH_BYTES    (UINT64_C(16) << 20)
 
 struct stream {
     struct perf_flow flow;
@@ -71,44 +77,79 @@ static int batch_receive(struct stream *stream, uint64_t target)
                    "acknowledging");
 }
 
-/* One untimed and then PERF_BATCHES timed batches of `count` messages; rank 0
- * fills in the figure, in messages a second. */
-static int run_batches(struct stream *stream, uint64_t count,
-                       struct perf_figure *figure)
+/* How the iterations of a size are cut up. */
+struct cut {
+    uint64_t warmup;
+    uint64_t count; /* messages of a batch */
+    uint64_t batches;
+};
+
+static struct cut cut_up(const struct perf *perf, size_t bytes,
+                         uint64_t count_max)
+{
+    uint64_t total = perf_iterations(perf, bytes, count_max, BW_TOTAL_BYTES);
+    struct cut cut = {.warmup = perf_warmup(perf, total),
+                      .count = BATCH_MESSAGES};
+
+    if (bytes * cut.count > BATCH_BYTES) {
+        cut.count = BATCH_BYTES / bytes;
+    }
+    if (cut.count > total / PERF_BATCHES) {
+        cut.count = total / PERF_BATCHES;
+    }
+    if (cut.count < 1) {
+        cut.count = 1;
+    }
+    cut.batches = (total + cut.count - 1) / cut.count;
+    if (cut.batches > BATCHES_MAX) {
+        cut.batches = BATCHES_MAX;
+        cut.count = (total + BATCHES_MAX - 1) / BATCHES_MAX;
+    }
+    return cut;
+}
+
+/* One batch of this rank's side; the time it took. */
+static int run_batch(struct stream *stream, uint64_t count, uint64_t target,
+                     double *ns)
+{
+    struct perf *perf = stream->flow.perf;
+    double start = perf_now_ns(perf);
+
+    if (perf->rank == 0 ? batch_send(stream, count) != 0
+                        : batch_receive(stream, target) != 0) {
+        return -1;
+    }
+    *ns = perf_now_ns(perf) - start;
+    return 0;
+}
+
+/* The warm-up and then the timed batches; in messages a second. */
+static int run_batches(struct stream *stream, const struct cut *cut,
+                       double *samples, struct perf_figure *figure)
 {
     struct perf_flow *flow = &stream->flow;
     struct perf *perf = flow->perf;
-    uint64_t warmup = perf_warmup(perf, count * PERF_BATCHES);
-    uint64_t target = flow->arrived + warmup;
-    double samples[PERF_BATCHES], total_ns = 0;
+    uint64_t target = flow->arrived + cut->warmup;
+    double total_ns = 0, ns;
 
-    /* All receives of the size may be posted ahead, within the window. */
     if (perf->rank == 1) {
-        perf_flow_expect(flow, target + count * PERF_BATCHES,
+        perf_flow_expect(flow, target + cut->count * cut->batches,
                          perf->options->window);
     }
-    if (perf_barrier(perf) != 0) {
+    if (perf_barrier(perf) != 0 ||
+        run_batch(stream, cut->warmup, target, &ns) != 0) {
         return -1;
     }
-    for (int i = -1; i < PERF_BATCHES; i++) {
-        double start = perf_now_ns(perf), ns;
-        uint64_t messages = i < 0 ? warmup : count;
-
-        if (i >= 0) {
-            target += count;
-        }
-        if (perf->rank == 0 ? batch_send(stream, messages) != 0
-                            : batch_receive(stream, target) != 0) {
+    for (uint64_t i = 0; i < cut->batches; i++) {
+        target += cut->count;
+        if (run_batch(stream, cut->count, target, &ns) != 0) {
             return -1;
         }
-        ns = perf_now_ns(perf) - start;
-        if (i >= 0) {
-            samples[i] = (double)count * 1e9 / ns;
-            total_ns += ns;
-        }
+        samples[i] = (double)cut->count * 1e9 / ns;
+        total_ns += ns;
     }
-    perf_percentiles(samples, PERF_BATCHES, figure);
-    figure->iterations = count * PERF_BATCHES;
+    perf_percentiles(samples, cut->batches, figure);
+    figure->iterations = cut->count * cut->batches;
     figure->value = (double)figure->iterations * 1e9 / total_ns;
     return 0;
 }
@@ -117,15 +158,20 @@ static int run_size(struct stream *stream, size_t bytes, uint64_t count_max,
                     struct perf_row *row)
 {
     struct perf *perf = stream->flow.perf;
-    uint64_t count = perf_iterations(perf, bytes, count_max, BW_TOTAL_BYTES) /
-                     PERF_BATCHES;
+    struct cut cut = cut_up(perf, bytes, count_max);
+    double *samples = perf_alloc(perf, cut.batches * sizeof(*samples));
+    int result;
 
-    stream->flow.bytes = bytes;
-    if (run_batches(stream, count == 0 ? 1 : count, &row->figure) != 0 ||
-        perf_barrier(perf) != 0 || perf_flow_validate(&stream->flow) != 0) {
+    if (samples == NULL) {
         return -1;
     }
-    return 0;
+    stream->flow.bytes = bytes;
+    result = run_batches(stream, &cut, samples, &row->figure);
+    free(samples);
+    if (result != 0 || perf_barrier(perf) != 0) {
+        return -1;
+    }
+    return perf_flow_validate(&stream->flow);
 }
 
 static int stream_open(struct stream *stream, struct perf *perf)
