@@ -1,13 +1,16 @@
 # nic-sim: the simulator, a library of its own.  Left out by --disable-sim.
-NS_MACHINES = nic-sim/machines/sp-thin.conf nic-sim/machines/sp-wide.conf
+NS_MACHINES = nic-sim/machines/sp-thin.conf nic-sim/machines/sp-wide.conf \
+    nic-sim/machines/myrinet-ppro.conf
 EXTRA_DIST += $(NS_MACHINES) nic-sim/machines/sp-thin.expect \
+    nic-sim/machines/myrinet-ppro.expect \
     test/sim/invented.conf docs/simulator.md
 
 if BUILD_SIM
 # The NIC's driver is a device of libam: base and nic-sim/include only.
 libam_la_SOURCES += \
     am-core/dev/snic/snic.h am-core/dev/snic/snic_dev.c \
-    am-core/dev/snic/snic_init.c am-core/dev/snic/snic_tb2.c
+    am-core/dev/snic/snic_init.c am-core/dev/snic/snic_lanai.c \
+    am-core/dev/snic/snic_tb2.c
 
 noinst_LTLIBRARIES += libnicsim.la
 libnicsim_la_SOURCES = \
@@ -22,6 +25,10 @@ libnicsim_la_SOURCES = \
     nic-sim/host/unit.c nic-sim/host/machine.c \
     nic-sim/host/machine_rows.c nic-sim/host/machine_rows.h \
     nic-sim/net/sp.h nic-sim/net/sp.c \
+    nic-sim/include/nicsim_lanai.h nic-sim/nic/nic.h \
+    nic-sim/net/myrinet.h nic-sim/net/myrinet.c \
+    nic-sim/nic/lanai/lanai.h nic-sim/nic/lanai/lanai.c \
+    nic-sim/nic/lanai/lanai_dma.c nic-sim/nic/lanai/lanai_fw.c \
     nic-sim/nic/tb2/tb2.h nic-sim/nic/tb2/tb2.c nic-sim/nic/tb2/tb2_fw.c \
     nic-sim/sim.h nic-sim/sim.c nic-sim/sim_run.c \
     am-core/base/trace.c am-core/base/stats.c
@@ -38,7 +45,7 @@ am_perf_LDADD = libnicsim.la libam.la $(JANSSON_LIBS) $(LIBCONFIG_LIBS)
 bin_PROGRAMS += am_sim
 am_sim_SOURCES = am-core/tools/sim.h am-core/tools/sim_bandwidth.c \
     am-core/tools/sim_expect.c am-core/tools/sim_run.c am-core/tools/sim_run.h \
-    am-core/tools/sim_figures.c am-core/tools/sim_figures.h \
+    am-core/tools/sim_figures.c am-core/tools/sim_figures.h am-core/tools/sim_logp.c \
     am-core/tools/sim_main.c am-core/tools/sim_print.c
 am_sim_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBCONFIG_CFLAGS)
 am_sim_LDADD = libnicsim.la libam.la $(JANSSON_LIBS) $(LIBCONFIG_LIBS)
@@ -71,7 +78,7 @@ NS_TEST_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
     -I$(top_srcdir)/test
 NS_TEST_LIBS = libnicsim.la libamtest.la $(CMOCKA_LIBS)
 ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
-    test/unit/sim_machine_test test/unit/sim_tb2_test
+    test/unit/sim_machine_test test/unit/sim_nic_test
 check_PROGRAMS += $(ns_tests)
 TESTS += $(ns_tests)
 test_unit_sim_kernel_test_SOURCES = test/unit/sim_kernel_test.c
@@ -82,10 +89,10 @@ test_unit_sim_host_test_SOURCES = test/unit/sim_host_test.c
 test_unit_sim_host_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_host_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_host_test_LDADD = $(NS_TEST_LIBS)
-test_unit_sim_tb2_test_SOURCES = test/unit/sim_tb2_test.c
-test_unit_sim_tb2_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
-test_unit_sim_tb2_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_unit_sim_tb2_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_nic_test_SOURCES = test/unit/sim_nic_test.c
+test_unit_sim_nic_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_nic_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_nic_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_machine_test_SOURCES = test/unit/sim_machine_test.c
 test_unit_sim_machine_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_machine_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -93,9 +100,12 @@ test_unit_sim_machine_test_LDADD = $(NS_TEST_LIBS)
 endif
 endif
 
-dist_check_SCRIPTS += test/sim/am_sim_test.sh
+dist_check_SCRIPTS += test/sim/am_sim_test.sh test/sim/worlds_test.sh
 if BUILD_SIM
 TESTS += test/sim/am_sim_test.sh
+if HAVE_CMOCKA
+TESTS += test/sim/worlds_test.sh
+endif
 endif
 
 # The tests of am and msg, unmodified, on simulated hosts.

@@ -101,6 +101,13 @@ void ns_sim_note(struct ns_sim_node *view, uint64_t a, uint64_t b)
 
 /* ------------------------------------------------------------------- set-up */
 
+/* The machine file's loader has made sure that there is one. */
+static const struct ns_nic_kind *kind_of(const struct ns_machine *machine)
+{
+    return strcmp(machine->nic, ns_lanai_kind.name) == 0 ? &ns_lanai_kind
+                                                         : &ns_tb2_kind;
+}
+
 static int node_init(struct ns_sim *sim, uint32_t rank)
 {
     struct ns_node *node = &sim->nodes[rank];
@@ -115,7 +122,8 @@ static int node_init(struct ns_sim *sim, uint32_t rank)
                      sim->machine, sim->params.no_jump) != 0) {
         return -1;
     }
-    return ns_tb2_init(&node->tb2, &node->host, sim->net, sim->machine);
+    node->nic = sim->kind->open(&node->host, sim->net, sim->machine);
+    return node->nic == NULL ? -1 : 0;
 }
 
 static int sim_build(struct ns_sim *sim)
@@ -132,8 +140,8 @@ static int sim_build(struct ns_sim *sim)
     if (sim->engine == NULL || sim->nodes == NULL) {
         return -1;
     }
-    sim->net = ns_sp_open(sim->engine, &sim->machine->sp, sim->params.nodes,
-                          ns_tb2_in_packets(&sim->machine->tb2));
+    sim->net =
+            sim->kind->net_open(sim->engine, sim->machine, sim->params.nodes);
     if (sim->net == NULL) {
         return -1;
     }
@@ -149,17 +157,20 @@ struct ns_sim *ns_sim_open(const struct ns_machine *machine,
                            const struct ns_sim_params *params, char *error,
                            size_t error_bytes)
 {
+    const struct ns_nic_kind *kind = kind_of(machine);
+    uint32_t nodes_max = kind->nodes_max(machine);
     struct ns_sim *sim;
 
-    if (params->nodes < 1 || params->nodes > machine->sp.nodes_max) {
+    if (params->nodes < 1 || params->nodes > nodes_max) {
         snprintf(error, error_bytes,
-                 "%s has 1 to %" PRIu64 " nodes; %" PRIu32 " were asked for",
-                 machine->name, machine->sp.nodes_max, params->nodes);
+                 "%s has 1 to %" PRIu32 " nodes; %" PRIu32 " were asked for",
+                 machine->name, nodes_max, params->nodes);
         return NULL;
     }
     sim = calloc(1, sizeof(*sim));
     if (sim != NULL) {
         sim->machine = machine;
+        sim->kind = kind;
         sim->params = *params;
         if (sim_build(sim) == 0) {
             return sim;
@@ -177,9 +188,13 @@ void ns_sim_close(struct ns_sim *sim)
     }
     for (uint32_t i = 0; i < sim->node_count; i++) {
         ns_host_fini(&sim->nodes[i].host);
-        ns_tb2_fini(&sim->nodes[i].tb2);
+        if (sim->nodes[i].nic != NULL) {
+            sim->kind->close(sim->nodes[i].nic);
+        }
     }
-    ns_sp_close(sim->net);
+    if (sim->net != NULL) {
+        sim->kind->net_close(sim->net);
+    }
     ns_engine_close(sim->engine);
     free(sim->nodes);
     free(sim->gather.buffer[0]);

@@ -5,14 +5,13 @@
 #define NS_SIM_H
 
 #include "host/host.h"
-#include "net/sp.h"
-#include "nic/tb2/tb2.h"
+#include "nic/nic.h"
 #include "nicsim_sim.h"
 
 struct ns_node {
     struct ns_sim_node view;
     struct ns_host host;
-    struct ns_tb2 tb2;
+    void *nic;
     bool gather_waits;
 };
 
@@ -29,7 +28,8 @@ struct ns_sim {
     const struct ns_machine *machine;
     struct ns_sim_params params;
     struct ns_engine *engine;
-    struct ns_sp *net;
+    const struct ns_nic_kind *kind;
+    void *net;
     struct ns_node *nodes;
     uint32_t node_count; /* initialised so far */
     uint32_t running;

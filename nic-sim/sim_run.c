@@ -33,12 +33,12 @@ static void node_ended(void *arg, struct ns_host *host)
     }
 }
 
-static uint64_t tb2_sum(const struct ns_sim *sim, uint32_t stat)
+static uint64_t stat_sum(const struct ns_sim *sim, uint32_t stat)
 {
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < sim->node_count; i++) {
-        sum += sim->nodes[i].tb2.stats[stat];
+        sum += sim->kind->stats(sim->nodes[i].nic)[stat];
     }
     return sum;
 }
@@ -46,25 +46,20 @@ static uint64_t tb2_sum(const struct ns_sim *sim, uint32_t stat)
 static int check_conservation(struct ns_sim *sim, char *error,
                               size_t error_bytes)
 {
-    uint64_t sent = tb2_sum(sim, NS_TB2_STAT_SENT);
-    uint64_t received = tb2_sum(sim, NS_TB2_STAT_RECEIVED);
-    uint64_t dropped = tb2_sum(sim, NS_TB2_STAT_DROPPED) +
-                       tb2_sum(sim, NS_TB2_STAT_CLOSED);
+    uint64_t sent = stat_sum(sim, NS_NIC_STAT_SENT);
+    uint64_t received = stat_sum(sim, NS_NIC_STAT_RECEIVED);
+    uint64_t lost = stat_sum(sim, NS_NIC_STAT_DROPPED) +
+                    stat_sum(sim, NS_NIC_STAT_CLOSED);
 
-    if (sent != received + dropped || sim->net->pool.out != 0 ||
-        sent != sim->net->injected || sent != sim->net->delivered) {
+    if (sent != received + lost || !sim->kind->net_quiet(sim->net)) {
         snprintf(error, error_bytes,
-                 "packets are missing: %" PRIu64 " sent, %" PRIu64
-                 " received, %" PRIu64 " dropped, %" PRIu64 " left over",
-                 sent, received, dropped, sim->net->pool.out);
+                 "packets or credits are missing: %" PRIu64 " sent, %" PRIu64
+                 " received, %" PRIu64 " lost",
+                 sent, received, lost);
         return -1;
     }
     for (uint32_t i = 0; i < sim->node_count; i++) {
-        const struct ns_sp_port *port = &sim->net->ports[i];
-
-        if (port->inject.credits != port->inject.credits_max ||
-            port->eject.credits != port->eject.credits_max ||
-            sim->nodes[i].tb2.out_used != 0) {
+        if (sim->kind->busy(sim->nodes[i].nic)) {
             snprintf(error, error_bytes, "node %" PRIu32 " lost a buffer", i);
             return -1;
         }
@@ -101,10 +96,10 @@ static int report_stuck(const struct ns_sim *sim, ns_run_t why, char *error,
 
 static bool sim_busy(const struct ns_sim *sim)
 {
-    bool busy = sim->net->pool.out > 0;
+    bool busy = !sim->kind->net_quiet(sim->net);
 
     for (uint32_t i = 0; i < sim->node_count && !busy; i++) {
-        busy = ns_tb2_busy(&sim->nodes[i].tb2);
+        busy = sim->kind->busy(sim->nodes[i].nic);
     }
     return busy;
 }
@@ -144,8 +139,8 @@ static int sim_finish(struct ns_sim *sim, struct ns_sim_result *result,
             .end_ps = sim->end_ps,
             .events = ns_engine_events(sim->engine),
             .hash = ns_engine_hash(sim->engine),
-            .packets = tb2_sum(sim, NS_TB2_STAT_SENT),
-            .dropped = tb2_sum(sim, NS_TB2_STAT_DROPPED),
+            .packets = stat_sum(sim, NS_NIC_STAT_SENT),
+            .dropped = stat_sum(sim, NS_NIC_STAT_DROPPED),
     };
     if (trace_write(sim, error, error_bytes) != 0) {
         return -1;
@@ -244,10 +239,12 @@ int ns_sim_run_shared(struct ns_sim *sim,
 void ns_sim_stats_print(const struct ns_sim *sim, FILE *file)
 {
     for (uint32_t i = 0; i < sim->node_count; i++) {
-        char prefix[32];
+        char prefix[48];
 
-        snprintf(prefix, sizeof(prefix), "node %" PRIu32 " tb2", i);
-        am_stats_print(file, prefix, ns_tb2_stats, sim->nodes[i].tb2.stats,
-                       NS_TB2_STAT_COUNT);
+        snprintf(prefix, sizeof(prefix), "node %" PRIu32 " %s", i,
+                 sim->kind->name);
+        am_stats_print(file, prefix, sim->kind->stat_rows,
+                       sim->kind->stats(sim->nodes[i].nic),
+                       sim->kind->stat_count);
     }
 }

@@ -52,13 +52,6 @@ static int round_trip(struct ns_sim_node *node, uint64_t *value_p, char *error,
 
 /* ------------------------------------------------------ raw: no AM, no window */
 
-struct raw {
-    struct am_dev *dev;
-    struct am_dev_ep *ep;
-    uint64_t stats[AM_DEV_STAT_COUNT];
-    uint64_t packets;
-};
-
 static void raw_packet(void *user, uint32_t class, const void *hdr,
                        size_t hdr_bytes, void *data, size_t data_bytes)
 {
@@ -72,8 +65,8 @@ static void raw_packet(void *user, uint32_t class, const void *hdr,
     raw->packets++;
 }
 
-static int raw_open(struct raw *raw, struct ns_sim_node *node, char *error,
-                    size_t error_bytes)
+int raw_open(struct raw *raw, struct ns_sim_node *node, char *error,
+             size_t error_bytes)
 {
     const struct am_dev_params params = {
             .env = node->env,
@@ -247,20 +240,27 @@ static int poll_message(struct ns_sim_node *node, uint64_t *value_p,
 
 const struct figure figures[] = {
         {"raw_round_trip", "ps", 2, raw_round_trip,
-         "one packet to and fro, no data, no sequence number"},
-        {"round_trip", "ps", 2, round_trip, "one-word request and reply"},
+         "one packet to and fro, no data, no sequence number", NULL},
+        {"round_trip", "ps", 2, round_trip, "one-word request and reply", NULL},
         {"request_1", "ps", 2, request_1,
-         "am_request_1 whose poll finds nothing"},
+         "am_request_1 whose poll finds nothing", NULL},
         {"request_4", "ps", 2, request_4,
-         "am_request_4 whose poll finds nothing"},
-        {"poll_empty", "ps", 2, poll_empty, "am_poll, nothing there"},
+         "am_request_4 whose poll finds nothing", NULL},
+        {"poll_empty", "ps", 2, poll_empty, "am_poll, nothing there", NULL},
         {"poll_message", "ps", 2, poll_message,
-         "am_poll, extra for each message that waits"},
+         "am_poll, extra for each message that waits", NULL},
         {"store_bandwidth", "B/s", 2, figure_store_bandwidth,
-         "1 MiB in one am_store_async"},
-        {"get_bandwidth", "B/s", 2, figure_get_bandwidth,
-         "1 MiB in one am_get"},
-        {NULL, NULL, 0, NULL, NULL},
+         "1 MiB in one am_store_async", NULL},
+        {"get_bandwidth", "B/s", 2, figure_get_bandwidth, "1 MiB in one am_get",
+         NULL},
+        {"os", "ps", 2, figure_os, "LogP: send overhead", NULL},
+        {"or", "ps", 2, figure_or, "LogP: receive overhead", NULL},
+        {"latency", "ps", 2, figure_latency, "LogP: L", NULL},
+        {"gap", "ps", 2, figure_gap, "LogP: g", NULL},
+        {"end_to_end", "ps", 2, figure_end_to_end, "LogP: os + L + or", NULL},
+        {"ni_fetch_add", "ps", 2, figure_ni_fetch_add,
+         "fetch-and-add on the other NI's variable", "lanai"},
+        {NULL, NULL, 0, NULL, NULL, NULL},
 };
 
 /* ------------------------------------------------------------------- running */

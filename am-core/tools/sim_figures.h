@@ -18,6 +18,7 @@ struct figure {
     int (*run)(struct ns_sim_node *node, uint64_t *value_p, char *error,
                size_t error_bytes);
     const char *help;
+    const char *nic; /* only machines with this NIC have it; NULL: all */
 };
 
 extern const struct figure figures[]; /* ends with a NULL name */

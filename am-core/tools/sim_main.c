@@ -212,7 +212,10 @@ static int run_figures(const struct sim_options *options,
         return EXIT_USAGE;
     }
     for (const struct figure *f = figures; f->name != NULL; f++) {
-        if (options->figure == NULL || strcmp(options->figure, f->name) == 0) {
+        bool has = f->nic == NULL || strcmp(f->nic, machine->nic) == 0;
+
+        if (options->figure == NULL ? has
+                                    : strcmp(options->figure, f->name) == 0) {
             status |= run_figure(options, machine, f, NULL);
         }
     }

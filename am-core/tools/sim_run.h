@@ -6,6 +6,8 @@
 
 #include "tools/sim_figures.h"
 
+#include "dev/dev.h"
+
 enum {
     H_PING = AM_HANDLER_USER, /* replies with its words */
     H_PONG,
@@ -35,6 +37,31 @@ void run_wait(struct run *run, const uint64_t *count, uint64_t wanted);
 void run_settle(struct run *run);
 /* All nodes reach this point, polling. */
 void run_meet(struct run *run);
+
+/* One node of a figure on the bare device: no window, no context. */
+struct raw {
+    struct am_dev *dev;
+    struct am_dev_ep *ep;
+    uint64_t stats[AM_DEV_STAT_COUNT];
+    uint64_t packets;
+};
+
+int raw_open(struct raw *raw, struct ns_sim_node *node, char *error,
+             size_t error_bytes);
+
+/* sim_logp.c */
+int figure_os(struct ns_sim_node *node, uint64_t *value_p, char *error,
+              size_t error_bytes);
+int figure_or(struct ns_sim_node *node, uint64_t *value_p, char *error,
+              size_t error_bytes);
+int figure_latency(struct ns_sim_node *node, uint64_t *value_p, char *error,
+                   size_t error_bytes);
+int figure_gap(struct ns_sim_node *node, uint64_t *value_p, char *error,
+               size_t error_bytes);
+int figure_end_to_end(struct ns_sim_node *node, uint64_t *value_p, char *error,
+                      size_t error_bytes);
+int figure_ni_fetch_add(struct ns_sim_node *node, uint64_t *value_p,
+                        char *error, size_t error_bytes);
 
 /* Bandwidth of one 1 MiB transfer; figures. */
 int figure_store_bandwidth(struct ns_sim_node *node, uint64_t *value_p,

@@ -254,7 +254,8 @@ int ns_host_init(struct ns_host *host, struct ns_engine *engine, uint32_t node,
     ns_event_init(&host->event, host_run);
     ns_bus_init(&host->bus, engine, node, &machine->bus);
     return ns_memory_init(&host->memory, (uint32_t)machine->host.shared_bytes,
-                          (uint32_t)machine->host.line_bytes);
+                          (uint32_t)machine->host.line_bytes,
+                          machine->coherent);
 }
 
 void ns_host_fini(struct ns_host *host)

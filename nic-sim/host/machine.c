@@ -14,6 +14,12 @@ static const char *const texts[] = {"machine", "adapter", "network", NULL};
 static const char *const kinds[] = {"fact", "derived", "calibrated", "assumed",
                                     NULL};
 
+/* Adapters, each with its network; is their host's DMA coherent? */
+static const struct {
+    const char *nic, *network;
+    bool coherent;
+} pairs[] = {{"tb2", "sp", false}, {"lanai", "myrinet", true}};
+
 /* What loading one file needs. */
 struct loader {
     struct ns_machine *machine;
@@ -224,15 +230,18 @@ static int load_names(struct loader *loader, const config_t *config)
                   sizeof(machine->network)) != 0) {
         return -1;
     }
-    if (strcmp(machine->nic, "tb2") != 0) {
-        return fail(loader, 0, "adapter is \"%s\"; this version has tb2",
-                    machine->nic);
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        if (strcmp(machine->nic, pairs[i].nic) == 0) {
+            machine->coherent = pairs[i].coherent;
+            return strcmp(machine->network, pairs[i].network) == 0
+                           ? 0
+                           : fail(loader, 0, "network is \"%s\"; %s has %s",
+                                  machine->network, machine->nic,
+                                  pairs[i].network);
+        }
     }
-    if (strcmp(machine->network, "sp") != 0) {
-        return fail(loader, 0, "network is \"%s\"; this version has sp",
-                    machine->network);
-    }
-    return 0;
+    return fail(loader, 0, "adapter is \"%s\"; this version has tb2 and lanai",
+                machine->nic);
 }
 
 static int load_config(struct loader *loader, const config_t *config)
@@ -286,15 +295,10 @@ static int apply_sets(struct loader *loader, const char *const *sets,
     return 0;
 }
 
-/* What single rows cannot say. */
-static int check_whole(struct loader *loader)
+static int check_tb2(struct loader *loader)
 {
     const struct ns_machine *machine = loader->machine;
 
-    loader->file = machine->name;
-    if ((machine->host.line_bytes & (machine->host.line_bytes - 1)) != 0) {
-        return fail(loader, 0, "host.cache_line must be a power of two");
-    }
     if (machine->tb2.send_entries % 4 != 0) {
         return fail(loader, 0, "nic.send_fifo must be a multiple of 4 entries");
     }
@@ -305,6 +309,18 @@ static int check_whole(struct loader *loader)
         return fail(loader, 0, "nic.length_batch must be 1, 2 or 4 lengths");
     }
     return 0;
+}
+
+/* What single rows cannot say. */
+static int check_whole(struct loader *loader)
+{
+    const struct ns_machine *machine = loader->machine;
+
+    loader->file = machine->name;
+    if ((machine->host.line_bytes & (machine->host.line_bytes - 1)) != 0) {
+        return fail(loader, 0, "host.cache_line must be a power of two");
+    }
+    return strcmp(machine->nic, "tb2") == 0 ? check_tb2(loader) : 0;
 }
 
 static int load_file(struct loader *loader, const char *name)

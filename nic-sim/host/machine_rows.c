@@ -3,12 +3,14 @@
  */
 #include "host/machine_rows.h"
 
-#define HOST(_name) offsetof(struct ns_machine, host._name)
-#define BUS(_name)  offsetof(struct ns_machine, bus._name)
-#define TB2(_name)  offsetof(struct ns_machine, tb2._name)
-#define SP(_name)   offsetof(struct ns_machine, sp._name)
-#define MS          UINT64_C(1000000000)
-#define TB          UINT64_C(1000000000000)
+#define HOST(_name)    offsetof(struct ns_machine, host._name)
+#define BUS(_name)     offsetof(struct ns_machine, bus._name)
+#define TB2(_name)     offsetof(struct ns_machine, tb2._name)
+#define LANAI(_name)   offsetof(struct ns_machine, lanai._name)
+#define MYRINET(_name) offsetof(struct ns_machine, myrinet._name)
+#define SP(_name)      offsetof(struct ns_machine, sp._name)
+#define MS             UINT64_C(1000000000)
+#define TB             UINT64_C(1000000000000)
 
 const struct ns_machine_row ns_machine_rows[NS_MACHINE_ROWS] = {
         {NULL, "host.clock", NS_UNIT_FREQUENCY, 1, 1000000, HOST(clock_ps)},
@@ -48,4 +50,28 @@ const struct ns_machine_row ns_machine_rows[NS_MACHINE_ROWS] = {
         {"tb2", "net.chip_ports", NS_UNIT_COUNT, 1, 64, SP(chip_ports)},
         {"tb2", "net.buffer", NS_UNIT_COUNT, 1, 1024, SP(buffer_packets)},
         {"tb2", "net.nodes", NS_UNIT_COUNT, 2, 65536, SP(nodes_max)},
+        {"lanai", "host.memory_latency", NS_UNIT_TIME, 0, MS,
+         HOST(memory_latency_ps)},
+        {"lanai", "nic.clock", NS_UNIT_FREQUENCY, 1, 1000000, LANAI(clock_ps)},
+        {"lanai", "nic.send", NS_UNIT_CYCLES, 1, 1000000, LANAI(send_cycles)},
+        {"lanai", "nic.receive", NS_UNIT_CYCLES, 1, 1000000,
+         LANAI(receive_cycles)},
+        {"lanai", "nic.cleanup", NS_UNIT_CYCLES, 1, 1000000,
+         LANAI(cleanup_cycles)},
+        {"lanai", "nic.step", NS_UNIT_CYCLES, 1, 1000000, LANAI(step_cycles)},
+        {"lanai", "nic.fetch_add", NS_UNIT_CYCLES, 1, 1000000,
+         LANAI(fetch_add_cycles)},
+        {"lanai", "nic.receive_buffers", NS_UNIT_COUNT, 2, 65536,
+         LANAI(receive_buffers)},
+        {"lanai", "nic.send_buffers", NS_UNIT_COUNT, 2, 4096,
+         LANAI(send_buffers)},
+        {"lanai", "nic.host_buffers", NS_UNIT_COUNT, 2, 4096,
+         LANAI(host_buffers)},
+        {"lanai", "nic.mtu", NS_UNIT_BYTES, 256, 4096, LANAI(mtu_bytes)},
+        {"lanai", "net.link", NS_UNIT_RATE, 1000000, TB,
+         MYRINET(link_bytes_per_second)},
+        {"lanai", "net.switch", NS_UNIT_TIME, 1, MS, MYRINET(switch_ps)},
+        {"lanai", "net.side", NS_UNIT_COUNT, 1, 16, MYRINET(side)},
+        {"lanai", "net.buffer", NS_UNIT_COUNT, 1, 1024,
+         MYRINET(buffer_packets)},
 };

@@ -14,7 +14,7 @@ struct ns_machine_row {
     size_t offset;
 };
 
-#define NS_MACHINE_ROWS 32
+#define NS_MACHINE_ROWS 47
 
 extern const struct ns_machine_row ns_machine_rows[NS_MACHINE_ROWS];
 

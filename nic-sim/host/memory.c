@@ -13,9 +13,10 @@ enum {
 };
 
 int ns_memory_init(struct ns_memory *memory, uint32_t bytes,
-                   uint32_t line_bytes)
+                   uint32_t line_bytes, bool coherent)
 {
-    *memory = (struct ns_memory){.line_bytes = line_bytes, .bytes = bytes};
+    *memory = (struct ns_memory){
+            .line_bytes = line_bytes, .bytes = bytes, .coherent = coherent};
     memory->memory = calloc(1, bytes);
     memory->cache = calloc(1, bytes);
     memory->lines = calloc(1, bytes / line_bytes + 1);
@@ -187,10 +188,13 @@ void ns_memory_flush(struct ns_memory *memory, uint32_t address, size_t bytes)
     }
 }
 
-void ns_memory_dma_read(const struct ns_memory *memory, uint32_t address,
-                        void *to, size_t bytes)
+void ns_memory_dma_read(struct ns_memory *memory, uint32_t address, void *to,
+                        size_t bytes)
 {
     NS_CHECK(ns_memory_holds(memory, address, bytes));
+    if (memory->coherent) {
+        ns_memory_flush(memory, address, bytes);
+    }
     memcpy(to, memory->memory + address, bytes);
 }
 
@@ -198,5 +202,8 @@ void ns_memory_dma_write(struct ns_memory *memory, uint32_t address,
                          const void *from, size_t bytes)
 {
     NS_CHECK(ns_memory_holds(memory, address, bytes));
+    if (memory->coherent) {
+        ns_memory_flush(memory, address, bytes);
+    }
     memcpy(memory->memory + address, from, bytes);
 }

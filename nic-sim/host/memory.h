@@ -1,6 +1,7 @@
 /*
  * Memory that host and NIC share: what is in memory, which DMA reads and
- * writes, and what the host's cache holds of it, which DMA does not touch.
+ * writes, and what the host's cache holds of it, which DMA does not touch
+ * unless the machine is coherent.
  * Pure data: costs and time are the host's business.
  */
 #ifndef NS_HOST_MEMORY_H
@@ -13,11 +14,12 @@ struct ns_memory {
     uint8_t *lines; /* LINE_VALID, LINE_DIRTY for each */
     uint32_t line_bytes;
     uint32_t bytes, used;
+    bool coherent; /* DMA sees the cache, and takes lines out of it */
 };
 
 /* 0, or -1 when out of memory. */
 int ns_memory_init(struct ns_memory *memory, uint32_t bytes,
-                   uint32_t line_bytes);
+                   uint32_t line_bytes, bool coherent);
 void ns_memory_fini(struct ns_memory *memory);
 /* NS_ADDRESS_NONE when there is no more. */
 uint32_t ns_memory_alloc(struct ns_memory *memory, size_t bytes, size_t align);
@@ -45,8 +47,8 @@ void ns_memory_store(struct ns_memory *memory, uint32_t address,
 void ns_memory_flush(struct ns_memory *memory, uint32_t address, size_t bytes);
 
 /* The NIC's side. */
-void ns_memory_dma_read(const struct ns_memory *memory, uint32_t address,
-                        void *to, size_t bytes);
+void ns_memory_dma_read(struct ns_memory *memory, uint32_t address, void *to,
+                        size_t bytes);
 void ns_memory_dma_write(struct ns_memory *memory, uint32_t address,
                          const void *from, size_t bytes);
 

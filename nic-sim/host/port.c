@@ -27,15 +27,26 @@ static uint64_t lines_ps(const struct ns_host *host, uint64_t lines)
                        host->cost->memory_bytes_per_second);
 }
 
+/* The same when they are fetched: memory answers after its latency. */
+static uint64_t fetch_ps(const struct ns_host *host, uint64_t lines)
+{
+    return lines_ps(host, lines) + lines * host->cost->memory_latency_ps;
+}
+
 static void port_load(struct ns_port *port, uint32_t address, void *to,
                       size_t bytes)
 {
     struct ns_host *host = port_host(port);
     uint32_t misses = ns_memory_misses(&host->memory, address, bytes);
 
-    if (misses > 0) {
+    if (host->memory.coherent) {
+        /* DMA may take the line away at any time: wait, then look. */
         ns_host_sync(host);
-        host->now_ps += lines_ps(host, misses);
+        misses = ns_memory_misses(&host->memory, address, bytes);
+        host->now_ps += fetch_ps(host, misses);
+    } else if (misses > 0) {
+        ns_host_sync(host);
+        host->now_ps += fetch_ps(host, misses);
     }
     ns_memory_load(&host->memory, address, to, bytes);
     host->now_ps += ns_bytes_ps(bytes, host->cost->copy_bytes_per_second);
@@ -49,7 +60,7 @@ static void port_store(struct ns_port *port, uint32_t address, const void *from,
 
     if (misses > 0) {
         ns_host_sync(host);
-        host->now_ps += lines_ps(host, misses);
+        host->now_ps += fetch_ps(host, misses);
     }
     ns_memory_store(&host->memory, address, from, bytes);
     host->now_ps += ns_bytes_ps(bytes, host->cost->copy_bytes_per_second);

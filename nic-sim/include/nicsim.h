@@ -216,7 +216,7 @@ NS_API void ns_clocked_wake(struct ns_clocked *clocked);
 
 /* ------------------------------------------------------- packets and links */
 
-#define NS_PACKET_BYTES_MAX 256
+#define NS_PACKET_BYTES_MAX 4352 /* largest MTU and headers */
 
 struct ns_link;
 
@@ -271,6 +271,7 @@ struct ns_link {
     uint32_t queued;
     bool busy;
     struct ns_link *behind; /* whose buffer the packet on the wire empties */
+    uint32_t route;         /* of the packet on the wire */
     ns_link_sink_fn sink;
     void *sink_arg;
     void (*left)(void *arg); /* a packet's tail has left; may be NULL */

@@ -25,6 +25,7 @@ struct ns_host_settings {
     uint64_t clock_ps;
     uint64_t line_bytes;
     uint64_t memory_bytes_per_second; /* of the memory bus */
+    uint64_t memory_latency_ps;       /* of a fetched line, besides */
     uint64_t copy_bytes_per_second;
     uint64_t pio_ps;
     uint64_t send_ps, receive_ps, poll_ps; /* driver */
@@ -58,6 +59,23 @@ struct ns_sp_settings {
     uint64_t nodes_max;
 };
 
+struct ns_lanai_settings {
+    uint64_t clock_ps;
+    uint64_t send_cycles, receive_cycles, fetch_add_cycles;
+    uint64_t cleanup_cycles, step_cycles; /* in steps of so many at most */
+    uint64_t receive_buffers; /* of the NI, for all senders */
+    uint64_t send_buffers;    /* of the NI */
+    uint64_t host_buffers;    /* of the host, for packets that arrive */
+    uint64_t mtu_bytes;
+};
+
+struct ns_myrinet_settings {
+    uint64_t link_bytes_per_second;
+    uint64_t switch_ps;
+    uint64_t side; /* switches of the grid in each direction */
+    uint64_t buffer_packets;
+};
+
 /* One setting as it is in force, for the head of a run's output. */
 struct ns_setting {
     const char *key; /* "host.pio" */
@@ -75,6 +93,9 @@ struct ns_machine {
     struct ns_bus_settings bus;
     struct ns_tb2_settings tb2;
     struct ns_sp_settings sp;
+    struct ns_lanai_settings lanai;
+    struct ns_myrinet_settings myrinet;
+    bool coherent; /* DMA and the host's cache agree */
     struct ns_setting settings[NS_SETTINGS_MAX];
     uint32_t setting_count;
 };

@@ -96,6 +96,7 @@ static void link_start(struct ns_link *link)
     link->credits--;
     link->busy = true;
     link->behind = packet->at;
+    link->route = packet->route;
     packet->started_ps = packet->hop == 0 ? now_ps : packet->started_ps;
     packet->at = link;
     wire_ps = ns_bytes_ps(packet->bytes, link->bytes_per_second);
@@ -119,10 +120,10 @@ static void tail_run(struct ns_event *event)
     if (behind != NULL) {
         ns_link_credit(behind);
     }
-    link_start(link);
     if (link->left != NULL) {
         link->left(link->sink_arg);
     }
+    link_start(link);
 }
 
 void ns_link_init(struct ns_link *link, struct ns_engine *engine,

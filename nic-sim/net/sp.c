@@ -145,3 +145,27 @@ void ns_sp_taken(struct ns_sp *sp, uint32_t node)
 {
     ns_link_credit(&sp->ports[node].eject);
 }
+
+static bool links_home(const struct ns_link *links, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        if (links[i].credits != links[i].credits_max) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool ns_sp_quiet(const struct ns_sp *sp)
+{
+    uint64_t middle = sp->chips * sp->settings.routes;
+
+    for (uint32_t i = 0; i < sp->nodes; i++) {
+        if (!links_home(&sp->ports[i].inject, 1) ||
+            !links_home(&sp->ports[i].eject, 1)) {
+            return false;
+        }
+    }
+    return sp->pool.out == 0 && sp->injected == sp->delivered &&
+           links_home(sp->up, middle) && links_home(sp->down, middle);
+}

@@ -46,6 +46,8 @@ void ns_sp_attach(struct ns_sp *sp, uint32_t node, void *nic,
 void ns_sp_inject(struct ns_sp *sp, struct ns_packet *packet);
 /* The NIC has taken the packet out of its input FIFO. */
 void ns_sp_taken(struct ns_sp *sp, uint32_t node);
+/* Nothing is in the network, and every link has its credits. */
+bool ns_sp_quiet(const struct ns_sp *sp);
 /* Links of every path, for closed forms. */
 #define NS_SP_HOPS 4
 

@@ -27,22 +27,27 @@ done
 grep -q 'store_bandwidth.*MISSED' "$work/out" ||
     bad "the bandwidth is what missed"
 
-"$sim" --explain sp-thin --trace "$work/trace.json" >"$work/out" ||
-    bad "explain works"
-grep -q '^sum, exactly' "$work/out" || bad "the stages add up"
+for name in sp-thin sp-wide myrinet-ppro; do
+    "$sim" --explain $name --trace "$work/trace.json" >"$work/out" ||
+        bad "explain works on $name"
+    grep -q '^sum, exactly' "$work/out" || bad "the stages add up on $name"
+done
 grep -q '"name":"dma in"' "$work/trace.json" || bad "the timeline shows DMA"
 
 hash_of() {
-    "$sim" --json --figure round_trip "$@" sp-thin |
+    "$sim" --json --figure round_trip "$@" |
         sed -n 's/.*"trace_hash":"\([0-9a-f]*\)".*/\1/p'
 }
-hash=$(hash_of)
-[ -n "$hash" ] || bad "JSON has a trace hash"
-for way in --no-sleep --spin --threads; do
-    [ "$(hash_of $way)" = "$hash" ] || bad "$way leaves the trace as it is"
+for name in sp-thin myrinet-ppro; do
+    hash=$(hash_of $name)
+    [ -n "$hash" ] || bad "JSON has a trace hash"
+    for way in --no-sleep --spin --threads; do
+        [ "$(hash_of $way $name)" = "$hash" ] ||
+            bad "$way leaves the trace of $name as it is"
+    done
+    [ "$(hash_of --set 'host.pio=2 us' $name)" != "$hash" ] ||
+        bad "another machine than $name has another trace"
 done
-[ "$(hash_of --set 'host.pio=2 us')" != "$hash" ] ||
-    bad "another machine has another trace"
 
 for words in 'sp-fat' '--set host.pio=1 sp-thin' '--set host.pi=1us sp-thin' \
     '--figure none sp-thin' '--seed x sp-thin' '--check /none sp-thin' '' \

@@ -18,7 +18,7 @@ static void test_memory(void **state)
     uint32_t a;
 
     (void)state;
-    assert_int_equal(ns_memory_init(&memory, 4096, 64), 0);
+    assert_int_equal(ns_memory_init(&memory, 4096, 64, false), 0);
     a = ns_memory_alloc(&memory, 256, 256);
     assert_int_equal(a % 256, 0);
     byte = 7;

@@ -103,7 +103,7 @@ static const struct edit edits[] = {
         {"pio = [", "", "host.pio is missing"},
         {"pio = [", "pio = [\"0 us\", \"fact\", \"none at all\"];",
          "that is not possible here"},
-        {"adapter = ", "adapter = \"tb3\";", "this version has tb2"},
+        {"adapter = ", "adapter = \"tb3\";", "this version has tb2 and lanai"},
         {"network = ", "networks = \"sp\";", "network = \"...\" is missing"},
         {"bus:", "buss:", "unknown key buss"},
         {"pio = [", "pio = [[;", "syntax error"},

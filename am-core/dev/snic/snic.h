@@ -17,8 +17,10 @@
 #include "dev/dev.h"
 #include "nicsim_port.h"
 
-#define SNIC_PACKET_BYTES 256 /* largest of all NICs */
-#define SNIC_HELD_MAX     64 /* requests that wait for `ready`; more are lost */
+#define SNIC_PACKET_BYTES 4096 /* largest of all NICs */
+/* Requests that wait for `ready`.  A NIC that loses packets loses more of
+ * them; of one that does not, no more packets are taken until they are gone. */
+#define SNIC_HELD_MAX 64
 
 extern const struct am_dev_ops am_dev_snic_ops;
 
@@ -50,9 +52,17 @@ struct snic_nic {
     /* Take the next packet that came; false if there is none.  Its fields are
      * in range (bad ones are counted and dropped). */
     bool (*receive)(struct snic_dev *snic, struct snic_rx *rx);
+    /* On the NIC's own variable; NULL: it has none. */
+    am_status_t (*fetch_add)(struct snic_dev *snic, uint32_t node,
+                             uint64_t value, uint64_t *old_p,
+                             am_dev_done_fn done, void *arg);
 };
 
+/* The key of the variable in each NIC that fetch_add works on. */
+#define SNIC_KEY_VARIABLE UINT64_C(0x6e69637661720001)
+
 extern const struct snic_nic snic_tb2;
+extern const struct snic_nic snic_lanai;
 
 struct snic_ep {
     struct am_dev_ep base;

@@ -169,6 +169,13 @@ static void receive_one(struct snic_dev *snic, struct snic_rx *rx)
     deliver(snic, ep, rx);
 }
 
+/* A reliable NIC keeps its packets while there is no place for a request. */
+static bool may_take(const struct snic_dev *snic)
+{
+    return snic->held_count < SNIC_HELD_MAX ||
+           (snic->base.attr.caps & AM_DEV_CAP_RELIABLE) == 0;
+}
+
 static int snic_poll(struct am_dev *dev, uint32_t packets_max)
 {
     struct snic_dev *snic = snic_of(dev);
@@ -177,7 +184,8 @@ static int snic_poll(struct am_dev *dev, uint32_t packets_max)
 
     snic->nic->begin(snic);
     count = held_deliver(snic);
-    while (count < packets_max && snic->nic->receive(snic, &rx)) {
+    while (count < packets_max && may_take(snic) &&
+           snic->nic->receive(snic, &rx)) {
         receive_one(snic, &rx);
         count++;
     }
@@ -188,6 +196,22 @@ static void snic_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
 {
     /* Who may not sleep counts polls: each must happen. */
     am_env_relax(snic_of(dev)->env, may_sleep ? UINT64_MAX : 0);
+}
+
+/* Not a capability: it reaches the NIC's variable, and no memory. */
+static am_status_t snic_fetch_add(struct am_dev_ep *base,
+                                  const struct am_dev_key *key, size_t offset,
+                                  uint64_t value, uint64_t *old_p,
+                                  am_dev_done_fn done, void *arg)
+{
+    struct snic_dev *snic = snic_of(base->dev);
+
+    if (snic->nic->fetch_add == NULL || key->w[0] != SNIC_KEY_VARIABLE ||
+        offset != 0) {
+        return AM_ERR_UNSUPPORTED;
+    }
+    return snic->nic->fetch_add(snic, snic_ep_of(base)->node, value, old_p,
+                                done, arg);
 }
 
 static size_t snic_describe(struct am_dev *dev, char *text, size_t bytes)
@@ -219,7 +243,7 @@ const struct am_dev_ops am_dev_snic_ops = {
         .release = am_dev_no_release,
         .put = am_dev_no_xfer,
         .get = am_dev_no_xfer,
-        .fetch_add = am_dev_no_fetch_add,
+        .fetch_add = snic_fetch_add,
         .map = am_dev_no_map,
         .wait = snic_wait,
         .check = am_dev_no_check,

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct am_stat_row ns_tb2_stats[NS_TB2_STAT_COUNT] = {
-        [NS_TB2_STAT_SENT] = {"sent", "packets", "packets put on the switch"},
-        [NS_TB2_STAT_RECEIVED] = {"received", "packets",
+static const struct am_stat_row stat_rows[NS_TB2_STAT_COUNT] = {
+        [NS_NIC_STAT_SENT] = {"sent", "packets", "packets put on the switch"},
+        [NS_NIC_STAT_RECEIVED] = {"received", "packets",
                                   "packets put into host memory"},
-        [NS_TB2_STAT_DROPPED] = {"dropped", "packets",
+        [NS_NIC_STAT_DROPPED] = {"dropped", "packets",
                                  "packets lost as the receive FIFO was full"},
-        [NS_TB2_STAT_CLOSED] = {"closed", "packets",
+        [NS_NIC_STAT_CLOSED] = {"closed", "packets",
                                 "packets that came when the host had closed"},
         [NS_TB2_STAT_BAD] = {"bad", "packets",
                              "packets with an impossible header"},
@@ -130,26 +130,19 @@ static const struct ns_nic_ops tb2_ops = {
 
 /* ------------------------------------------------------------------- set-up */
 
-uint32_t ns_tb2_in_packets(const struct ns_tb2_settings *settings)
+static bool tb2_busy(const void *nic)
 {
-    return (uint32_t)(settings->fifo_bytes / 2 / NS_TB2_ENTRY_BYTES);
-}
+    const struct ns_tb2 *tb2 = nic;
 
-bool ns_tb2_busy(const struct ns_tb2 *tb2)
-{
     return tb2->task != NS_TB2_IDLE || tb2->job_count > 0 ||
            tb2->out_used > 0 || tb2->length[tb2->tx_next] != 0 ||
            !am_list_is_empty(&tb2->in_queue);
 }
 
-int ns_tb2_init(struct ns_tb2 *tb2, struct ns_host *host, struct ns_sp *net,
-                const struct ns_machine *machine)
+static void facts_set(struct ns_tb2_facts *facts,
+                      const struct ns_machine *machine)
 {
-    struct ns_engine *engine = host->component.engine;
-    uint32_t node = host->component.node;
-
-    *tb2 = (struct ns_tb2){.host = host, .net = net, .settings = &machine->tb2};
-    tb2->facts = (struct ns_tb2_facts){
+    *facts = (struct ns_tb2_facts){
             .send_entries = (uint32_t)machine->tb2.send_entries,
             .receive_entries = (uint32_t)machine->tb2.receive_entries,
             .routes = (uint32_t)machine->sp.routes,
@@ -164,10 +157,27 @@ int ns_tb2_init(struct ns_tb2 *tb2, struct ns_host *host, struct ns_sp *net,
             .packet_ps = machine->tb2.packet_cycles * machine->tb2.clock_ps,
             .bytes_per_second = machine->sp.link_bytes_per_second,
     };
+}
+
+static void *tb2_open(struct ns_host *host, void *net,
+                      const struct ns_machine *machine)
+{
+    struct ns_tb2 *tb2 = calloc(1, sizeof(*tb2));
+    struct ns_engine *engine = host->component.engine;
+    uint32_t node = host->component.node;
+
+    if (tb2 == NULL) {
+        return NULL;
+    }
     tb2->length = calloc(machine->tb2.send_entries, 1);
     if (tb2->length == NULL) {
-        return -1;
+        free(tb2);
+        return NULL;
     }
+    tb2->host = host;
+    tb2->net = net;
+    tb2->settings = &machine->tb2;
+    facts_set(&tb2->facts, machine);
     am_list_init(&tb2->in_queue);
     ns_event_init(&tb2->left_start, ns_tb2_left_start);
     ns_component_init(&tb2->component, engine, "tb2", node);
@@ -177,10 +187,58 @@ int ns_tb2_init(struct ns_tb2 *tb2, struct ns_host *host, struct ns_sp *net,
     host->nic_ops = &tb2_ops;
     host->nic = tb2;
     host->port.facts = &tb2->facts;
-    return 0;
+    return tb2;
 }
 
-void ns_tb2_fini(struct ns_tb2 *tb2)
+static void tb2_close(void *nic)
 {
+    struct ns_tb2 *tb2 = nic;
+
     free(tb2->length);
+    free(tb2);
 }
+
+static const uint64_t *tb2_stats(const void *nic)
+{
+    return ((const struct ns_tb2 *)nic)->stats;
+}
+
+/* ------------------------------------------------------------------ network */
+
+static uint32_t tb2_nodes_max(const struct ns_machine *machine)
+{
+    return (uint32_t)machine->sp.nodes_max;
+}
+
+/* As many packets may be under way to an adapter as its in half holds. */
+static void *tb2_net_open(struct ns_engine *engine,
+                          const struct ns_machine *machine, uint32_t nodes)
+{
+    return ns_sp_open(
+            engine, &machine->sp, nodes,
+            (uint32_t)(machine->tb2.fifo_bytes / 2 / NS_TB2_ENTRY_BYTES));
+}
+
+static void tb2_net_close(void *net)
+{
+    ns_sp_close(net);
+}
+
+static bool tb2_net_quiet(const void *net)
+{
+    return ns_sp_quiet(net);
+}
+
+const struct ns_nic_kind ns_tb2_kind = {
+        .name = "tb2",
+        .nodes_max = tb2_nodes_max,
+        .net_open = tb2_net_open,
+        .net_close = tb2_net_close,
+        .net_quiet = tb2_net_quiet,
+        .open = tb2_open,
+        .close = tb2_close,
+        .busy = tb2_busy,
+        .stat_rows = stat_rows,
+        .stat_count = NS_TB2_STAT_COUNT,
+        .stats = tb2_stats,
+};

@@ -21,6 +21,7 @@
 
 #include "host/host.h"
 #include "net/sp.h"
+#include "nic/nic.h"
 #include "nicsim_tb2.h"
 
 typedef enum {
@@ -41,17 +42,12 @@ struct ns_tb2_job {
 #define NS_TB2_JOBS 64
 
 enum {
-    NS_TB2_STAT_SENT,
-    NS_TB2_STAT_RECEIVED,
-    NS_TB2_STAT_DROPPED,
-    NS_TB2_STAT_CLOSED,
-    NS_TB2_STAT_BAD,
+    NS_TB2_STAT_BAD = NS_NIC_STAT_COMMON,
     NS_TB2_STAT_SENT_BYTES,
     NS_TB2_STAT_RECEIVED_BYTES,
     NS_TB2_STAT_FW_BUSY,
     NS_TB2_STAT_COUNT
 };
-extern const struct am_stat_row ns_tb2_stats[NS_TB2_STAT_COUNT];
 
 struct ns_tb2 {
     struct ns_component component;
@@ -92,14 +88,5 @@ struct ns_tb2 {
 extern const struct ns_clocked_ops ns_tb2_i860_ops;
 void ns_tb2_left_start(struct ns_event *event);
 void ns_tb2_out_free(void *tb2);
-
-/* 0, or -1 when out of memory. */
-int ns_tb2_init(struct ns_tb2 *tb2, struct ns_host *host, struct ns_sp *net,
-                const struct ns_machine *machine);
-void ns_tb2_fini(struct ns_tb2 *tb2);
-/* Is a packet anywhere in the adapter, or waiting for it in the host? */
-bool ns_tb2_busy(const struct ns_tb2 *tb2);
-/* Packets that fit into the in half of the adapter's FIFO. */
-uint32_t ns_tb2_in_packets(const struct ns_tb2_settings *settings);
 
 #endif

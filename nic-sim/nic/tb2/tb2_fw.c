@@ -76,7 +76,7 @@ static void send_done(struct ns_tb2 *tb2, const struct ns_tb2_job *job)
         ns_tb2_out_free(tb2);
         return;
     }
-    tb2->stats[NS_TB2_STAT_SENT]++;
+    tb2->stats[NS_NIC_STAT_SENT]++;
     ns_sp_inject(tb2->net, packet);
 }
 
@@ -92,7 +92,7 @@ static void receive_done(struct ns_tb2 *tb2, const struct ns_tb2_job *job)
     memcpy(packet->data, &header, sizeof(header));
     ns_memory_dma_write(&tb2->host->memory, job->address, packet->data,
                         packet->bytes);
-    tb2->stats[NS_TB2_STAT_RECEIVED]++;
+    tb2->stats[NS_NIC_STAT_RECEIVED]++;
     tb2->stats[NS_TB2_STAT_RECEIVED_BYTES] += packet->bytes;
     ns_trace(&tb2->component, NS_TRACE_DMA_IN, packet->id, packet->bytes);
     ns_mark(tb2->component.engine, NS_STAGE_DMA_IN,
@@ -149,8 +149,8 @@ static void receive_finish(struct ns_tb2 *tb2)
     ns_trace(&tb2->component, NS_TRACE_FW, NS_TB2_RECEIVE, packet->id);
     /* Also when the host has closed: rx_count is 0. */
     if (tb2->rx_used >= tb2->rx_count) {
-        tb2->stats[tb2->rx_count == 0 ? NS_TB2_STAT_CLOSED
-                                      : NS_TB2_STAT_DROPPED]++;
+        tb2->stats[tb2->rx_count == 0 ? NS_NIC_STAT_CLOSED
+                                      : NS_NIC_STAT_DROPPED]++;
         packet_drop(tb2, packet);
         ns_sp_taken(tb2->net, tb2->component.node);
         return;

@@ -1,11 +1,12 @@
 /*
- * The simulated SP with its driver, below channels: closed forms, loss by
+ * The simulated NICs with their drivers, below channels: closed forms, loss by
  * overflow, conservation, and the same trace however it is run.
  */
 #include "support/cm.h"
 
 #include "dev/snic/snic.h"
 #include "host/bus.h"
+#include "nicsim_lanai.h"
 #include "nicsim_sim.h"
 #include "nicsim_tb2.h"
 
@@ -59,7 +60,7 @@ static void send_word(struct peer *peer, uint32_t class, uint64_t kind,
                       uint64_t value, uint32_t data_bytes)
 {
     const uint64_t hdr = kind << 48 | value;
-    const uint8_t data[256] = {0};
+    static const uint8_t data[4096];
     struct am_dev *dev = peer->node->dev;
 
     while (dev->ops->send(peer->ep, class, &hdr, sizeof(hdr), data,
@@ -166,7 +167,8 @@ static void ping_pong(struct node *node)
 
     for (uint32_t i = 0; i < scene->pings; i++) {
         if (node->view->rank == 0) {
-            if (i + 1 == scene->pings) {
+            if (i + 1 == scene->pings) { /* after a quiet time */
+                am_env_charge(node->view->env, AM_COST_COPY, 20000);
                 ns_marks_arm(engine);
                 ns_mark(engine, NS_STAGE_CALL, am_env_now(node->view->env));
             }
@@ -258,6 +260,17 @@ static uint64_t stage_ps(const struct scene *scene, ns_stage_t stage)
     return scene->marks.time_ps[stage] - scene->marks.time_ps[stage - 1];
 }
 
+static void check_sum(const struct scene *scene)
+{
+    uint64_t sum_ps = 0;
+
+    for (int stage = 1; stage <= NS_STAGE_COPIED; stage++) {
+        sum_ps += stage_ps(scene, (ns_stage_t)stage);
+    }
+    assert_int_equal(sum_ps, scene->marks.time_ps[NS_STAGE_COPIED] -
+                                     scene->marks.time_ps[NS_STAGE_CALL]);
+}
+
 /* An uncontended packet costs exactly the sum of its parts. */
 static void closed_form(const char *machine)
 {
@@ -265,7 +278,7 @@ static void closed_form(const char *machine)
     uint64_t bytes = NS_TB2_HEADER_BYTES + 8; /* one word, no data */
     const struct ns_host_settings *host;
     const struct ns_tb2_settings *tb2;
-    uint64_t lines, line_ps, copy_ps, sum_ps = 0;
+    uint64_t lines, line_ps, copy_ps;
 
     run(&scene, machine);
     host = &scene.machine->host;
@@ -299,17 +312,52 @@ static void closed_form(const char *machine)
     assert_int_equal(stage_ps(&scene, NS_STAGE_DMA_IN),
                      tb2->dma_start_ps +
                              ns_bus_dma_ps(&scene.machine->bus, bytes));
-    for (int stage = 1; stage <= NS_STAGE_COPIED; stage++) {
-        sum_ps += stage_ps(&scene, (ns_stage_t)stage);
-    }
-    assert_int_equal(sum_ps, scene.marks.time_ps[NS_STAGE_COPIED] -
-                                     scene.marks.time_ps[NS_STAGE_CALL]);
+    check_sum(&scene);
+    scene_close(&scene);
+}
+
+/* The same on Myrinet, between neighbours of the grid. */
+static void closed_form_lanai(void)
+{
+    struct scene scene = {.params = {.nodes = 2}, .pings = 40};
+    uint64_t bytes = NS_LANAI_HEADER_BYTES + 8;
+    const struct ns_host_settings *host;
+    const struct ns_lanai_settings *lanai;
+    const struct ns_myrinet_settings *net;
+
+    run(&scene, "myrinet-ppro");
+    host = &scene.machine->host;
+    lanai = &scene.machine->lanai;
+    net = &scene.machine->myrinet;
+    /* the line is fetched, as the DMA has taken it out of the cache */
+    assert_int_equal(stage_ps(&scene, NS_STAGE_BUILD),
+                     host->send_ps + host->memory_latency_ps +
+                             ns_bytes_ps(host->line_bytes,
+                                         host->memory_bytes_per_second) +
+                             ns_bytes_ps(bytes, host->copy_bytes_per_second));
+    assert_int_equal(stage_ps(&scene, NS_STAGE_BELL), 2 * host->pio_ps);
+    assert_true(stage_ps(&scene, NS_STAGE_SEEN) <= lanai->clock_ps);
+    assert_int_equal(stage_ps(&scene, NS_STAGE_FW_OUT),
+                     lanai->send_cycles * lanai->clock_ps);
+    assert_int_equal(stage_ps(&scene, NS_STAGE_DMA_OUT),
+                     ns_bus_dma_ps(&scene.machine->bus, bytes));
+    assert_int_equal(stage_ps(&scene, NS_STAGE_INJECT), 0);
+    assert_int_equal(stage_ps(&scene, NS_STAGE_HEAD), 2 * net->switch_ps);
+    assert_int_equal(stage_ps(&scene, NS_STAGE_TAIL),
+                     ns_bytes_ps(bytes + 8, net->link_bytes_per_second));
+    assert_true(stage_ps(&scene, NS_STAGE_FW_WAIT) <= lanai->clock_ps);
+    assert_int_equal(stage_ps(&scene, NS_STAGE_FW_IN),
+                     lanai->receive_cycles * lanai->clock_ps);
+    assert_int_equal(stage_ps(&scene, NS_STAGE_DMA_IN),
+                     ns_bus_dma_ps(&scene.machine->bus, bytes));
+    check_sum(&scene);
     scene_close(&scene);
 }
 
 static void test_closed_form(void **state)
 {
     (void)state;
+    closed_form_lanai();
     closed_form("sp-thin");
     closed_form("sp-wide");
 }
@@ -326,6 +374,21 @@ static void test_flood(void **state)
     assert_int_equal(scene.flood_received, 700);
     assert_int_equal(scene.result.dropped, 0);
     assert_int_equal(scene.result.packets, 700);
+    scene_close(&scene);
+}
+
+/* Myrinet: back-pressure and credits, no loss, however slow the host is. */
+static void test_no_loss(void **state)
+{
+    struct scene scene = {.params = {.nodes = 16},
+                          .flood = 60,
+                          .flood_bytes = 2000,
+                          .slow = true};
+
+    (void)state;
+    run(&scene, "myrinet-ppro");
+    assert_int_equal(scene.flood_received, 900);
+    assert_int_equal(scene.result.dropped, 0);
     scene_close(&scene);
 }
 
@@ -362,8 +425,8 @@ static void test_not_ready(void **state)
 
 /* -------------------------------------------------------------- determinism */
 
-static uint64_t variant(bool no_sleep, bool no_jump, bool threads,
-                        uint64_t *events)
+static uint64_t variant(const char *machine, bool no_sleep, bool no_jump,
+                        bool threads, uint64_t *events)
 {
     struct scene scene = {.params = {.nodes = 4,
                                      .no_sleep = no_sleep,
@@ -372,7 +435,7 @@ static uint64_t variant(bool no_sleep, bool no_jump, bool threads,
                           .pings = 20,
                           .flood = 30,
                           .flood_bytes = 77};
-    uint64_t hash = run(&scene, "sp-thin");
+    uint64_t hash = run(&scene, machine);
 
     assert_int_equal(scene.flood_received, 90);
     *events = scene.result.events;
@@ -380,22 +443,28 @@ static uint64_t variant(bool no_sleep, bool no_jump, bool threads,
     return hash;
 }
 
-static void test_determinism(void **state)
+static void determinism(const char *machine)
 {
     uint64_t events, other;
-    uint64_t hash = variant(false, false, false, &events);
+    uint64_t hash = variant(machine, false, false, false, &events);
 
-    (void)state;
     for (int i = 0; i < 100; i++) {
-        assert_int_equal(variant(false, false, false, &other), hash);
+        assert_int_equal(variant(machine, false, false, false, &other), hash);
         assert_int_equal(other, events);
     }
-    assert_int_equal(variant(true, false, false, &other), hash);
+    assert_int_equal(variant(machine, true, false, false, &other), hash);
     assert_true(other > 10 * events); /* clocks did run all the time */
-    assert_int_equal(variant(false, true, false, &other), hash);
-    assert_int_equal(variant(false, false, true, &other), hash);
+    assert_int_equal(variant(machine, false, true, false, &other), hash);
+    assert_int_equal(variant(machine, false, false, true, &other), hash);
     assert_int_equal(other, events);
-    assert_int_equal(variant(true, true, true, &other), hash);
+    assert_int_equal(variant(machine, true, true, true, &other), hash);
+}
+
+static void test_determinism(void **state)
+{
+    (void)state;
+    determinism("sp-thin");
+    determinism("myrinet-ppro");
 }
 
 /* The sum is a different one when a number of the machine is. */
@@ -415,6 +484,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_closed_form),
             cmocka_unit_test(test_flood),
+            cmocka_unit_test(test_no_loss),
             cmocka_unit_test(test_overflow),
             cmocka_unit_test(test_not_ready),
             cmocka_unit_test(test_determinism),

@@ -1,0 +1,185 @@
+/*
+ * Myrinet: where each switch sends a packet on.
+ */
+#include "net/myrinet.h"
+
+#include <stdlib.h>
+
+/* Coordinate of a switch in a dimension. */
+static uint64_t coordinate(uint64_t side, uint32_t index, int dimension)
+{
+    uint64_t at = index;
+
+    for (int i = 0; i < dimension; i++) {
+        at /= side;
+    }
+    return at % side;
+}
+
+/* The way from switch `at` towards `to`; NS_MYRINET_WAYS: it is there. */
+static uint32_t way_to(uint64_t side, uint32_t at, uint32_t to)
+{
+    for (int dimension = 0; dimension < 3; dimension++) {
+        uint64_t here = coordinate(side, at, dimension);
+        uint64_t there = coordinate(side, to, dimension);
+
+        if (here != there) {
+            return (uint32_t)(2 * dimension) + (there < here);
+        }
+    }
+    return NS_MYRINET_WAYS;
+}
+
+uint32_t ns_myrinet_switches(const struct ns_myrinet_settings *settings,
+                             uint32_t from, uint32_t to)
+{
+    uint32_t count = 1;
+
+    for (int dimension = 0; dimension < 3; dimension++) {
+        uint64_t a = coordinate(settings->side, from, dimension);
+        uint64_t b = coordinate(settings->side, to, dimension);
+
+        count += (uint32_t)(a > b ? a - b : b - a);
+    }
+    return count;
+}
+
+/* A head has come to a switch. */
+static void switch_sink(void *arg, struct ns_link *link,
+                        struct ns_packet *packet)
+{
+    struct ns_myrinet_port *port = arg;
+    uint32_t way =
+            way_to(port->net->settings.side, port->index, packet->destination);
+
+    (void)link;
+    ns_link_send(way == NS_MYRINET_WAYS ? &port->eject : &port->mesh[way],
+                 packet);
+}
+
+/* A head has come to a NI. */
+static void host_sink(void *arg, struct ns_link *link, struct ns_packet *packet)
+{
+    struct ns_myrinet_port *port = arg;
+
+    (void)link;
+    port->net->delivered++;
+    port->deliver(port->nic, packet);
+}
+
+static void inject_left(void *arg)
+{
+    struct ns_myrinet_port *port = arg;
+
+    port->left(port->nic);
+}
+
+/* The switch next to `index` on the way, itself at the grid's edge. */
+static uint32_t neighbour(uint64_t side, uint32_t index, uint32_t way)
+{
+    uint64_t step = 1;
+    uint64_t here = coordinate(side, index, (int)(way / 2));
+
+    for (uint32_t i = 0; i < way / 2; i++) {
+        step *= side;
+    }
+    if (way % 2 == 0) {
+        return here + 1 < side ? (uint32_t)(index + step) : index;
+    }
+    return here > 0 ? (uint32_t)(index - step) : index;
+}
+
+static void port_init(struct ns_myrinet *net, struct ns_engine *engine,
+                      uint32_t index, uint32_t eject_credits)
+{
+    const struct ns_myrinet_settings *settings = &net->settings;
+    struct ns_myrinet_port *port = &net->ports[index];
+    uint64_t rate = settings->link_bytes_per_second;
+    uint32_t buffer = (uint32_t)settings->buffer_packets;
+
+    port->net = net;
+    port->index = index;
+    ns_link_init(&port->inject, engine, "inject", NS_NODE_NONE, 0, rate, buffer,
+                 switch_sink, port);
+    ns_link_init(&port->eject, engine, "eject", NS_NODE_NONE,
+                 settings->switch_ps, rate, eject_credits, host_sink, port);
+    for (uint32_t way = 0; way < NS_MYRINET_WAYS; way++) {
+        ns_link_init(&port->mesh[way], engine, "mesh", NS_NODE_NONE,
+                     settings->switch_ps, rate, buffer, switch_sink,
+                     &net->ports[neighbour(settings->side, index, way)]);
+    }
+}
+
+struct ns_myrinet *ns_myrinet_open(struct ns_engine *engine,
+                                   const struct ns_myrinet_settings *settings,
+                                   uint32_t eject_credits)
+{
+    struct ns_myrinet *net = calloc(1, sizeof(*net));
+    uint64_t side = settings->side;
+
+    if (net == NULL) {
+        return NULL;
+    }
+    net->settings = *settings;
+    net->switches = (uint32_t)(side * side * side);
+    net->ports = calloc(net->switches, sizeof(*net->ports));
+    if (net->ports == NULL) {
+        free(net);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < net->switches; i++) {
+        port_init(net, engine, i, eject_credits);
+    }
+    return net;
+}
+
+void ns_myrinet_close(struct ns_myrinet *net)
+{
+    ns_packet_pool_fini(&net->pool);
+    free(net->ports);
+    free(net);
+}
+
+void ns_myrinet_attach(struct ns_myrinet *net, uint32_t node, void *nic,
+                       ns_myrinet_deliver_fn deliver, void (*left)(void *nic))
+{
+    struct ns_myrinet_port *port = &net->ports[node];
+
+    port->nic = nic;
+    port->deliver = deliver;
+    port->left = left;
+    port->inject.left = inject_left;
+}
+
+void ns_myrinet_inject(struct ns_myrinet *net, struct ns_packet *packet)
+{
+    NS_CHECK(packet->source < net->switches &&
+             packet->destination < net->switches);
+    net->injected++;
+    ns_link_send(&net->ports[packet->source].inject, packet);
+}
+
+void ns_myrinet_taken(struct ns_myrinet *net, uint32_t node)
+{
+    ns_link_credit(&net->ports[node].eject);
+}
+
+static bool link_home(const struct ns_link *link)
+{
+    return link->credits == link->credits_max;
+}
+
+bool ns_myrinet_quiet(const struct ns_myrinet *net)
+{
+    bool quiet = net->pool.out == 0 && net->injected == net->delivered;
+
+    for (uint32_t i = 0; i < net->switches && quiet; i++) {
+        const struct ns_myrinet_port *port = &net->ports[i];
+
+        quiet = link_home(&port->inject) && link_home(&port->eject);
+        for (uint32_t way = 0; way < NS_MYRINET_WAYS; way++) {
+            quiet = quiet && link_home(&port->mesh[way]);
+        }
+    }
+    return quiet;
+}

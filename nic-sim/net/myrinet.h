@@ -1,0 +1,56 @@
+/*
+ * Myrinet: a 3D grid of crossbar switches with one host at each, source routes
+ * (x, then y, then z, which has no cycle of waiting), cut-through, back-pressure
+ * through credits.  Nothing is lost.
+ *
+ *   NI -> switch -> ... -> switch -> NI      every switch passed costs switch_ps
+ */
+#ifndef NS_NET_MYRINET_H
+#define NS_NET_MYRINET_H
+
+#include "nicsim_machine.h"
+
+typedef void (*ns_myrinet_deliver_fn)(void *nic, struct ns_packet *packet);
+
+struct ns_myrinet;
+
+enum {
+    NS_MYRINET_WAYS = 6 /* +x -x +y -y +z -z */
+};
+
+/* A switch and its host's links. */
+struct ns_myrinet_port {
+    struct ns_myrinet *net;
+    uint32_t index;
+    struct ns_link inject, eject;
+    struct ns_link mesh[NS_MYRINET_WAYS];
+    void *nic;
+    ns_myrinet_deliver_fn deliver;
+    void (*left)(void *nic); /* an injected packet's tail has left */
+};
+
+struct ns_myrinet {
+    struct ns_myrinet_settings settings;
+    uint32_t switches;
+    struct ns_myrinet_port *ports;
+    struct ns_packet_pool pool;
+    uint64_t injected, delivered; /* statistics */
+};
+
+/* `eject_credits` packets fit into a NI.  NULL: out of memory. */
+struct ns_myrinet *ns_myrinet_open(struct ns_engine *engine,
+                                   const struct ns_myrinet_settings *settings,
+                                   uint32_t eject_credits);
+void ns_myrinet_close(struct ns_myrinet *net);
+void ns_myrinet_attach(struct ns_myrinet *net, uint32_t node, void *nic,
+                       ns_myrinet_deliver_fn deliver, void (*left)(void *nic));
+/* The packet's source, destination and bytes are set and in range. */
+void ns_myrinet_inject(struct ns_myrinet *net, struct ns_packet *packet);
+/* The NI has freed the packet's buffer. */
+void ns_myrinet_taken(struct ns_myrinet *net, uint32_t node);
+bool ns_myrinet_quiet(const struct ns_myrinet *net);
+/* Switches on the way between two nodes, for closed forms. */
+uint32_t ns_myrinet_switches(const struct ns_myrinet_settings *settings,
+                             uint32_t from, uint32_t to);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * A kind of adapter with its network, as the simulated machine sees it.  One
+ * table each in nic/<kind>; the machine file's `adapter` chooses.
+ */
+#ifndef NS_NIC_NIC_H
+#define NS_NIC_NIC_H
+
+#include "host/host.h"
+
+/* Every adapter counts these first; sent = received + dropped + closed. */
+enum {
+    NS_NIC_STAT_SENT,     /* packets put on the network */
+    NS_NIC_STAT_RECEIVED, /* packets put into host memory */
+    NS_NIC_STAT_DROPPED,  /* packets lost */
+    NS_NIC_STAT_CLOSED,   /* packets for a host that has closed */
+    NS_NIC_STAT_COMMON
+};
+
+struct ns_nic_kind {
+    const char *name;
+    uint32_t (*nodes_max)(const struct ns_machine *machine);
+    /* The network of the machine; NULL: out of memory. */
+    void *(*net_open)(struct ns_engine *engine,
+                      const struct ns_machine *machine, uint32_t nodes);
+    void (*net_close)(void *net);
+    /* No packet is in the network and every link has its credits back. */
+    bool (*net_quiet)(const void *net);
+    /* A node's adapter; sets the host's nic_ops, nic and port.facts.  NULL: out
+     * of memory. */
+    void *(*open)(struct ns_host *host, void *net,
+                  const struct ns_machine *machine);
+    void (*close)(void *nic);
+    /* Is a packet anywhere in it, or waiting for it in the host? */
+    bool (*busy)(const void *nic);
+    const struct am_stat_row *stat_rows;
+    uint32_t stat_count;
+    const uint64_t *(*stats)(const void *nic);
+};
+
+extern const struct ns_nic_kind ns_tb2_kind;
+extern const struct ns_nic_kind ns_lanai_kind;
+
+#endif
