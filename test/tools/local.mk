@@ -11,7 +11,7 @@ tools_tests = \
     test/tools/perf_test.py \
     test/tools/rank_test.py
 dist_check_SCRIPTS += $(tools_tests)
-EXTRA_DIST += test/tools/job.py
+EXTRA_DIST += test/tools/job.py scripts/readme-variables
 TESTS += $(tools_tests)
 
 if HAVE_CMOCKA

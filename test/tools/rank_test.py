@@ -110,6 +110,9 @@ def test_memory():
     """A peer that was never talked to costs at most 256 bytes."""
     few, many = 4, 100
     before, after = memory_of(few), memory_of(many)
+    if before[0] == 0:
+        print("not tested: this malloc counts nothing (a sanitizer's)")
+        return
     # Shared memory is reported in whole kilobytes: one is chance.
     each = (after[0] - before[0] + max(0, after[1] - before[1] + 1024)) / (
         many - few)
