@@ -90,6 +90,21 @@ def _widening(runs, freedom, confidence):
             math.sqrt(runs / (runs - 1)))
 
 
+def _memory(values):
+    """Correlation of each value with the next one, from 0 to 0.9.
+
+    Runs that follow one another on a machine whose load changes slowly are
+    alike, and so many of them say less than their number.
+    """
+    middle = statistics.fmean(values)
+    spread = sum((x - middle) ** 2 for x in values)
+    if spread == 0:
+        return 0.0
+    together = sum((x - middle) * (y - middle)
+                   for x, y in zip(values, values[1:]))
+    return min(max(together / spread, 0.0), 0.9)
+
+
 def _judge(estimate, shifts, widening, least, confidence):
     """The verdict from an estimate and its resamples, all logarithms."""
     shifts.sort()
@@ -119,7 +134,8 @@ def compare(a, b, least=0.02, confidence=0.99):
 
     b is slower or faster if the interval of the ratio leaves out 1 and the
     estimate is at least "least" away from it: less than that is not told
-    apart from the drift of a machine between two sets of runs.
+    apart from the drift of a machine between two sets of runs.  Both lists
+    are in the order of running.
     """
     reason = _unfit(a, b)
     if reason is not None:
@@ -131,6 +147,8 @@ def compare(a, b, least=0.02, confidence=0.99):
               for _ in range(RESAMPLES)]
     widening = _widening(min(len(a), len(b)), len(a) + len(b) - 2,
                          confidence)
+    memory = max(_memory(a), _memory(b))
+    widening *= math.sqrt((1.0 + memory) / (1.0 - memory))
     return _judge(shift(a, b), shifts, widening, least, confidence)
 
 

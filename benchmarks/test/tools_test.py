@@ -102,6 +102,18 @@ class StatsTest(unittest.TestCase):
         self.assertEqual(am_stats.compare_pairs(a, b).verdict,
                          am_stats.SLOWER)
 
+    def test_runs_that_drift_are_worth_less(self):
+        told = 0
+        for i in range(20):
+            draw = random.Random(f"drift {i}")
+            level, runs = 0.0, []
+            for _ in range(20):
+                level = 0.8 * level + draw.gauss(0, 0.1)
+                runs.append(2.718 ** (level + draw.gauss(0, 0.05)))
+            result = am_stats.compare(runs[:10], runs[10:])
+            told += result.verdict != am_stats.UNKNOWN
+        self.assertLessEqual(told, 2)
+
     def test_same_data_same_answer(self):
         a, b = self.runs("a"), self.runs("b")
         self.assertEqual(am_stats.compare(a, b).sentence(),
