@@ -44,10 +44,13 @@ def _column_rows(text):
     title, unit = "value", ""
     for line in text.splitlines():
         if line.startswith("#"):
-            found = re.search(r"\((us|ns|s|MB/s|B/s|msg/s|Messages/s)\)", line)
+            units = "us|ns|s|MB/s|B/s|msg/s|Messages/s"
+            found = re.search(rf"\(({units})\)|, ({units})$", line)
             if found:
-                unit = found.group(1).replace("Messages", "msg")
-                title = re.sub(r"[#()]|Size", " ", line.split("(")[0]).strip()
+                unit = (found.group(1) or found.group(2)).replace(
+                    "Messages", "msg")
+                title = re.sub(r"#|\bSize\b", " ",
+                               line[:found.start()]).strip()
             continue
         found = re.fullmatch(r"\s*(\d+)\s+([-+.\deE]+)\s*.*", line)
         if found and unit:

@@ -31,7 +31,7 @@ def effective(setting, am_info=None):
     if outcome.failure(20.0) is not None:
         return known
     for line in outcome.output.splitlines():
-        found = re.match(r"\s*(AM_\w+)\s*[=\s]\s*(\S+)", line)
+        found = re.match(r"(AM_\w+)=(.*?)(?: \(default .*)?$", line)
         if found:
             known[found.group(1)] = found.group(2)
     return known

@@ -229,6 +229,18 @@ class MeasureTest(unittest.TestCase):
         self.assertEqual({row["unit"] for row in rows}, {"MB/s"})
         self.assertEqual({row["better"] for row in rows}, {"higher"})
 
+    def test_columns_of_am_perf(self):
+        outcome = am_run.Outcome(0, 1.0, "# libam, am_perf lat\n"
+                                 "# half_round_trip, ns\n"
+                                 "#   bytes   value     50%\n"
+                                 "        0  300.45  295.44\n"
+                                 "       64  310.45  295.44\n", False)
+        self.assertEqual(
+            [(row["key"], row["bytes"], row["value"], row["unit"])
+             for row in am_measure.read(outcome)],
+            [("half_round_trip", 0, 300.45, "ns"),
+             ("half_round_trip", 64, 310.45, "ns")])
+
     def test_nas_and_wall_time(self):
         rows = am_measure.read(self.outcome("nas", "S", "2"))
         self.assertEqual(rows[0]["key"], "cg.S")
@@ -348,13 +360,17 @@ class SweepTest(Tools):
 
     def test_am_info_gives_all_settings(self):
         info = self.path("info")
-        write_script(info, 'echo "AM_RNDV prefix text help"\n'
-                           'echo "AM_EAGER_MAX $AM_EAGER_MAX bytes help"')
+        write_script(info, 'echo "AM_RNDV=prefix (default prefix)"\n'
+                           'echo "    AM_NOT=a setting"\n'
+                           'echo "AM_STATS= (default empty)"\n'
+                           'echo "AM_EAGER_MAX=$AM_EAGER_MAX (default 2k)"')
         self.sweep("o", "--var", "AM_EAGER_MAX=1k", "--repeat", "1",
                    "--no-plots", "--am-info", info, "--", FAKE, "silent")
         runs = am_store.load(self.path("o", "results.jsonl"))[1]
-        self.assertEqual(runs[0]["effective"]["AM_RNDV"], "prefix")
-        self.assertEqual(runs[0]["effective"]["AM_EAGER_MAX"], "1k")
+        self.assertEqual(
+            {name: value for name, value in runs[0]["effective"].items()
+             if name in ("AM_RNDV", "AM_STATS", "AM_EAGER_MAX", "AM_NOT")},
+            {"AM_RNDV": "prefix", "AM_STATS": "", "AM_EAGER_MAX": "1k"})
 
     def compare(self, factor):
         """am_compare on two sweeps, the second slower by a factor."""
