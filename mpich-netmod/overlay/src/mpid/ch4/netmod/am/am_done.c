@@ -21,16 +21,14 @@ int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status)
     return mpi_errno;
 }
 
-int MPIDI_AM_idle(struct am_ctx *ctx, int events, int blocking)
+int MPIDI_AM_idle(struct am_ctx *ctx, int events)
 {
     if (events < 0) {
         /* ch4's callbacks may poll from inside a poll: nothing to do then */
         return events == AM_ERR_HANDLER ? MPI_SUCCESS : MPIDI_AM_error(ctx, (am_status_t) events);
     }
-    if (blocking == MPIDI_AM_YIELD && ++MPIDI_AM_global.idle_polls >= 64) {
-        MPIDI_AM_global.idle_polls = 0;
-        MPL_sched_yield();
-    }
+    MPIDI_AM_global.idle_polls = 0;
+    MPL_sched_yield();
     return MPI_SUCCESS;
 }
 

@@ -23,7 +23,16 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_vci(int flag, MPIR_Comm * comm, int src_ra
 #ifdef MPIDI_ENABLE_AM_ONLY
 #include "netmod_am_fallback.h"
 #else
+/* The release's generic RMA, but for four operations that am_rma.h may take. */
+#define MPIDI_NM_mpi_put  MPIDI_AM_generic_put
+#define MPIDI_NM_mpi_get  MPIDI_AM_generic_get
+#define MPIDI_NM_mpi_rput MPIDI_AM_generic_rput
+#define MPIDI_NM_mpi_rget MPIDI_AM_generic_rget
 #include "netmod_am_fallback_rma.h"
+#undef MPIDI_NM_mpi_put
+#undef MPIDI_NM_mpi_get
+#undef MPIDI_NM_mpi_rput
+#undef MPIDI_NM_mpi_rget
 #include "netmod_am_fallback_coll.h"
 #include "netmod_am_fallback_part.h"
 
@@ -149,6 +158,76 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm
 }
 #endif /* MPIDI_ENABLE_AM_ONLY */
 
+/* ------------------------------------------------------------------ RMA */
+
+#ifndef MPIDI_ENABLE_AM_ONLY
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_put(const void *origin_addr, int origin_count,
+        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
+        MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * addr,
+        MPIDI_winattr_t winattr)
+{
+    struct MPIDI_AM_rma rma;
+
+    if (MPIDI_AM_rma_native(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                            target_count, target_datatype, win, addr, false, &rma)) {
+        return MPIDI_AM_rma_start(&rma, NULL);
+    }
+    return MPIDI_AM_generic_put(origin_addr, origin_count, origin_datatype, target_rank,
+                                target_disp, target_count, target_datatype, win, addr,
+                                winattr);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_get(void *origin_addr, int origin_count,
+        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
+        MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * addr,
+        MPIDI_winattr_t winattr)
+{
+    struct MPIDI_AM_rma rma;
+
+    if (MPIDI_AM_rma_native(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                            target_count, target_datatype, win, addr, true, &rma)) {
+        return MPIDI_AM_rma_start(&rma, NULL);
+    }
+    return MPIDI_AM_generic_get(origin_addr, origin_count, origin_datatype, target_rank,
+                                target_disp, target_count, target_datatype, win, addr,
+                                winattr);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rput(const void *origin_addr, int origin_count,
+        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
+        MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * addr,
+        MPIDI_winattr_t winattr,
+        MPIR_Request ** request)
+{
+    struct MPIDI_AM_rma rma;
+
+    if (MPIDI_AM_rma_native(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                            target_count, target_datatype, win, addr, false, &rma)) {
+        return MPIDI_AM_rma_start(&rma, request);
+    }
+    return MPIDI_AM_generic_rput(origin_addr, origin_count, origin_datatype, target_rank,
+                                target_disp, target_count, target_datatype, win, addr,
+                                winattr, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rget(void *origin_addr, int origin_count,
+        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
+        MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * addr,
+        MPIDI_winattr_t winattr,
+        MPIR_Request ** request)
+{
+    struct MPIDI_AM_rma rma;
+
+    if (MPIDI_AM_rma_native(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                            target_count, target_datatype, win, addr, true, &rma)) {
+        return MPIDI_AM_rma_start(&rma, request);
+    }
+    return MPIDI_AM_generic_rget(origin_addr, origin_count, origin_datatype, target_rank,
+                                target_disp, target_count, target_datatype, win, addr,
+                                winattr, request);
+}
+#endif
+
 /* ------------------------------------------------------------ progress */
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci, int blocking)
@@ -165,10 +244,16 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci, int blocking)
     } else {
         events = am_ctx_poll(ctx);
     }
-    if (unlikely(events <= 0)) {
-        return MPIDI_AM_idle(ctx, events, blocking);
+    if (likely(events > 0)) {
+        MPIDI_AM_global.idle_polls = 0;
+        return MPI_SUCCESS;
     }
-    return MPI_SUCCESS;
+    /* libam waits by itself; a loop of tests gives up the core now and then */
+    if (events == 0 && (blocking == MPIDI_AM_WAIT ||
+                        ++MPIDI_AM_global.idle_polls < MPIDI_AM_IDLE_POLLS_MAX)) {
+        return MPI_SUCCESS;
+    }
+    return MPIDI_AM_idle(ctx, events);
 }
 
 /* ---------------------------------------------- ch4's active messages */

@@ -47,31 +47,6 @@ int MPIDI_AM_mpi_op_free_hook(MPIR_Op * op_p)
     return MPI_SUCCESS;
 }
 
-int MPIDI_AM_mpi_win_create_hook(MPIR_Win * win)
-{
-    return MPI_SUCCESS;
-}
-
-int MPIDI_AM_mpi_win_allocate_hook(MPIR_Win * win)
-{
-    return MPI_SUCCESS;
-}
-
-int MPIDI_AM_mpi_win_allocate_shared_hook(MPIR_Win * win)
-{
-    return MPI_SUCCESS;
-}
-
-int MPIDI_AM_mpi_win_create_dynamic_hook(MPIR_Win * win)
-{
-    return MPI_SUCCESS;
-}
-
-int MPIDI_AM_mpi_win_free_hook(MPIR_Win * win)
-{
-    return MPI_SUCCESS;
-}
-
 int MPIDI_AM_mpi_win_attach_hook(MPIR_Win * win, void *base, MPI_Aint size)
 {
     return MPI_SUCCESS;

@@ -13,6 +13,7 @@
 
 #define MPIDI_AM_REQ(req)   ((req)->dev.ch4.netmod.am)
 #define MPIDI_AM_AV(av)     ((av)->netmod.am)
+#define MPIDI_AM_WIN(win)   ((win)->dev.netmod.am)
 
 /* The peer that `av` is, for a message from my vci `src` to its vci `dst`. */
 #define MPIDI_AM_PEER(av, src, dst)   (MPIDI_AM_AV(av).peer[src][dst])
@@ -23,8 +24,11 @@ typedef struct {
     struct am_client *client[MPIDI_CH4_MAX_VCIS];       /* ch4's active messages, */
     struct MPIDI_AM_queues *queues[MPIDI_CH4_MAX_VCIS]; /* their order */
     int n_ctx;
-    int idle_polls;             /* in a row, of callers that may only yield */
+    int idle_polls;             /* in a row, of callers that do not sleep */
 } MPIDI_AM_global_t;
+
+/* Then such a caller yields the core once: others may want it to send to us. */
+#define MPIDI_AM_IDLE_POLLS_MAX 128
 
 extern MPIDI_AM_global_t MPIDI_AM_global;
 
@@ -52,8 +56,8 @@ void MPIDI_AM_recv_done(void *arg, const struct am_msg_status *status);
 void MPIDI_AM_recv_error(MPIR_Request * rreq, const struct am_msg_status *status);
 /* An MPI error code for a failed call of libam. */
 int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status);
-/* A poll that found nothing (events 0) or failed (negative). */
-int MPIDI_AM_idle(struct am_ctx *ctx, int events, int blocking);
+/* A poll failed (negative), or too many in a row found nothing (0). */
+int MPIDI_AM_idle(struct am_ctx *ctx, int events);
 int MPIDI_AM_cancel_recv(MPIR_Request * rreq);
 int MPIDI_AM_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request * message);
 
@@ -78,6 +82,23 @@ void MPIDI_AM_client_close(int vci);
 int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int handler_id, const void *am_hdr,
                          MPI_Aint am_hdr_sz, const void *data, MPI_Aint count,
                          MPI_Datatype datatype, int src_vci, int dst_vci, MPIR_Request * sreq);
+
+/* am_win.c: native put and get */
+struct MPIDI_AM_rma {
+    void *addr;                 /* of the origin: the first byte where contig, else MPI's buffer */
+    MPI_Aint count;
+    MPI_Datatype datatype;
+    size_t bytes;
+    int contig;
+    bool is_get;
+    int target_rank;
+    MPI_Aint target_disp, target_lb;
+    MPIR_Win *win;
+    MPIDI_av_entry_t *av;
+};
+/* Start it; `request` is NULL for operations without one. */
+int MPIDI_AM_transfer(const struct MPIDI_AM_rma *rma, MPIR_Request ** request);
+bool MPIDI_AM_win_reaches(MPIR_Win * win, int rank, MPI_Aint disp, MPI_Aint lb, size_t bytes);
 
 /* am_world.c: contexts and addresses */
 int MPIDI_AM_world_open(void);

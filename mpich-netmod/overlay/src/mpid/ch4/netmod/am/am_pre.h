@@ -7,7 +7,9 @@
 #define AM_PRE_H_INCLUDED
 
 struct am_msg_req;
+struct am_region;
 struct MPIDI_AM_layout;
+struct MPIDI_AM_win_part;
 
 typedef struct {
     int dummy;
@@ -43,8 +45,10 @@ typedef struct {
     int dummy;
 } MPIDI_AM_op_t;
 
+/* A window whose memory libam knows; both NULL when it does not. */
 typedef struct {
-    int dummy;
+    struct am_region *region;   /* mine */
+    struct MPIDI_AM_win_part *parts;    /* of each rank */
 } MPIDI_AM_win_t;
 
 typedef struct {
