@@ -184,36 +184,58 @@ am_status_t am_variable(const struct am_ctx *ctx, uint32_t index,
     return AM_ERR_INVALID;
 }
 
+/* The counters of one owner, by number; -1 past the last.  `values` is NULL
+ * where this context has none. */
+static int counter_group(const struct am_ctx *ctx, uint32_t group,
+                         const struct am_stat_row **rows,
+                         const uint64_t **values)
+{
+    uint32_t count;
+
+    switch (group) {
+    case 0:
+        *rows = am_ctx_stat_rows;
+        *values = ctx == NULL ? NULL : ctx->stats;
+        return AM_STAT_COUNT;
+    case 1:
+        *rows = am_dev_stat_rows;
+        *values = ctx == NULL ? NULL : ctx->dev_stats;
+        return AM_DEV_STAT_COUNT;
+    case 2:
+        *rows = am_chan_stat_rows;
+        *values = am_chan_stats(ctx == NULL ? NULL : ctx->devs[0], &count);
+        return (int)count;
+    default:
+        group -= 3;
+        for (uint32_t i = 0; i <= group; i++) {
+            if (am_modules[i] == NULL) {
+                return -1;
+            }
+        }
+        *rows = am_modules[group]->stats;
+        *values = ctx == NULL ? NULL : ctx->module_stats[group];
+        return (int)am_modules[group]->stat_count;
+    }
+}
+
 am_status_t am_counter(const struct am_ctx *ctx, uint32_t index,
                        struct am_counter_info *info)
 {
-    const struct am_stat_row *row = NULL;
-    const uint64_t *value = NULL;
+    const struct am_stat_row *rows;
+    const uint64_t *values;
+    int count;
 
-    if (index < AM_STAT_COUNT) {
-        row = &am_ctx_stat_rows[index];
-        value = ctx == NULL ? NULL : &ctx->stats[index];
-    } else if (index - AM_STAT_COUNT < AM_DEV_STAT_COUNT) {
-        index -= AM_STAT_COUNT;
-        row = &am_dev_stat_rows[index];
-        value = ctx == NULL ? NULL : &ctx->dev_stats[index];
-    } else {
-        index -= AM_STAT_COUNT + AM_DEV_STAT_COUNT;
-        for (uint32_t i = 0; am_modules[i] != NULL; i++) {
-            if (index < am_modules[i]->stat_count) {
-                row = &am_modules[i]->stats[index];
-                value = ctx == NULL ? NULL : &ctx->module_stats[i][index];
-                break;
-            }
-            index -= am_modules[i]->stat_count;
+    for (uint32_t group = 0;
+         (count = counter_group(ctx, group, &rows, &values)) >= 0; group++) {
+        if (index < (uint32_t)count) {
+            *info = (struct am_counter_info){
+                    rows[index].name, rows[index].unit, rows[index].help,
+                    values == NULL ? 0 : values[index]};
+            return AM_OK;
         }
+        index -= (uint32_t)count;
     }
-    if (row == NULL) {
-        return AM_ERR_INVALID;
-    }
-    *info = (struct am_counter_info){row->name, row->unit, row->help,
-                                     value == NULL ? 0 : *value};
-    return AM_OK;
+    return AM_ERR_INVALID;
 }
 
 static size_t describe_devices(struct am_ctx *ctx, char *text, size_t bytes)
@@ -281,23 +303,24 @@ static FILE *output_open(struct am_ctx *ctx, const char *name)
 
 void am_ctx_stats_write(struct am_ctx *ctx)
 {
+    const struct am_stat_row *rows;
+    const uint64_t *values;
     char prefix[32];
+    int count;
     FILE *file = ctx->values.stats[0] == '\0'
                          ? NULL
                          : output_open(ctx, ctx->values.stats);
 
     snprintf(prefix, sizeof(prefix), "rank %u", ctx->rank);
-    if (file != NULL) {
-        am_stats_print(file, prefix, am_ctx_stat_rows, ctx->stats,
-                       AM_STAT_COUNT);
-        am_stats_print(file, prefix, am_dev_stat_rows, ctx->dev_stats,
-                       AM_DEV_STAT_COUNT);
-        for (uint32_t i = 0; am_modules[i] != NULL; i++) {
-            if (ctx->module_stats[i] != NULL) {
-                am_stats_print(file, prefix, am_modules[i]->stats,
-                               ctx->module_stats[i], am_modules[i]->stat_count);
-            }
+    for (uint32_t group = 0;
+         file != NULL &&
+         (count = counter_group(ctx, group, &rows, &values)) >= 0;
+         group++) {
+        if (values != NULL) {
+            am_stats_print(file, prefix, rows, values, (uint32_t)count);
         }
+    }
+    if (file != NULL) {
         am_log_output_close(file);
     }
     file = ctx->trace == NULL ? NULL : output_open(ctx, ctx->values.trace);

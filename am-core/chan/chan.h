@@ -62,7 +62,8 @@ am_status_t am_chan_wrap(struct am_dev *lower,
                          struct am_dev **dev_p);
 
 /* The counters of the channel of a stack, with their table; NULL when `dev` is
- * not a channel.  They live as long as it. */
+ * NULL or not a channel (*count_p is written all the same).  They live as long
+ * as it. */
 extern const struct am_stat_row am_chan_stat_rows[];
 const uint64_t *am_chan_stats(const struct am_dev *dev, uint32_t *count_p);
 

@@ -29,42 +29,42 @@
 #define CHAN_RECV_FS  500000
 
 const struct am_stat_row am_chan_stat_rows[AM_CHAN_STAT_COUNT] = {
-        [AM_CHAN_STAT_TX_MESSAGES] = {"tx_messages", "messages",
+        [AM_CHAN_STAT_TX_MESSAGES] = {"chan_tx_messages", "messages",
                                       "Messages put into a window."},
-        [AM_CHAN_STAT_TX_PACKETS] = {"tx_packets", "packets",
+        [AM_CHAN_STAT_TX_PACKETS] = {"chan_tx_packets", "packets",
                                      "Packets with data that were sent."},
-        [AM_CHAN_STAT_TX_RETRANSMITTED] = {"tx_retransmitted", "packets",
+        [AM_CHAN_STAT_TX_RETRANSMITTED] = {"chan_tx_retransmitted", "packets",
                                            "Of these, sent before already."},
-        [AM_CHAN_STAT_TX_WINDOW_FULL] = {"tx_window_full", "times",
+        [AM_CHAN_STAT_TX_WINDOW_FULL] = {"chan_tx_window_full", "times",
                                          "Sends refused by a full window."},
-        [AM_CHAN_STAT_TX_ACK] = {"tx_ack", "packets",
+        [AM_CHAN_STAT_TX_ACK] = {"chan_tx_ack", "packets",
                                  "Explicit acknowledgements sent."},
-        [AM_CHAN_STAT_TX_NACK] = {"tx_nack", "packets",
+        [AM_CHAN_STAT_TX_NACK] = {"chan_tx_nack", "packets",
                                   "Negative acknowledgements sent."},
-        [AM_CHAN_STAT_TX_PROBE] = {"tx_probe", "packets",
+        [AM_CHAN_STAT_TX_PROBE] = {"chan_tx_probe", "packets",
                                    "Keep-alives that ask what is wanted."},
-        [AM_CHAN_STAT_RX_NACK] = {"rx_nack", "packets",
+        [AM_CHAN_STAT_RX_NACK] = {"chan_rx_nack", "packets",
                                   "Negative acknowledgements received."},
-        [AM_CHAN_STAT_RX_DUPLICATE] = {"rx_duplicate", "packets",
+        [AM_CHAN_STAT_RX_DUPLICATE] = {"chan_rx_duplicate", "packets",
                                        "Dropped because they were in."},
-        [AM_CHAN_STAT_RX_GAP] = {"rx_gap", "packets",
+        [AM_CHAN_STAT_RX_GAP] = {"chan_rx_gap", "packets",
                                  "Dropped because an earlier one was not in."},
-        [AM_CHAN_STAT_RX_HELD] = {"rx_held", "packets",
+        [AM_CHAN_STAT_RX_HELD] = {"chan_rx_held", "packets",
                                   "Requests dropped because not ready."},
-        [AM_CHAN_STAT_RX_STALE] = {"rx_stale", "packets",
+        [AM_CHAN_STAT_RX_STALE] = {"chan_rx_stale", "packets",
                                    "Dropped as of another connection."},
-        [AM_CHAN_STAT_RX_BAD_CRC] = {"rx_bad_crc", "packets",
+        [AM_CHAN_STAT_RX_BAD_CRC] = {"chan_rx_bad_crc", "packets",
                                      "Dropped for a wrong checksum."},
-        [AM_CHAN_STAT_RX_BAD] = {"rx_bad", "packets",
+        [AM_CHAN_STAT_RX_BAD] = {"chan_rx_bad", "packets",
                                  "With a field that cannot be."},
 };
 
 const uint64_t *am_chan_stats(const struct am_dev *dev, uint32_t *count_p)
 {
-    if (dev->ops != &chan_ops) {
+    *count_p = AM_CHAN_STAT_COUNT;
+    if (dev == NULL || dev->ops != &chan_ops) {
         return NULL;
     }
-    *count_p = AM_CHAN_STAT_COUNT;
     return ((const struct chan_dev *)dev)->stats;
 }
 

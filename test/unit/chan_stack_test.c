@@ -215,7 +215,7 @@ static void test_counters(void **state)
         assert_non_null(am_chan_stat_rows[i].help);
     }
     world->nodes[0].dev->ops->describe(world->nodes[0].dev, text, sizeof(text));
-    assert_non_null(strstr(text, "tx_retransmitted"));
+    assert_non_null(strstr(text, "chan_tx_retransmitted"));
     assert_non_null(strstr(text, "corrupt"));
     world_close(world);
 }
