@@ -121,12 +121,10 @@ int MPIDI_AM_get_local_upids(MPIR_Comm * comm, int **local_upid_size, char **loc
     *local_upids = MPL_malloc((size_t) n * AM_ADDRESS_BYTES, MPL_MEM_ADDRESS);
     MPIR_Assertp(*local_upid_size != NULL && *local_upids != NULL);
     for (int i = 0; i < n; i++) {
-        int lpid, avtid;
         am_status_t status;
 
-        MPIDIU_comm_rank_to_pid_local(comm, i, &lpid, &avtid);
         status = am_peer_address(MPIDI_AM_global.ctx[0],
-                                 MPIDI_AM_PEER(&MPIDIU_get_av(avtid, lpid), 0, 0),
+                                 MPIDI_AM_PEER(MPIDIU_comm_rank_to_av(comm, i), 0, 0),
                                  *local_upids + (size_t) i * AM_ADDRESS_BYTES);
         if (status != AM_OK) {
             mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
