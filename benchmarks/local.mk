@@ -15,3 +15,9 @@ dist_check_SCRIPTS += benchmarks/instructions
 TESTS += benchmarks/instructions
 EXTRA_DIST += benchmarks/am_core_compare benchmarks/instructions.txt \
     benchmarks/peers.py
+
+# Redraw the plots of README.md and docs/ from data measured now.
+EXTRA_DIST += benchmarks/figures
+.PHONY: figures
+figures: am_perf am_info
+	$(srcdir)/benchmarks/figures $(abs_builddir)
