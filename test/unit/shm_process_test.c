@@ -263,7 +263,7 @@ static void test_all_killed(void **state)
 static void test_idle_peer_memory(void **state)
 {
     enum {
-        RANKS = 8192,
+        RANKS = 512,
         LIMIT = 256
     };
     struct am_blob *blobs = calloc(RANKS, sizeof(*blobs));
