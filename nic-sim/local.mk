@@ -118,8 +118,15 @@ ns_world_tests = \
     test/sim/msg_proto_sim \
     test/sim/msg_order_sim \
     test/sim/msg_flow_sim
-check_PROGRAMS += $(ns_world_tests)
-TESTS += $(ns_world_tests)
+check_PROGRAMS += $(ns_world_tests) test/sim/dev_conform_sim
+test_sim_dev_conform_sim_SOURCES = test/sim/sim_world.c \
+    test/conform/dev_conform.c test/conform/dev_conform_mem.c \
+    test/conform/dev_world.c test/support/pipe_dev.c
+test_sim_dev_conform_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main \
+    -DCONFORM_SIM -DSIM_MAIN_ARGUMENTS
+test_sim_dev_conform_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_dev_conform_sim_LDADD = $(NS_TEST_LIBS)
+TESTS += $(ns_world_tests) test/sim/dev_conform_sim
 ns_world_sources = test/sim/sim_world.c $(msg_world)
 test_sim_am_request_sim_SOURCES = test/unit/am_request_test.c $(ns_world_sources)
 test_sim_am_request_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main

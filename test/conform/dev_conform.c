@@ -23,6 +23,22 @@
 #define ALL_FAULTS \
     "drop=1/20,dup=1/20,reorder=1/20,corrupt=1/20,delay=1/20:16,stall=1/20:8"
 
+#ifdef CONFORM_SIM
+#include "dev/snic/snic.h"
+
+/* On simulated hosts (test/sim/sim_world.c) there is their device only. */
+static const struct world_case cases[] = {
+        {.name = "sim",
+         .ops = &am_dev_snic_ops,
+         .options = {{"AM_RELIABILITY", "none"}}},
+        {.name = "chan_sim",
+         .ops = &am_dev_snic_ops,
+         .options = {CHAN_OPTIONS, {"AM_RELIABILITY", "nack"}}},
+        {.name = "chan_fault_sim",
+         .ops = &am_dev_snic_ops,
+         .options = {CHAN_OPTIONS, {"AM_FAULT", ALL_FAULTS}}},
+};
+#else
 static const struct world_case cases[] = {
         {.name = "self", .ops = &am_dev_self_ops, .alone = true},
         {.name = "pipe", .ops = &pipe_dev_ops, .pipe_caps = SOUND},
@@ -76,6 +92,7 @@ static const struct world_case cases[] = {
                      {"AM_CHAN_RTO_MAX", "30"},
                      {"AM_CHAN_ACK_DELAY", "1"}}},
 };
+#endif
 
 /* ------------------------------------------------------------- what it says */
 
@@ -221,7 +238,10 @@ static uint32_t send_to_limit(struct world *world, uint32_t to, uint32_t class,
     uint32_t count = 0;
 
     while (world_send(world, 0, to, class, fill) == AM_OK) {
-        assert_true(count++ < 100000);
+        assert_true(count++ < 100000 || !world->exact);
+        if (count == 2000 && !world->exact) {
+            break; /* who loses packets may take them for ever */
+        }
     }
     return count;
 }

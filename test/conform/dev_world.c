@@ -232,7 +232,9 @@ static void node_open(struct world *world, struct node *node, uint64_t nonce)
     const struct world_case *dev_case = world->dev_case;
     bool is_pipe = dev_case->ops == &pipe_dev_ops;
     struct am_dev_params params = {
-            .env = is_pipe ? &world->net.env : am_env_real(),
+            .env = is_pipe     ? &world->net.env
+                   : world_env ? world_env()
+                               : am_env_real(),
             .log = &world->log,
             .rank = node->rank,
             .size = world->count,

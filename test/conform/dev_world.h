@@ -26,6 +26,10 @@ struct world_case {
     struct am_option options[WORLD_OPTIONS_MAX];
 };
 
+/* The environment of the next node; programs but those on simulated hosts
+ * leave it out. */
+struct am_env *world_env(void) __attribute__((weak));
+
 struct world;
 struct node;
 

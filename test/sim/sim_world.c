@@ -13,7 +13,11 @@
 #undef main /* the build renames the test's own */
 #define NODES 16
 
+#ifdef SIM_MAIN_ARGUMENTS
+int test_main(int argc, char **argv);
+#else
 int test_main(void);
+#endif
 
 static struct ns_sim_node *const *hosts;
 static uint32_t next;
@@ -28,7 +32,11 @@ static void body(void *arg, struct ns_sim_node *const *nodes)
 {
     (void)arg;
     hosts = nodes;
+#ifdef SIM_MAIN_ARGUMENTS
+    exit_code = test_main(1, (char *[]){(char *)"test", NULL});
+#else
     exit_code = test_main();
+#endif
 }
 
 int main(int argc, char **argv)

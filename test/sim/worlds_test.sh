@@ -3,7 +3,7 @@
 # (On the SP, their default machine, they are tests of their own.)
 set -u
 failed=0
-for name in am_request am_region am_client msg_proto msg_order msg_flow; do
+for name in dev_conform am_request am_region am_client msg_proto msg_order msg_flow; do
     "${AM_BUILDDIR:-.}/test/sim/${name}_sim" myrinet-ppro >/dev/null || failed=1
 done
 exit $failed

@@ -18,9 +18,15 @@
 #include "nicsim_port.h"
 
 #define SNIC_PACKET_BYTES 4096 /* largest of all NICs */
-/* Requests that wait for `ready`.  A NIC that loses packets loses more of
- * them; of one that does not, no more packets are taken until they are gone. */
-#define SNIC_HELD_MAX 64
+/*
+ * Requests that wait for `ready`, of one endpoint at most.  A NIC that loses
+ * packets loses more of them.  On one that does not, a sender has so many
+ * credits for requests that the receiver has not delivered; they come back with
+ * packets, or with one of their own for half of them.  So requests that wait
+ * never keep a reply from being taken.
+ */
+#define SNIC_HELD_MAX     64
+#define SNIC_CLASS_CREDIT AM_DEV_CLASS_COUNT /* a packet of credits only */
 
 extern const struct am_dev_ops am_dev_snic_ops;
 
@@ -29,6 +35,7 @@ struct snic_rx {
     uint32_t node;
     uint32_t class;
     uint32_t hdr_bytes, data_bytes;
+    uint32_t credits;   /* for requests, that came with it */
     const uint8_t *hdr; /* 8-byte aligned */
     uint8_t *data;
     uint64_t buffer[SNIC_PACKET_BYTES / 8];
@@ -46,7 +53,8 @@ struct snic_nic {
     /* There is room: send one packet; `fill` NULL: copy `data`. */
     void (*transmit)(struct snic_dev *snic, uint32_t node, uint32_t class,
                      const void *hdr, size_t hdr_bytes, const void *data,
-                     am_dev_fill_fn fill, void *fill_arg, size_t data_bytes);
+                     am_dev_fill_fn fill, void *fill_arg, size_t data_bytes,
+                     uint32_t credits);
     /* A poll begins: ring what has not been rung. */
     void (*begin)(struct snic_dev *snic);
     /* Take the next packet that came; false if there is none.  Its fields are
@@ -68,6 +76,8 @@ struct snic_ep {
     struct am_dev_ep base;
     uint32_t node;
     uint32_t held_count;
+    uint32_t requests_out; /* sent, and no credit back */
+    uint32_t owed;         /* requests delivered, and not told */
 };
 
 struct snic_dev {
@@ -80,8 +90,9 @@ struct snic_dev {
     uint64_t nonce;
     struct snic_ep **eps; /* by node; NULL until there is one */
     uint32_t *ranks;      /* by node: of the job, or UINT32_MAX */
-    struct snic_rx *held; /* ring of SNIC_HELD_MAX, in order of arrival */
-    uint32_t held_head, held_count;
+    struct snic_rx *held; /* ring, in order of arrival */
+    uint32_t held_head, held_count, held_max;
+    uint32_t owing; /* endpoints that are owed half of their credits */
 };
 
 static inline struct snic_dev *snic_of(struct am_dev *dev)

@@ -17,6 +17,21 @@ static struct snic_ep *snic_ep_of(struct am_dev_ep *ep)
 
 /* ------------------------------------------------------------------ sending */
 
+static bool has_credits(const struct snic_dev *snic)
+{
+    return (snic->base.attr.caps & AM_DEV_CAP_RELIABLE) != 0;
+}
+
+/* The credits that go with the next packet. */
+static uint32_t credits_take(struct snic_dev *snic, struct snic_ep *ep)
+{
+    uint32_t credits = ep->owed;
+
+    snic->owing -= credits >= SNIC_HELD_MAX / 2;
+    ep->owed = 0;
+    return credits;
+}
+
 static am_status_t snic_transmit(struct am_dev_ep *base, uint32_t class,
                                  const void *hdr, size_t hdr_bytes,
                                  const void *data, am_dev_fill_fn fill,
@@ -30,13 +45,19 @@ static am_status_t snic_transmit(struct am_dev_ep *base, uint32_t class,
         data_bytes > attr->packet_bytes_max - hdr_bytes) {
         return AM_ERR_INVALID;
     }
+    if (class == AM_DEV_REQUEST && has_credits(snic) &&
+        ep->requests_out == SNIC_HELD_MAX) {
+        snic->stats[AM_DEV_STAT_TX_AGAIN]++;
+        return AM_ERR_AGAIN;
+    }
     if (!snic->nic->room(snic,
                          class == AM_DEV_REQUEST ? SNIC_REPLY_SPARE : 0)) {
         snic->stats[AM_DEV_STAT_TX_AGAIN]++;
         return AM_ERR_AGAIN;
     }
     snic->nic->transmit(snic, ep->node, class, hdr, hdr_bytes, data, fill, arg,
-                        data_bytes);
+                        data_bytes, credits_take(snic, ep));
+    ep->requests_out += class == AM_DEV_REQUEST && has_credits(snic);
     snic->port->ops->sent(snic->port, ep->node, hdr_bytes + data_bytes);
     snic->stats[AM_DEV_STAT_TX_PACKETS]++;
     snic->stats[AM_DEV_STAT_TX_BYTES] += hdr_bytes + data_bytes;
@@ -83,6 +104,9 @@ static bool may_deliver(struct snic_dev *snic, struct snic_ep *ep,
 static void deliver(struct snic_dev *snic, struct snic_ep *ep,
                     struct snic_rx *rx)
 {
+    if (rx->class == AM_DEV_REQUEST && has_credits(snic)) {
+        snic->owing += ++ep->owed == SNIC_HELD_MAX / 2;
+    }
     snic->stats[AM_DEV_STAT_RX_PACKETS]++;
     snic->stats[AM_DEV_STAT_RX_BYTES] += rx->hdr_bytes + rx->data_bytes;
     snic->base.up.packet(ep->base.user, rx->class, rx->hdr, rx->hdr_bytes,
@@ -95,10 +119,10 @@ static void hold(struct snic_dev *snic, struct snic_ep *ep,
 {
     struct snic_rx *to;
 
-    if (snic->held_count == SNIC_HELD_MAX) {
+    if (ep->held_count == SNIC_HELD_MAX) {
         return;
     }
-    to = &snic->held[(snic->held_head + snic->held_count) % SNIC_HELD_MAX];
+    to = &snic->held[(snic->held_head + snic->held_count) % snic->held_max];
     *to = *rx;
     to->hdr = (uint8_t *)to->buffer + (rx->hdr - (const uint8_t *)rx->buffer);
     to->data = (uint8_t *)to->buffer + (rx->data - (const uint8_t *)rx->buffer);
@@ -123,7 +147,7 @@ static uint32_t held_deliver(struct snic_dev *snic)
             deliver(snic, ep, rx);
             count++;
         }
-        snic->held_head = (snic->held_head + 1) % SNIC_HELD_MAX;
+        snic->held_head = (snic->held_head + 1) % snic->held_max;
         snic->held_count--;
     }
     return count;
@@ -159,6 +183,14 @@ static void receive_one(struct snic_dev *snic, struct snic_rx *rx)
         snic->stats[AM_DEV_STAT_RX_BAD]++;
         return;
     }
+    if (rx->credits > ep->requests_out) {
+        snic->stats[AM_DEV_STAT_RX_BAD]++;
+        return;
+    }
+    ep->requests_out -= rx->credits;
+    if (rx->class == SNIC_CLASS_CREDIT) {
+        return;
+    }
     snic->port->ops->received(snic->port, rx->node,
                               rx->hdr_bytes + rx->data_bytes);
     if (rx->class == AM_DEV_REQUEST &&
@@ -169,11 +201,18 @@ static void receive_one(struct snic_dev *snic, struct snic_rx *rx)
     deliver(snic, ep, rx);
 }
 
-/* A reliable NIC keeps its packets while there is no place for a request. */
-static bool may_take(const struct snic_dev *snic)
+/* Give back credits for which no packet has gone. */
+static void credits_return(struct snic_dev *snic)
 {
-    return snic->held_count < SNIC_HELD_MAX ||
-           (snic->base.attr.caps & AM_DEV_CAP_RELIABLE) == 0;
+    for (uint32_t i = 0; i < snic->port->nodes && snic->owing > 0; i++) {
+        struct snic_ep *ep = snic->eps[i];
+
+        if (ep != NULL && ep->owed >= SNIC_HELD_MAX / 2 &&
+            snic->nic->room(snic, 0)) {
+            snic->nic->transmit(snic, ep->node, SNIC_CLASS_CREDIT, NULL, 0,
+                                NULL, NULL, NULL, 0, credits_take(snic, ep));
+        }
+    }
 }
 
 static int snic_poll(struct am_dev *dev, uint32_t packets_max)
@@ -184,12 +223,29 @@ static int snic_poll(struct am_dev *dev, uint32_t packets_max)
 
     snic->nic->begin(snic);
     count = held_deliver(snic);
-    while (count < packets_max && may_take(snic) &&
-           snic->nic->receive(snic, &rx)) {
+    while (count < packets_max && snic->nic->receive(snic, &rx)) {
         receive_one(snic, &rx);
         count++;
     }
+    if (snic->owing > 0) {
+        credits_return(snic);
+    }
     return (int)count;
+}
+
+/* What a reliable NIC was given arrives; but while half of the credits are out,
+ * the answer to it is still on its way. */
+static bool snic_drained(struct am_dev *dev)
+{
+    const struct snic_dev *snic = snic_of(dev);
+
+    for (uint32_t i = 0; i < snic->port->nodes; i++) {
+        if (snic->eps[i] != NULL &&
+            snic->eps[i]->requests_out >= SNIC_HELD_MAX / 2) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void snic_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
@@ -230,7 +286,7 @@ const struct am_dev_ops am_dev_snic_ops = {
         .reachable = snic_reachable,
         .connect_all = snic_connect_all,
         .connected = am_dev_no_connected,
-        .drained = am_dev_no_drained,
+        .drained = snic_drained,
         .connect = snic_connect,
         .disconnect = snic_disconnect,
         .send = snic_send,

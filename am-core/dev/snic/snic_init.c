@@ -62,7 +62,8 @@ static struct snic_dev *snic_new(const struct am_dev_params *params,
     snic->nic = nic_find(port->nic);
     snic->eps = calloc(port->nodes, sizeof(struct snic_ep *));
     snic->ranks = malloc(port->nodes * sizeof(*snic->ranks));
-    snic->held = malloc(SNIC_HELD_MAX * sizeof(*snic->held));
+    snic->held_max = SNIC_HELD_MAX * port->nodes;
+    snic->held = malloc(snic->held_max * sizeof(*snic->held));
     if (snic->eps == NULL || snic->ranks == NULL || snic->held == NULL) {
         snic_free(snic);
         return NULL;

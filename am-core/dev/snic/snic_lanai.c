@@ -15,7 +15,8 @@
 enum {
     USER_KIND,
     USER_CLASS,
-    USER_HDR_BYTES
+    USER_HDR_BYTES,
+    USER_CREDITS
 };
 
 AM_STATIC_ASSERT(sizeof(struct ns_lanai_header) == NS_LANAI_HEADER_BYTES,
@@ -84,7 +85,7 @@ static void descriptor_write(struct snic_dev *snic, uint32_t address,
 static void lanai_transmit(struct snic_dev *snic, uint32_t node, uint32_t class,
                            const void *hdr, size_t hdr_bytes, const void *data,
                            am_dev_fill_fn fill, void *fill_arg,
-                           size_t data_bytes)
+                           size_t data_bytes, uint32_t credits)
 {
     struct lanai *lanai = snic->nic_data;
     struct ns_port *port = snic->port;
@@ -93,14 +94,17 @@ static void lanai_transmit(struct snic_dev *snic, uint32_t node, uint32_t class,
     struct ns_lanai_header header = {
             .bytes = (uint16_t)(hdr_bytes + data_bytes),
             .user = {[USER_CLASS] = (uint8_t) class,
-                     [USER_HDR_BYTES] = (uint8_t)hdr_bytes},
+                     [USER_HDR_BYTES] = (uint8_t)hdr_bytes,
+                     [USER_CREDITS] = (uint8_t)credits},
     };
     uint32_t bytes = NS_LANAI_HEADER_BYTES + header.bytes;
     uint32_t slot = lanai->tx_base +
                     lanai->sent % lanai->facts->send_slots * lanai->slot_bytes;
 
     memcpy(image, &header, sizeof(header));
-    memcpy(body, hdr, hdr_bytes);
+    if (hdr_bytes > 0) {
+        memcpy(body, hdr, hdr_bytes);
+    }
     if (fill != NULL) {
         fill(fill_arg, body + hdr_bytes, data_bytes);
     } else if (data_bytes > 0) {
@@ -163,7 +167,7 @@ static bool header_good(const struct snic_dev *snic,
                         const struct ns_lanai_header *header)
 {
     return header->node < snic->port->nodes &&
-           header->user[USER_CLASS] < AM_DEV_CLASS_COUNT &&
+           header->user[USER_CLASS] <= SNIC_CLASS_CREDIT &&
            header->user[USER_HDR_BYTES] <= LANAI_HDR_BYTES &&
            header->user[USER_HDR_BYTES] <= header->bytes &&
            header->bytes <= snic->base.attr.packet_bytes_max;
@@ -178,6 +182,7 @@ static void rx_fill(struct snic_dev *snic, uint32_t buffer,
                     header->bytes);
     rx->node = header->node;
     rx->class = header->user[USER_CLASS];
+    rx->credits = header->user[USER_CREDITS];
     rx->hdr_bytes = header->user[USER_HDR_BYTES];
     rx->data_bytes = header->bytes - rx->hdr_bytes;
     rx->hdr = (const uint8_t *)rx->buffer;

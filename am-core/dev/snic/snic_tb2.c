@@ -103,7 +103,8 @@ static bool tb2_room(struct snic_dev *snic, uint32_t spare)
 
 static void tb2_transmit(struct snic_dev *snic, uint32_t node, uint32_t class,
                          const void *hdr, size_t hdr_bytes, const void *data,
-                         am_dev_fill_fn fill, void *fill_arg, size_t data_bytes)
+                         am_dev_fill_fn fill, void *fill_arg, size_t data_bytes,
+                         uint32_t credits)
 {
     struct tb2 *tb2 = snic->nic_data;
     struct ns_port *port = snic->port;
@@ -207,6 +208,7 @@ static bool tb2_receive(struct snic_dev *snic, struct snic_rx *rx)
         pop(snic, entry);
         entry = entry_of(tb2->rx_base, tb2->rx_next);
     }
+    rx->credits = 0; /* the window above has its own */
     rx->node = header.node;
     rx->class = header.user[USER_CLASS];
     rx->hdr_bytes = header.user[USER_HDR_BYTES];
