@@ -58,7 +58,7 @@ static const struct am_config_row shm_rows[] = {
         {"AM_SHM_RING", "256k", AM_CONFIG_BYTES, "bytes",
          "payload ring from one process to another",
          offsetof(struct shm_config, ring_bytes), NULL, check_power},
-        {"AM_SHM_PACKET", "16k", AM_CONFIG_BYTES, "bytes",
+        {"AM_SHM_PACKET", "32k", AM_CONFIG_BYTES, "bytes",
          "largest packet; at most a quarter of AM_SHM_RING",
          offsetof(struct shm_config, packet_bytes), NULL, check_packet},
         {"AM_SHM_CMA", "auto", AM_CONFIG_CHOICE, "",

@@ -323,7 +323,7 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         largest packet; at most a quarter of AM_SHM_RING. Unit: bytes. libam's default:
-        16k.
+        32k.
 
     - name        : MPIR_CVAR_CH4_AM_SHM_RING
       category    : CH4_AM
