@@ -109,6 +109,7 @@ static void speak_and_end(const struct exchange *exchange, const char *error)
     if (exchange->failed_rank == MPIR_Process.rank) {
         fprintf(stderr, "%s\n", error);
         fflush(stderr);
+        usleep(200000);         /* the launcher forwards it before it tears all down */
         MPIR_pmi_abort(1, error);
     }
     sleep(10);                  /* the launcher ends us before */
