@@ -127,7 +127,6 @@ struct shm_dev {
     uint32_t rank, size, pid;
     int listener;      /* abstract socket; -1 when none */
     int leader_socket; /* to the leader while the segment is awaited */
-    bool hello_sent;
     struct shm_seg *job; /* NULL until mapped */
     uint32_t local_count, local_index;
     uint32_t served_count;    /* leader: ranks that have the descriptor */
