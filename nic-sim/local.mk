@@ -18,7 +18,8 @@ libnicsim_la_SOURCES = \
     nic-sim/include/nicsim_port.h nic-sim/include/nicsim_sim.h \
     nic-sim/include/nicsim_tb2.h \
     nic-sim/kernel/engine.h nic-sim/kernel/engine.c \
-    nic-sim/kernel/clock.c nic-sim/kernel/link.c nic-sim/kernel/fiber.c \
+    nic-sim/kernel/clock.c nic-sim/kernel/link.c \
+    nic-sim/kernel/packet.c nic-sim/kernel/fiber.c \
     nic-sim/host/memory.h nic-sim/host/memory.c \
     nic-sim/host/bus.h nic-sim/host/bus.c \
     nic-sim/host/host.h nic-sim/host/host.c nic-sim/host/port.c \
@@ -78,13 +79,18 @@ NS_TEST_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
     -I$(top_srcdir)/test
 NS_TEST_LIBS = libnicsim.la libamtest.la $(CMOCKA_LIBS)
 ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
-    test/unit/sim_machine_test test/unit/sim_nic_test
+    test/unit/sim_machine_test test/unit/sim_nic_test \
+    test/unit/sim_link_test
 check_PROGRAMS += $(ns_tests)
 TESTS += $(ns_tests)
 test_unit_sim_kernel_test_SOURCES = test/unit/sim_kernel_test.c
 test_unit_sim_kernel_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_kernel_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_kernel_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_link_test_SOURCES = test/unit/sim_link_test.c
+test_unit_sim_link_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_link_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_link_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_host_test_SOURCES = test/unit/sim_host_test.c
 test_unit_sim_host_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_host_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

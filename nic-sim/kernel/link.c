@@ -1,68 +1,86 @@
 /*
- * Links: serialisation, latency, credits; and the pool of packets.
+ * Links: serialisation, latency, virtual channels and their credits.
  */
 #include "nicsim.h"
 
-#include <stdlib.h>
+/* ------------------------------------------------------------------ credits */
 
-#define SLAB_PACKETS 64
-
-/* ------------------------------------------------------------------ packets */
-
-static bool slab_add(struct ns_packet_pool *pool)
+uint32_t ns_link_units(const struct ns_link *link, uint32_t bytes)
 {
-    struct ns_packet **slabs =
-            realloc(pool->slabs, (pool->slab_count + 1) * sizeof(*pool->slabs));
-    struct ns_packet *slab;
-
-    if (slabs == NULL) {
-        return false;
-    }
-    pool->slabs = slabs;
-    slab = calloc(SLAB_PACKETS, sizeof(*slab));
-    if (slab == NULL) {
-        return false;
-    }
-    pool->slabs[pool->slab_count++] = slab;
-    for (uint32_t i = 0; i < SLAB_PACKETS; i++) {
-        slab[i].free_next = pool->free;
-        pool->free = &slab[i];
-    }
-    return true;
+    return link->unit_bytes == 0
+                   ? 1
+                   : (bytes + link->unit_bytes - 1) / link->unit_bytes;
 }
 
-struct ns_packet *ns_packet_get(struct ns_packet_pool *pool)
+/* May the packet start on this channel, as far as credits go? */
+static bool credits_for(const struct ns_link *link, uint32_t vc, uint32_t bytes,
+                        uint32_t spare)
+{
+    return link->vc[vc].credits >= ns_link_units(link, bytes) + spare;
+}
+
+bool ns_link_ready(const struct ns_link *link, uint32_t vc, uint32_t bytes,
+                   uint32_t spare)
+{
+    return !link->busy && link->vc[vc].queued == 0 &&
+           credits_for(link, vc, bytes, spare);
+}
+
+/* The first packet of a queue if there are credits for it, else NULL. */
+static struct ns_packet *queue_look(const struct ns_link *link, uint32_t vc,
+                                    const struct am_list *queue)
 {
     struct ns_packet *packet;
 
-    if (pool->free == NULL && !slab_add(pool)) {
+    if (am_list_is_empty(queue)) {
         return NULL;
     }
-    packet = pool->free;
-    pool->free = packet->free_next;
-    pool->out++;
-    am_list_init(&packet->link);
-    packet->event.slot = 0;
-    packet->hop = 0;
-    packet->at = NULL;
-    return packet;
+    packet = am_container(queue->next, struct ns_packet, link);
+    return credits_for(link, vc, packet->bytes, packet->spare) ? packet : NULL;
 }
 
-void ns_packet_put(struct ns_packet_pool *pool, struct ns_packet *packet)
+static void stall_begin(struct ns_link_vc *vc, uint64_t now_ps)
 {
-    NS_CHECK(pool->out > 0 && packet->event.slot == 0);
-    packet->free_next = pool->free;
-    pool->free = packet;
-    pool->out--;
-}
-
-void ns_packet_pool_fini(struct ns_packet_pool *pool)
-{
-    for (uint32_t i = 0; i < pool->slab_count; i++) {
-        free(pool->slabs[i]);
+    if (!vc->stalled) {
+        vc->stalled = true;
+        vc->stall_from_ps = now_ps;
     }
-    free(pool->slabs);
-    *pool = (struct ns_packet_pool){0};
+}
+
+static void stall_end(struct ns_link_vc *vc, uint64_t now_ps)
+{
+    if (vc->stalled) {
+        vc->stalled = false;
+        vc->stall_ps += now_ps - vc->stall_from_ps;
+    }
+}
+
+/* Take the packet that goes next, channel by channel in turn; NULL: none. */
+static struct ns_packet *link_pick(struct ns_link *link, uint64_t now_ps)
+{
+    uint32_t at = link->vc_turn;
+
+    for (uint32_t i = 0; i < link->vc_count; i++) {
+        struct ns_link_vc *vc = &link->vc[at];
+        struct ns_packet *packet = NULL;
+
+        if (vc->queued > 0) {
+            packet = queue_look(link, at, &vc->queue);
+            packet = packet != NULL ? packet
+                                    : queue_look(link, at, &vc->entering);
+        }
+        if (packet != NULL) {
+            am_list_remove(&packet->link);
+            vc->queued--;
+            link->queued--;
+            return packet;
+        }
+        if (vc->queued > 0) {
+            stall_begin(vc, now_ps);
+        }
+        at = at + 1 == link->vc_count ? 0 : at + 1;
+    }
+    return NULL;
 }
 
 /* -------------------------------------------------------------------- links */
@@ -77,37 +95,61 @@ static void head_run(struct ns_event *event)
     link->sink(link->sink_arg, link, packet);
 }
 
-/* Start the first packet of the queue if wire and far buffer are free. */
-static void link_start(struct ns_link *link)
+/*
+ * Put the packet on the wire.  Its tail leaves no sooner than it is in: a
+ * faster link after a slower one waits for it.
+ */
+static void packet_start(struct ns_link *link, struct ns_packet *packet,
+                         uint64_t now_ps)
 {
-    uint64_t now_ps = ns_engine_now(link->component.engine);
-    struct ns_packet *packet;
-    uint64_t wire_ps;
+    struct ns_link_vc *vc = &link->vc[packet->vc];
+    uint64_t end_ps =
+            now_ps + ns_bytes_ps(packet->bytes, link->bytes_per_second);
 
-    if (link->busy || am_list_is_empty(&link->queue)) {
-        return;
-    }
-    if (link->credits == 0) {
-        link->stall_from_ps = now_ps;
-        return;
-    }
-    packet = am_container(am_list_pop(&link->queue), struct ns_packet, link);
-    link->queued--;
-    link->credits--;
+    end_ps = end_ps > packet->tail_ps ? end_ps : packet->tail_ps;
+    stall_end(vc, now_ps);
+    link->vc_turn = packet->vc + 1u == link->vc_count ? 0 : packet->vc + 1u;
     link->busy = true;
     link->behind = packet->at;
+    link->behind_vc = packet->at_vc;
+    link->behind_units = packet->at_units;
     link->route = packet->route;
-    packet->started_ps = packet->hop == 0 ? now_ps : packet->started_ps;
-    packet->at = link;
-    wire_ps = ns_bytes_ps(packet->bytes, link->bytes_per_second);
     link->packets++;
     link->bytes += packet->bytes;
-    link->busy_ps += wire_ps;
-    ns_event_schedule(&link->component, &link->tail, NS_PHASE_WIRE,
-                      now_ps + wire_ps);
+    link->busy_ps += end_ps - now_ps;
+    packet->started_ps = packet->hop == 0 ? now_ps : packet->started_ps;
+    packet->at = link;
+    packet->at_vc = packet->vc;
+    packet->at_units = ns_link_units(link, packet->bytes);
+    vc->credits -= packet->at_units;
+    packet->spare = 0;
+    packet->tail_ps = end_ps + link->latency_ps;
+    ns_event_schedule(&link->component, &link->tail, NS_PHASE_WIRE, end_ps);
     ns_event_init(&packet->event, head_run);
     ns_event_schedule(&link->component, &packet->event, NS_PHASE_WIRE,
                       now_ps + link->latency_ps);
+}
+
+/* Start the next packet if the wire and its far buffer are free. */
+static void link_start(struct ns_link *link)
+{
+    if (!link->busy && link->queued > 0) {
+        uint64_t now_ps = ns_engine_now(link->component.engine);
+        struct ns_packet *packet = link_pick(link, now_ps);
+
+        if (packet != NULL) {
+            packet_start(link, packet, now_ps);
+        }
+    }
+}
+
+/* Something has changed for the better: start a packet, or let the owner. */
+static void link_freed(struct ns_link *link)
+{
+    link_start(link);
+    if (!link->busy && link->freed != NULL) {
+        link->freed(link->freed_arg, link);
+    }
 }
 
 static void tail_run(struct ns_event *event)
@@ -118,12 +160,36 @@ static void tail_run(struct ns_event *event)
     link->busy = false;
     link->behind = NULL;
     if (behind != NULL) {
-        ns_link_credit(behind);
+        ns_link_credit(behind, link->behind_vc, link->behind_units);
     }
     if (link->left != NULL) {
         link->left(link->sink_arg);
     }
-    link_start(link);
+    link_freed(link);
+}
+
+void ns_link_open(struct ns_link *link, struct ns_engine *engine,
+                  const struct ns_link_params *params)
+{
+    *link = (struct ns_link){
+            .latency_ps = params->latency_ps,
+            .bytes_per_second = params->bytes_per_second,
+            .unit_bytes = params->unit_bytes,
+            .vc_count = params->vc_count,
+            .sink = params->sink,
+            .sink_arg = params->sink_arg,
+    };
+    NS_CHECK(params->bytes_per_second > 0);
+    NS_CHECK(params->vc_count >= 1 && params->vc_count <= NS_LINK_VCS);
+    for (uint32_t i = 0; i < params->vc_count; i++) {
+        NS_CHECK(params->credits[i] > 0);
+        link->vc[i].credits = params->credits[i];
+        link->vc[i].credits_max = params->credits[i];
+        am_list_init(&link->vc[i].queue);
+        am_list_init(&link->vc[i].entering);
+    }
+    ns_component_init(&link->component, engine, params->name, params->node);
+    ns_event_init(&link->tail, tail_run);
 }
 
 void ns_link_init(struct ns_link *link, struct ns_engine *engine,
@@ -131,34 +197,67 @@ void ns_link_init(struct ns_link *link, struct ns_engine *engine,
                   uint64_t bytes_per_second, uint32_t credits,
                   ns_link_sink_fn sink, void *sink_arg)
 {
-    *link = (struct ns_link){
+    const struct ns_link_params params = {
+            .name = name,
+            .node = node,
             .latency_ps = latency_ps,
             .bytes_per_second = bytes_per_second,
-            .credits = credits,
-            .credits_max = credits,
+            .vc_count = 1,
+            .credits = {credits},
             .sink = sink,
             .sink_arg = sink_arg,
     };
-    NS_CHECK(credits > 0 && bytes_per_second > 0);
-    am_list_init(&link->queue);
-    ns_component_init(&link->component, engine, name, node);
-    ns_event_init(&link->tail, tail_run);
+
+    ns_link_open(link, engine, &params);
 }
 
 void ns_link_send(struct ns_link *link, struct ns_packet *packet)
 {
-    am_list_push(&link->queue, &packet->link);
+    struct ns_link_vc *vc = &link->vc[packet->vc];
+
+    NS_CHECK(packet->vc < link->vc_count);
+    NS_CHECK(ns_link_units(link, packet->bytes) + packet->spare <=
+             vc->credits_max);
+    am_list_push(packet->spare == 0 ? &vc->queue : &vc->entering,
+                 &packet->link);
+    vc->queued++;
     link->queued++;
     link_start(link);
 }
 
-void ns_link_credit(struct ns_link *link)
+void ns_link_credit(struct ns_link *link, uint32_t vc, uint32_t units)
 {
-    NS_CHECK(link->credits < link->credits_max);
-    if (link->credits == 0 && !link->busy && link->queued > 0) {
-        link->stall_ps +=
-                ns_engine_now(link->component.engine) - link->stall_from_ps;
+    NS_CHECK(vc < link->vc_count);
+    NS_CHECK(units <= link->vc[vc].credits_max - link->vc[vc].credits);
+    link->vc[vc].credits += units;
+    if (!link->busy) {
+        link_freed(link);
     }
-    link->credits++;
-    link_start(link);
+}
+
+void ns_link_release(struct ns_packet *packet)
+{
+    NS_CHECK(packet->at != NULL);
+    ns_link_credit(packet->at, packet->at_vc, packet->at_units);
+    packet->at = NULL;
+}
+
+bool ns_link_home(const struct ns_link *link)
+{
+    bool home = !link->busy && link->queued == 0;
+
+    for (uint32_t i = 0; i < link->vc_count; i++) {
+        home = home && link->vc[i].credits == link->vc[i].credits_max;
+    }
+    return home;
+}
+
+uint64_t ns_link_stall_ps(const struct ns_link *link)
+{
+    uint64_t stall_ps = 0;
+
+    for (uint32_t i = 0; i < link->vc_count; i++) {
+        stall_ps += link->vc[i].stall_ps;
+    }
+    return stall_ps;
 }

@@ -161,12 +161,7 @@ void ns_myrinet_inject(struct ns_myrinet *net, struct ns_packet *packet)
 
 void ns_myrinet_taken(struct ns_myrinet *net, uint32_t node)
 {
-    ns_link_credit(&net->ports[node].eject);
-}
-
-static bool link_home(const struct ns_link *link)
-{
-    return link->credits == link->credits_max;
+    ns_link_credit(&net->ports[node].eject, 0, 1);
 }
 
 bool ns_myrinet_quiet(const struct ns_myrinet *net)
@@ -176,9 +171,9 @@ bool ns_myrinet_quiet(const struct ns_myrinet *net)
     for (uint32_t i = 0; i < net->switches && quiet; i++) {
         const struct ns_myrinet_port *port = &net->ports[i];
 
-        quiet = link_home(&port->inject) && link_home(&port->eject);
+        quiet = ns_link_home(&port->inject) && ns_link_home(&port->eject);
         for (uint32_t way = 0; way < NS_MYRINET_WAYS; way++) {
-            quiet = quiet && link_home(&port->mesh[way]);
+            quiet = quiet && ns_link_home(&port->mesh[way]);
         }
     }
     return quiet;

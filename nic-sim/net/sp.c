@@ -143,13 +143,13 @@ void ns_sp_inject(struct ns_sp *sp, struct ns_packet *packet)
 
 void ns_sp_taken(struct ns_sp *sp, uint32_t node)
 {
-    ns_link_credit(&sp->ports[node].eject);
+    ns_link_credit(&sp->ports[node].eject, 0, 1);
 }
 
 static bool links_home(const struct ns_link *links, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
-        if (links[i].credits != links[i].credits_max) {
+        if (!ns_link_home(&links[i])) {
             return false;
         }
     }

@@ -1,5 +1,5 @@
 /*
- * nic-sim's kernel: event order, clocks and sleeping, links, fibers.
+ * nic-sim's kernel: event order, clocks and sleeping, fibers.
  */
 #include "support/cm.h"
 
@@ -274,73 +274,6 @@ static void test_clock(void **state)
                      clock_hash(true, false, NS_PHASE_HOST, &unused));
 }
 
-/* ------------------------------------------------------------------- links */
-
-struct arrivals {
-    uint64_t head_ps[16];
-    uint32_t count;
-    uint32_t hold;
-    struct ns_link *link;
-};
-
-static void arrive(void *arg, struct ns_link *link, struct ns_packet *packet)
-{
-    struct arrivals *arrivals = arg;
-
-    (void)packet;
-    arrivals->link = link;
-    arrivals->head_ps[arrivals->count++] =
-            ns_engine_now(link->component.engine);
-}
-
-struct credit_event {
-    struct ns_component component;
-    struct ns_event event;
-    struct ns_link *link;
-};
-
-static void credit_run(struct ns_event *event)
-{
-    ns_link_credit(am_container(event, struct credit_event, event)->link);
-}
-
-static void test_link(void **state)
-{
-    struct ns_engine *engine = open_engine(false);
-    struct ns_packet_pool pool = {0};
-    struct arrivals arrivals = {0};
-    struct ns_link link;
-    struct credit_event credit;
-    struct ns_packet *packets[3];
-
-    (void)state;
-    ns_component_init(&credit.component, engine, "credit", 0);
-    /* 40 MB/s: 25000 ps a byte; two buffers at the far end */
-    ns_link_init(&link, engine, "link", NS_NODE_NONE, 125000, 40000000, 2,
-                 arrive, &arrivals);
-    for (int i = 0; i < 3; i++) {
-        packets[i] = ns_packet_get(&pool);
-        packets[i]->bytes = 256;
-        ns_link_send(&link, packets[i]);
-    }
-    credit.link = &link;
-    ns_event_init(&credit.event, credit_run);
-    ns_event_schedule(&credit.component, &credit.event, NS_PHASE_NIC, 20000000);
-    assert_int_equal(ns_engine_run(engine), NS_RUN_IDLE);
-    assert_int_equal(arrivals.count, 3);
-    assert_int_equal(arrivals.head_ps[0], 125000);
-    assert_int_equal(arrivals.head_ps[1], 256 * 25000 + 125000);
-    assert_int_equal(arrivals.head_ps[2], 20000000 + 125000); /* no credit */
-    assert_int_equal(link.stall_ps, 20000000 - 2 * 256 * 25000);
-    assert_int_equal(pool.out, 3);
-    for (int i = 0; i < 3; i++) {
-        ns_packet_put(&pool, packets[i]);
-    }
-    assert_int_equal(pool.out, 0);
-    ns_packet_pool_fini(&pool);
-    ns_engine_close(engine);
-}
-
 /* ------------------------------------------------------------------ fibers */
 
 struct talk {
@@ -445,7 +378,6 @@ int main(void)
             cmocka_unit_test(test_limit),
             cmocka_unit_test(test_advance),
             cmocka_unit_test(test_clock),
-            cmocka_unit_test(test_link),
             cmocka_unit_test(test_fiber_context),
             cmocka_unit_test(test_fiber_thread),
             cmocka_unit_test(test_fiber_guard),

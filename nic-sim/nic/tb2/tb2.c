@@ -49,10 +49,8 @@ static void tb2_deliver(void *nic, struct ns_packet *packet)
     ns_mark(engine, NS_STAGE_HEAD, now_ps);
     packet->receiver = tb2;
     ns_event_init(&packet->event, tail_run);
-    ns_event_schedule(
-            &tb2->component, &packet->event, NS_PHASE_NIC,
-            now_ps + ns_bytes_ps(packet->bytes,
-                                 tb2->net->settings.link_bytes_per_second));
+    ns_event_schedule(&tb2->component, &packet->event, NS_PHASE_NIC,
+                      packet->tail_ps);
 }
 
 /* ---------------------------------------------------------------- registers */
