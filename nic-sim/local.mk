@@ -127,7 +127,7 @@ ns_world_tests = \
 check_PROGRAMS += $(ns_world_tests) test/sim/dev_conform_sim
 test_sim_dev_conform_sim_SOURCES = test/sim/sim_world.c \
     test/conform/dev_conform.c test/conform/dev_conform_mem.c \
-    test/conform/dev_world.c test/support/pipe_dev.c
+    test/conform/dev_world.c test/support/pipe_dev.c test/support/dev_open.c
 test_sim_dev_conform_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main \
     -DCONFORM_SIM -DSIM_MAIN_ARGUMENTS
 test_sim_dev_conform_sim_CFLAGS = $(TEST_CFLAGS)

@@ -100,7 +100,7 @@ struct am_module {
     const struct am_stat_row *stats;
     uint32_t stat_count;
     /* `values` (parsed) and `stats` live as long as the context. */
-    am_status_t (*open)(struct am_ctx *ctx, uint32_t slot, void *values,
+    am_status_t (*open)(struct am_ctx *ctx, uint32_t slot, const void *values,
                         uint64_t *stats);
     void (*close)(struct am_ctx *ctx, uint32_t slot);
     /* A peer died: fail what waits for it. */

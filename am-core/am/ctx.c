@@ -22,13 +22,13 @@ static am_status_t variables_load(struct am_ctx *ctx,
                                   size_t error_bytes)
 {
     const struct am_config_table *tables[AM_TABLES_MAX];
-    uint32_t count;
+    size_t value_bytes[AM_TABLES_MAX];
+    uint32_t count = am_config_tables(tables, value_bytes);
 
-    am_config_tables(tables, &count);
     for (uint32_t i = 0; i < count; i++) {
         am_status_t status;
 
-        ctx->table_values[i] = calloc(1, am_config_table_bytes(i));
+        ctx->table_values[i] = calloc(1, value_bytes[i]);
         if (ctx->table_values[i] == NULL) {
             return AM_ERR_MEMORY;
         }
@@ -74,8 +74,7 @@ static bool device_wanted(const struct am_ctx *ctx, const char *name)
     return false;
 }
 
-static am_status_t devices_open(struct am_ctx *ctx,
-                                const struct am_params *params, char *error,
+static am_status_t devices_open(struct am_ctx *ctx, char *error,
                                 size_t error_bytes)
 {
     struct am_dev_params dev_params = {
@@ -84,8 +83,6 @@ static am_status_t devices_open(struct am_ctx *ctx,
             .rank = ctx->rank,
             .size = ctx->size,
             .nonce = ctx->nonce,
-            .options = params->options,
-            .option_count = params->option_count,
             .up = {ctx, am_dispatch, NULL, am_peer_accept, am_peer_dead},
             .stats = ctx->dev_stats,
             .error = error,
@@ -109,8 +106,11 @@ static am_status_t devices_open(struct am_ctx *ctx,
                      ops->name);
             return AM_ERR_UNSUPPORTED;
         }
+        dev_params.values = am_ctx_values(ctx, ops->config);
         status = is_self ? ops->open(&dev_params, &dev)
-                         : am_dev_stack_open(ops, &dev_params, &dev);
+                         : am_dev_stack_open(
+                                   ops, &dev_params,
+                                   am_ctx_values(ctx, &am_chan_config), &dev);
         if (status != AM_OK) {
             return status;
         }
@@ -133,7 +133,7 @@ static am_status_t modules_open(struct am_ctx *ctx)
         if (ctx->module_stats[i] == NULL) {
             return AM_ERR_MEMORY;
         }
-        status = module->open(ctx, i, am_module_values(ctx, i),
+        status = module->open(ctx, i, am_ctx_values(ctx, module->config),
                               ctx->module_stats[i]);
         if (status != AM_OK) {
             return status;
@@ -232,7 +232,7 @@ static am_status_t ctx_start(struct am_ctx *ctx, const struct am_params *params,
         am_bulk_init(ctx);
         am_onesided_init(ctx);
         am_client_init(ctx);
-        status = devices_open(ctx, params, error, error_bytes);
+        status = devices_open(ctx, error, error_bytes);
     }
     if (status == AM_OK) {
         status = modules_open(ctx);

@@ -10,7 +10,7 @@
 #include "base/pool.h"
 
 #define AM_DEVS_MAX    4
-#define AM_TABLES_MAX  (3 + AM_MODULES_MAX) /* am, chan, shm, modules */
+#define AM_TABLES_MAX  (10 + AM_MODULES_MAX) /* am, chan, devices, modules */
 #define AM_QUEUE_MAX   65536      /* requests queued by handlers, at most */
 #define AM_POLL_BUDGET 64         /* packets of one lane in one poll */
 #define AM_ONE_BYTES   640        /* an object of one_pool */
@@ -198,11 +198,13 @@ int am_poll_blocked(struct am_ctx *ctx, bool for_space);
 extern const struct am_config_table am_ctx_config;
 extern const struct am_stat_row am_ctx_stat_rows[];
 extern const struct am_stat_row am_dev_stat_rows[];
-/* All tables of this build, `count_p` of them, in am_variable's order. */
-void am_config_tables(const struct am_config_table **tables, uint32_t *count_p);
-/* Size of the struct that table `index` fills. */
-size_t am_config_table_bytes(uint32_t index);
-void *am_module_values(struct am_ctx *ctx, uint32_t slot);
+/* All tables of this build, in am_variable's order, and the sizes of the
+ * structs they fill (AM_TABLES_MAX entries each); how many there are. */
+uint32_t am_config_tables(const struct am_config_table **tables,
+                          size_t *value_bytes);
+/* What this context read by a table; NULL when the table is NULL. */
+const void *am_ctx_values(const struct am_ctx *ctx,
+                          const struct am_config_table *table);
 /* Write counters and trace to the files that AM_STATS and AM_TRACE name. */
 void am_ctx_stats_write(struct am_ctx *ctx);
 

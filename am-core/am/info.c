@@ -5,7 +5,6 @@
 
 #include "am/ctx.h"
 #include "chan/chan.h"
-#include "dev/shm/shm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,56 +100,48 @@ const struct am_stat_row am_dev_stat_rows[AM_DEV_STAT_COUNT] = {
         {"sleep", "times", "this context slept"},
 };
 
-void am_config_tables(const struct am_config_table **tables, uint32_t *count_p)
-{
-    uint32_t count = 0;
+struct table_list {
+    const struct am_config_table **tables;
+    size_t *value_bytes;
+    uint32_t count;
+};
 
-    tables[count++] = &am_ctx_config;
-    tables[count++] = &am_chan_config;
-    tables[count++] = &am_shm_config;
+static void table_add(struct table_list *list,
+                      const struct am_config_table *table, size_t bytes)
+{
+    if (table != NULL) {
+        AM_CHECK(list->count < AM_TABLES_MAX);
+        list->tables[list->count] = table;
+        list->value_bytes[list->count++] = bytes;
+    }
+}
+
+uint32_t am_config_tables(const struct am_config_table **tables,
+                          size_t *value_bytes)
+{
+    struct table_list list = {tables, value_bytes, 0};
+
+    table_add(&list, &am_ctx_config, sizeof(struct am_values));
+    table_add(&list, &am_chan_config, sizeof(struct am_chan_values));
+    for (uint32_t i = 0; am_dev_table[i] != NULL; i++) {
+        table_add(&list, am_dev_table[i]->config,
+                  am_dev_table[i]->config_bytes);
+    }
     for (uint32_t i = 0; am_modules[i] != NULL; i++) {
-        if (am_modules[i]->config != NULL) {
-            tables[count++] = am_modules[i]->config;
-        }
+        table_add(&list, am_modules[i]->config, am_modules[i]->config_bytes);
     }
-    *count_p = count;
+    return list.count;
 }
 
-/* The module whose variables are table `index`. */
-static const struct am_module *table_module(uint32_t index)
-{
-    uint32_t at = 3;
-
-    for (uint32_t i = 0; am_modules[i] != NULL; i++) {
-        if (am_modules[i]->config != NULL && at++ == index) {
-            return am_modules[i];
-        }
-    }
-    return NULL;
-}
-
-size_t am_config_table_bytes(uint32_t index)
-{
-    switch (index) {
-    case 0:
-        return sizeof(struct am_values);
-    case 1:
-        return sizeof(struct am_chan_values);
-    case 2:
-        return sizeof(struct shm_config);
-    default:
-        return table_module(index)->config_bytes;
-    }
-}
-
-void *am_module_values(struct am_ctx *ctx, uint32_t slot)
+const void *am_ctx_values(const struct am_ctx *ctx,
+                          const struct am_config_table *table)
 {
     const struct am_config_table *tables[AM_TABLES_MAX];
-    uint32_t count;
+    size_t value_bytes[AM_TABLES_MAX];
+    uint32_t count = am_config_tables(tables, value_bytes);
 
-    am_config_tables(tables, &count);
-    for (uint32_t i = 3; i < count; i++) {
-        if (tables[i] == am_modules[slot]->config) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (tables[i] == table) {
             return ctx->table_values[i];
         }
     }
@@ -162,9 +153,9 @@ am_status_t am_variable(const struct am_ctx *ctx, uint32_t index,
                         size_t text_bytes)
 {
     const struct am_config_table *tables[AM_TABLES_MAX];
-    uint32_t count;
+    size_t value_bytes[AM_TABLES_MAX];
+    uint32_t count = am_config_tables(tables, value_bytes);
 
-    am_config_tables(tables, &count);
     for (uint32_t t = 0; t < count; t++) {
         const struct am_config_row *row = &tables[t]->rows[index];
 

@@ -41,12 +41,13 @@ struct am_chan_values {
  * Open a device with what has to be around it: faults when AM_FAULT asks for
  * them, a channel when the device (or the faults) need one or AM_RELIABILITY
  * forces it.  What is returned is used as any device and closed by its own
- * close; `params` must live as its pointers say, the struct itself only
- * during the call.  Errors: those of ops->open, AM_ERR_CONFIG with a sentence
- * in params->error, AM_ERR_MEMORY.  Not in a handler.
+ * close; `params` must live as its pointers say, the struct itself and
+ * `values` only during the call.  Errors: those of ops->open, AM_ERR_MEMORY,
+ * AM_ERR_UNSUPPORTED as am_chan_wrap.  Not in a handler.
  */
 am_status_t am_dev_stack_open(const struct am_dev_ops *ops,
                               const struct am_dev_params *params,
+                              const struct am_chan_values *values,
                               struct am_dev **dev_p);
 
 /*

@@ -82,20 +82,14 @@ static am_status_t stack_wrap(struct am_dev *lower,
 
 am_status_t am_dev_stack_open(const struct am_dev_ops *ops,
                               const struct am_dev_params *params,
+                              const struct am_chan_values *values,
                               struct am_dev **dev_p)
 {
-    struct am_chan_values values;
     struct am_fault_spec spec;
     struct am_dev *dev;
     am_status_t status;
 
-    status = am_config_load(&am_chan_config, &values, params->options,
-                            params->option_count, params->error,
-                            params->error_bytes);
-    if (status != AM_OK) {
-        return status;
-    }
-    status = am_fault_parse(values.fault, &spec);
+    status = am_fault_parse(values->fault, &spec);
     if (status != AM_OK) {
         return status;
     }
@@ -107,7 +101,7 @@ am_status_t am_dev_stack_open(const struct am_dev_ops *ops,
         status = am_fault_wrap(dev, params, &spec, &dev);
     }
     if (status == AM_OK) {
-        status = stack_wrap(dev, params, &values, dev_p);
+        status = stack_wrap(dev, params, values, dev_p);
     }
     if (status != AM_OK) {
         dev->ops->close(dev);

@@ -108,9 +108,8 @@ struct am_dev_params {
     struct am_env *env;
     struct am_log *log;
     uint32_t rank, size;
-    uint64_t nonce; /* unique number of this context */
-    const struct am_option *options;
-    uint32_t option_count;
+    uint64_t nonce;     /* unique number of this context */
+    const void *values; /* of ops->config, parsed; valid during open */
     struct am_dev_up up;
     uint64_t *stats; /* AM_DEV_STAT_COUNT counters */
     char *error;
@@ -136,8 +135,12 @@ enum {
 /* Fill the payload in place: write exactly `bytes` bytes to `to`. */
 typedef void (*am_dev_fill_fn)(void *arg, void *to, size_t bytes);
 
+struct am_config_table;
+
 struct am_dev_ops {
     const char *name;
+    const struct am_config_table *config; /* its variables; NULL: none */
+    size_t config_bytes;                  /* of the struct they fill */
     am_status_t (*open)(const struct am_dev_params *params,
                         struct am_dev **dev_p);
     void (*close)(struct am_dev *dev);

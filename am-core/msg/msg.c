@@ -19,8 +19,8 @@ enum {
     DESCRIBE_BYTES = 8192
 };
 
-static am_status_t msg_open(struct am_ctx *ctx, uint32_t slot, void *values,
-                            uint64_t *stats)
+static am_status_t msg_open(struct am_ctx *ctx, uint32_t slot,
+                            const void *values, uint64_t *stats)
 {
     struct am_msg *msg = slot == AM_MSG_SLOT ? calloc(1, sizeof(*msg)) : NULL;
 

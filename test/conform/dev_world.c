@@ -4,6 +4,7 @@
 #include "conform/dev_world.h"
 
 #include "support/cm.h"
+#include "support/dev_open.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -239,8 +240,6 @@ static void node_open(struct world *world, struct node *node, uint64_t nonce)
             .rank = node->rank,
             .size = world->count,
             .nonce = nonce + node->rank,
-            .options = dev_case->options,
-            .option_count = option_count(dev_case),
             .up = {node, up_packet, up_ready, up_accept, up_dead},
             .stats = node->stats,
             .error = world->error,
@@ -248,7 +247,8 @@ static void node_open(struct world *world, struct node *node, uint64_t nonce)
     };
     am_status_t status;
 
-    status = am_dev_stack_open(dev_case->ops, &params, &node->dev);
+    status = dev_open_options(dev_case->ops, &params, dev_case->options,
+                              option_count(dev_case), &node->dev);
     if (status != AM_OK) {
         fail_msg("%s: %s: %s", dev_case->name, am_status_text(status),
                  world->error);

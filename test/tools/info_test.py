@@ -92,6 +92,14 @@ def test_bad_value():
     check.that("AM_EAGER_MAX" in got.stderr and "banana" in got.stderr and
                got.stderr.count("\n") == 1,
                "a bad value is named in one sentence: %r" % got.stderr)
+    got = info("-c", AM_SHM_RING="64k", AM_SHM_PACKET="32k")
+    check.that(got.returncode == 1 and "AM_SHM_PACKET" in got.stderr and
+               "AM_SHM_RING" in got.stderr and got.stderr.count("\n") == 1,
+               "two values that do not fit are named: %r" % got.stderr)
+    devices = json.loads(info("-d", "--json", AM_SHM_RING="64k").stdout)
+    shm = [dev for dev in devices["devices"] if dev["name"] == "shm"]
+    check.that(shm[0]["packet_bytes_max"] == 16384,
+               "a smaller ring alone makes the packets smaller: %r" % shm)
 
 
 def test_readme():

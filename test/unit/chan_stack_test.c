@@ -6,6 +6,7 @@
 #include "chan/window.h"
 #include "conform/dev_world.h"
 #include "support/cm.h"
+#include "support/dev_open.h"
 #include "support/seed.h"
 
 #include <string.h>
@@ -57,15 +58,14 @@ static void test_bad_value(void **state)
     for (size_t i = 0; i < 3; i++) {
         struct am_dev_params params = {.env = &net.env,
                                        .log = &log,
-                                       .options = bad[i],
-                                       .option_count = 1,
                                        .error = error,
                                        .error_bytes = sizeof(error)};
         struct am_dev *dev = NULL;
 
         error[0] = '\0';
-        assert_int_equal(am_dev_stack_open(&pipe_dev_ops, &params, &dev),
-                         AM_ERR_CONFIG);
+        assert_int_equal(
+                dev_open_options(&pipe_dev_ops, &params, bad[i], 1, &dev),
+                AM_ERR_CONFIG);
         assert_null(dev);
         assert_non_null(strstr(error, bad[i][0].name));
         assert_non_null(strstr(error, bad[i][0].value));

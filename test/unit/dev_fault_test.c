@@ -4,6 +4,7 @@
 #include "chan/chan.h"
 #include "dev/fault/fault.h"
 #include "support/cm.h"
+#include "support/dev_open.h"
 #include "support/pipe_dev.h"
 
 #include <am.h>
@@ -121,8 +122,6 @@ static struct receiver run(const char *fault)
             .env = &net.env,
             .log = &log,
             .size = 2,
-            .options = options,
-            .option_count = 2,
             .up = {.arg = &receiver, .packet = on_packet, .accept = on_accept},
             .stats = stats,
             .error = error,
@@ -136,8 +135,9 @@ static struct receiver run(const char *fault)
                   AM_DEV_CAP_RELIABLE | AM_DEV_CAP_ORDERED | AM_DEV_CAP_PUT);
     for (uint32_t i = 0; i < 2; i++) {
         params.rank = i;
-        assert_int_equal(am_dev_stack_open(&pipe_dev_ops, &params, &dev[i]),
-                         AM_OK);
+        assert_int_equal(
+                dev_open_options(&pipe_dev_ops, &params, options, 2, &dev[i]),
+                AM_OK);
         assert_int_equal(dev[i]->attr.caps, 0); /* promises nothing */
     }
     bytes = dev[1]->ops->address(dev[1], address, sizeof(address));

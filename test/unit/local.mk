@@ -61,7 +61,7 @@ test_unit_base_twheel_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 endif
 
 # chan, fault
-noinst_HEADERS += test/support/window_pair.h
+noinst_HEADERS += test/support/dev_open.h test/support/window_pair.h
 if HAVE_CMOCKA
 chan_tests = test/unit/chan_crc32c_test \
     test/unit/chan_stack_test \
@@ -74,11 +74,11 @@ test_unit_chan_crc32c_test_SOURCES = test/unit/chan_crc32c_test.c
 test_unit_chan_crc32c_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_crc32c_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_chan_stack_test_SOURCES = test/unit/chan_stack_test.c \
-    test/conform/dev_world.c test/support/pipe_dev.c
+    test/conform/dev_world.c test/support/pipe_dev.c test/support/dev_open.c
 test_unit_chan_stack_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_stack_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_dev_fault_test_SOURCES = test/unit/dev_fault_test.c \
-    test/support/pipe_dev.c
+    test/support/pipe_dev.c test/support/dev_open.c
 test_unit_dev_fault_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_dev_fault_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_chan_window_test_SOURCES = test/unit/chan_window_test.c \

@@ -88,7 +88,7 @@ struct shm_config {
     int wait;            /* shm_wait_t: AM_WAIT */
     uint64_t slots;      /* AM_SHM_SLOTS */
     size_t ring_bytes;   /* AM_SHM_RING */
-    size_t packet_bytes; /* AM_SHM_PACKET */
+    size_t packet_bytes; /* AM_SHM_PACKET; 0: by the ring */
     int cma_off;         /* AM_SHM_CMA: auto, off */
 };
 
@@ -125,8 +125,8 @@ struct shm_dev {
     struct am_log *log;
     uint64_t nonce, host;
     uint32_t rank, size, pid;
-    int listener;      /* abstract socket; -1 when none */
-    int leader_socket; /* to the leader while the segment is awaited */
+    int listener;        /* abstract socket; -1 when none */
+    int leader_socket;   /* to the leader while the segment is awaited */
     struct shm_seg *job; /* NULL until mapped */
     uint32_t local_count, local_index;
     uint32_t served_count;    /* leader: ranks that have the descriptor */
@@ -141,8 +141,6 @@ struct shm_dev {
 };
 
 extern const struct am_dev_ops am_shm_ops;
-struct am_config_table;
-extern const struct am_config_table am_shm_config;
 
 static inline struct shm_dev *shm_dev_of(struct am_dev *dev)
 {

@@ -6,10 +6,13 @@
 #include "base/config.h"
 #include "dev/shm/shm.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define SHM_PACKET_BYTES ((size_t)32 * 1024) /* docs/performance.md */
 
 static am_status_t check_power(const char *text, char *accepted, size_t bytes)
 {
@@ -27,11 +30,11 @@ static am_status_t check_packet(const char *text, char *accepted, size_t bytes)
 {
     size_t value;
 
-    if (am_config_parse_bytes(text, &value) == AM_OK && value >= 1024 &&
-        value <= (256u << 20)) {
+    if (am_config_parse_bytes(text, &value) == AM_OK &&
+        (value == 0 || (value >= 1024 && value <= (256u << 20)))) {
         return AM_OK;
     }
-    snprintf(accepted, bytes, "1k to 256m");
+    snprintf(accepted, bytes, "0, or 1k to 256m");
     return AM_ERR_CONFIG;
 }
 
@@ -58,15 +61,16 @@ static const struct am_config_row shm_rows[] = {
         {"AM_SHM_RING", "256k", AM_CONFIG_BYTES, "bytes",
          "payload ring from one process to another",
          offsetof(struct shm_config, ring_bytes), NULL, check_power},
-        {"AM_SHM_PACKET", "32k", AM_CONFIG_BYTES, "bytes",
-         "largest packet; at most a quarter of AM_SHM_RING",
+        {"AM_SHM_PACKET", "0", AM_CONFIG_BYTES, "bytes",
+         "largest packet, at most a quarter of AM_SHM_RING; 0 is 32k, or that "
+         "quarter where it is less",
          offsetof(struct shm_config, packet_bytes), NULL, check_packet},
         {"AM_SHM_CMA", "auto", AM_CONFIG_CHOICE, "",
          "single copy by process_vm_readv and writev where it is allowed",
          offsetof(struct shm_config, cma_off), "auto|off", NULL},
 };
 
-const struct am_config_table am_shm_config = {
+static const struct am_config_table shm_config_table = {
         shm_rows, sizeof(shm_rows) / sizeof(shm_rows[0])};
 
 /* Two contexts share memory if they agree on this: same boot, same network
@@ -112,6 +116,29 @@ static void attr_fill(struct shm_dev *dev)
     attr->perf.gap_ps = 15000;
 }
 
+/* Take the values over, and judge those that depend on each other. */
+static am_status_t config_take(struct shm_dev *dev,
+                               const struct am_dev_params *params)
+{
+    struct shm_config *config = &dev->config;
+    size_t packet_max;
+
+    *config = *(const struct shm_config *)params->values;
+    packet_max = config->ring_bytes / 4;
+    if (config->packet_bytes == 0) {
+        config->packet_bytes =
+                packet_max < SHM_PACKET_BYTES ? packet_max : SHM_PACKET_BYTES;
+    }
+    if (config->packet_bytes > packet_max) {
+        snprintf(params->error, params->error_bytes,
+                 "AM_SHM_PACKET is %zu and larger than a quarter of "
+                 "AM_SHM_RING; accepted: at most %zu",
+                 config->packet_bytes, packet_max);
+        return AM_ERR_CONFIG;
+    }
+    return AM_OK;
+}
+
 static am_status_t shm_open(const struct am_dev_params *params,
                             struct am_dev **dev_p)
 {
@@ -121,17 +148,7 @@ static am_status_t shm_open(const struct am_dev_params *params,
     if (dev == NULL) {
         return AM_ERR_MEMORY;
     }
-    status = am_config_load(&am_shm_config, &dev->config, params->options,
-                            params->option_count, params->error,
-                            params->error_bytes);
-    if (status == AM_OK &&
-        dev->config.packet_bytes > dev->config.ring_bytes / 4) {
-        snprintf(params->error, params->error_bytes,
-                 "AM_SHM_PACKET is larger than a quarter of AM_SHM_RING; "
-                 "accepted is at most %zu bytes",
-                 dev->config.ring_bytes / 4);
-        status = AM_ERR_CONFIG;
-    }
+    status = config_take(dev, params);
     if (status != AM_OK) {
         goto err_free;
     }
@@ -239,6 +256,8 @@ static size_t shm_describe(struct am_dev *adev, char *text, size_t bytes)
 
 const struct am_dev_ops am_shm_ops = {
         .name = "shm",
+        .config = &shm_config_table,
+        .config_bytes = sizeof(struct shm_config),
         .open = shm_open,
         .close = shm_close,
         .address = shm_address,

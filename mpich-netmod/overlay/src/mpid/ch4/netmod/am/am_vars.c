@@ -322,8 +322,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        largest packet; at most a quarter of AM_SHM_RING. Unit: bytes. libam's default:
-        32k.
+        largest packet, at most a quarter of AM_SHM_RING; 0 is 32k, or that quarter where
+        it is less. Unit: bytes. libam's default: 0.
 
     - name        : MPIR_CVAR_CH4_AM_SHM_RING
       category    : CH4_AM
