@@ -25,12 +25,15 @@ libnicsim_la_SOURCES = \
     nic-sim/host/host.h nic-sim/host/host.c nic-sim/host/port.c \
     nic-sim/host/unit.c nic-sim/host/machine.c \
     nic-sim/host/machine_rows.c nic-sim/host/machine_rows.h \
+    nic-sim/host/machine_load.c nic-sim/host/machine_load.h \
     nic-sim/net/sp.h nic-sim/net/sp.c \
-    nic-sim/include/nicsim_lanai.h nic-sim/nic/nic.h \
+    nic-sim/include/nicsim_lanai.h nic-sim/nic/nic.h nic-sim/nic/nic.c \
     nic-sim/net/myrinet.h nic-sim/net/myrinet.c \
     nic-sim/nic/lanai/lanai.h nic-sim/nic/lanai/lanai.c \
     nic-sim/nic/lanai/lanai_dma.c nic-sim/nic/lanai/lanai_fw.c \
+    nic-sim/nic/lanai/lanai_rows.c \
     nic-sim/nic/tb2/tb2.h nic-sim/nic/tb2/tb2.c nic-sim/nic/tb2/tb2_fw.c \
+    nic-sim/nic/tb2/tb2_rows.c \
     nic-sim/sim.h nic-sim/sim.c nic-sim/sim_run.c \
     am-core/base/trace.c am-core/base/stats.c
 nodist_libnicsim_la_SOURCES = nic-sim/machine_text.c

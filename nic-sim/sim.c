@@ -101,13 +101,6 @@ void ns_sim_note(struct ns_sim_node *view, uint64_t a, uint64_t b)
 
 /* ------------------------------------------------------------------- set-up */
 
-/* The machine file's loader has made sure that there is one. */
-static const struct ns_nic_kind *kind_of(const struct ns_machine *machine)
-{
-    return strcmp(machine->nic, ns_lanai_kind.name) == 0 ? &ns_lanai_kind
-                                                         : &ns_tb2_kind;
-}
-
 static int node_init(struct ns_sim *sim, uint32_t rank)
 {
     struct ns_node *node = &sim->nodes[rank];
@@ -157,7 +150,7 @@ struct ns_sim *ns_sim_open(const struct ns_machine *machine,
                            const struct ns_sim_params *params, char *error,
                            size_t error_bytes)
 {
-    const struct ns_nic_kind *kind = kind_of(machine);
+    const struct ns_nic_kind *kind = ns_nic_kind_find(machine->nic);
     uint32_t nodes_max = kind->nodes_max(machine);
     struct ns_sim *sim;
 

@@ -1,9 +1,10 @@
 /*
  * Numbers with units: "1.5 us" to picoseconds and so on, in integers.
  */
-#include "nicsim_machine.h"
+#include "host/machine_rows.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 struct unit {
@@ -74,6 +75,26 @@ static const struct unit *unit_find(ns_unit_t type, const char *name)
     return NULL;
 }
 
+/* "1/100" to 1 << 32 | 100; "0" to 1 (nothing of one). */
+static const char *parse_ratio(const char *text, uint64_t *value_p)
+{
+    uint64_t part[2] = {0, 1};
+    uint64_t scale;
+    const char *rest = parse_decimal(text, &part[0], &scale);
+
+    if (rest != NULL && *rest == '/' && scale == 1) {
+        rest = parse_decimal(rest + 1, &part[1], &scale);
+    } else if (rest != NULL && part[0] > 1) {
+        rest = NULL;
+    }
+    if (rest == NULL || *rest != '\0' || scale != 1 || part[1] == 0 ||
+        part[0] > part[1] || part[1] > UINT32_MAX) {
+        return "it must be a ratio such as 1/100, from 0 to 1";
+    }
+    *value_p = part[0] << 32 | part[1];
+    return NULL;
+}
+
 const char *ns_unit_parse(const char *text, ns_unit_t type, uint64_t *value_p)
 {
     static const char *const wanted[] = {
@@ -84,12 +105,16 @@ const char *ns_unit_parse(const char *text, ns_unit_t type, uint64_t *value_p)
             [NS_UNIT_CYCLES] = "it needs the unit cycles",
             [NS_UNIT_FREQUENCY] = "it needs a unit: MHz or GHz",
     };
-    uint64_t digits;
-    uint64_t scale;
-    const char *rest = parse_decimal(text, &digits, &scale);
+    uint64_t digits = 0;
+    uint64_t scale = 1;
+    const char *rest;
     const struct unit *unit;
     unsigned __int128 value;
 
+    if (type == NS_UNIT_RATIO) {
+        return parse_ratio(text, value_p);
+    }
+    rest = parse_decimal(text, &digits, &scale);
     if (rest == NULL) {
         return "it does not begin with a number";
     }
@@ -118,4 +143,27 @@ const char *ns_unit_parse(const char *text, ns_unit_t type, uint64_t *value_p)
     }
     *value_p = (uint64_t)(value / scale);
     return NULL;
+}
+
+void ns_unit_text(uint64_t value, ns_unit_t type, char *text, size_t bytes)
+{
+    const struct unit *best = NULL;
+
+    if (type == NS_UNIT_FREQUENCY) { /* a period */
+        snprintf(text, bytes, "%" PRIu64 " MHz", UINT64_C(1000000) / value);
+        return;
+    }
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (units[i].type == type && units[i].divisor == 1 &&
+            value % units[i].factor == 0 &&
+            (best == NULL || (value > 0 && units[i].factor > best->factor))) {
+            best = &units[i];
+        }
+    }
+    if (best == NULL || type == NS_UNIT_COUNT) {
+        snprintf(text, bytes, "%" PRIu64, value);
+    } else {
+        snprintf(text, bytes, "%" PRIu64 " %s", value / best->factor,
+                 best->name);
+    }
 }

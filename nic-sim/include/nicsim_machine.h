@@ -7,6 +7,7 @@
  *     derived     computed from facts; the source says how
  *     calibrated  fitted to one target figure, which the source names
  *     assumed     no source known; the text says why this value
+ * Settings that have a default may be left out.
  */
 #ifndef NS_NICSIM_MACHINE_H
 #define NS_NICSIM_MACHINE_H
@@ -84,7 +85,7 @@ struct ns_setting {
     char source[NS_MACHINE_TEXT];
 };
 
-#define NS_SETTINGS_MAX 48
+#define NS_SETTINGS_MAX 128
 
 struct ns_machine {
     char name[32];
@@ -124,6 +125,8 @@ typedef enum {
     NS_UNIT_COUNT,
     NS_UNIT_CYCLES,
     NS_UNIT_FREQUENCY, /* becomes its period in ps */
+    NS_UNIT_RATIO,     /* "1/100" or "0": see ns_ratio_hits */
+    NS_UNIT_WORD,      /* one of a list; its index (ns_unit_parse: none) */
 } ns_unit_t;
 
 NS_API const char *ns_unit_parse(const char *text, ns_unit_t type,

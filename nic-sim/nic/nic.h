@@ -6,6 +6,7 @@
 #define NS_NIC_NIC_H
 
 #include "host/host.h"
+#include "host/machine_rows.h"
 
 /* Every adapter counts these first; sent = received + dropped + closed. */
 enum {
@@ -17,7 +18,13 @@ enum {
 };
 
 struct ns_nic_kind {
-    const char *name;
+    const char *name;    /* `adapter` of the machine file */
+    const char *network; /* its `network` */
+    bool coherent;       /* DMA and the host's cache agree */
+    const struct ns_machine_row *rows;
+    const uint32_t *row_count;
+    /* What is wrong between rows, as a sentence; NULL: nothing.  May be NULL. */
+    const char *(*check)(const struct ns_machine *machine);
     uint32_t (*nodes_max)(const struct ns_machine *machine);
     /* The network of the machine; NULL: out of memory. */
     void *(*net_open)(struct ns_engine *engine,
@@ -39,5 +46,10 @@ struct ns_nic_kind {
 
 extern const struct ns_nic_kind ns_tb2_kind;
 extern const struct ns_nic_kind ns_lanai_kind;
+
+/* All of them, NULL at the end. */
+extern const struct ns_nic_kind *const ns_nic_kinds[];
+/* NULL: there is none of that name. */
+const struct ns_nic_kind *ns_nic_kind_find(const char *name);
 
 #endif

@@ -31,6 +31,15 @@ static void test_units(void **state)
     assert_non_null(ns_unit_parse("1.0.0 us", NS_UNIT_TIME, &v));
     assert_non_null(ns_unit_parse("1 MB/s", NS_UNIT_TIME, &v));
     assert_non_null(ns_unit_parse("0.0001 ns", NS_UNIT_TIME, &v));
+    assert_null(ns_unit_parse("1/100", NS_UNIT_RATIO, &v));
+    assert_int_equal(v, UINT64_C(1) << 32 | 100);
+    assert_null(ns_unit_parse("0", NS_UNIT_RATIO, &v));
+    assert_int_equal(v, 1);
+    assert_non_null(ns_unit_parse("2", NS_UNIT_RATIO, &v));
+    assert_non_null(ns_unit_parse("1/0", NS_UNIT_RATIO, &v));
+    assert_non_null(ns_unit_parse("3/2", NS_UNIT_RATIO, &v));
+    assert_non_null(ns_unit_parse("0.5", NS_UNIT_RATIO, &v));
+    assert_non_null(ns_unit_parse("1/2 us", NS_UNIT_RATIO, &v));
     assert_non_null(ns_unit_parse("0 MHz", NS_UNIT_FREQUENCY, &v));
     assert_non_null(ns_unit_parse("9999999999999999 us", NS_UNIT_TIME, &v));
 }
@@ -102,10 +111,14 @@ static const struct edit edits[] = {
         {"pio = [", "pio = 1;", "host.pio must be"},
         {"pio = [", "", "host.pio is missing"},
         {"pio = [", "pio = [\"0 us\", \"fact\", \"none at all\"];",
-         "that is not possible here"},
-        {"adapter = ", "adapter = \"tb3\";", "this version has tb2 and lanai"},
+         "host.pio is \"0 us\": that is not possible here; it can be 1 ps to "
+         "1 ms"},
+        {"clock = [", "clock = [\"2000000 MHz\", \"fact\", \"none at all\"];",
+         "it can be 1 MHz to 1000000 MHz"},
+        {"adapter = ", "adapter = \"tb3\";",
+         "adapter is \"tb3\"; there are tb2, lanai"},
         {"network = ", "networks = \"sp\";", "network = \"...\" is missing"},
-        {"bus:", "buss:", "unknown key buss"},
+        {"bus:", "buss:", "unknown key buss.rate"},
         {"pio = [", "pio = [[;", "syntax error"},
         {"cache_line = [", "cache_line = [\"65 B\", \"fact\", \"not so\"];",
          "power of two"},

@@ -245,6 +245,10 @@ static bool lanai_net_quiet(const void *net)
 
 const struct ns_nic_kind ns_lanai_kind = {
         .name = "lanai",
+        .network = "myrinet",
+        .coherent = true,
+        .rows = ns_lanai_rows,
+        .row_count = &ns_lanai_row_count,
         .nodes_max = lanai_nodes_max,
         .net_open = lanai_net_open,
         .net_close = lanai_net_close,

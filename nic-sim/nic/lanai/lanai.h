@@ -130,4 +130,8 @@ void ns_lanai_job_queue(struct ns_lanai *lanai, struct ns_lanai_job job);
 void ns_lanai_left(void *nic);
 void ns_lanai_deliver(void *nic, struct ns_packet *packet);
 
+/* lanai_rows.c: the machine file's settings. */
+extern const struct ns_machine_row ns_lanai_rows[];
+extern const uint32_t ns_lanai_row_count;
+
 #endif

@@ -229,6 +229,10 @@ static bool tb2_net_quiet(const void *net)
 
 const struct ns_nic_kind ns_tb2_kind = {
         .name = "tb2",
+        .network = "sp",
+        .rows = ns_tb2_rows,
+        .row_count = &ns_tb2_row_count,
+        .check = ns_tb2_check,
         .nodes_max = tb2_nodes_max,
         .net_open = tb2_net_open,
         .net_close = tb2_net_close,

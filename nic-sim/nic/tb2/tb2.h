@@ -89,4 +89,9 @@ extern const struct ns_clocked_ops ns_tb2_i860_ops;
 void ns_tb2_left_start(struct ns_event *event);
 void ns_tb2_out_free(void *tb2);
 
+/* tb2_rows.c: the machine file's settings. */
+extern const struct ns_machine_row ns_tb2_rows[];
+extern const uint32_t ns_tb2_row_count;
+const char *ns_tb2_check(const struct ns_machine *machine);
+
 #endif
