@@ -4,6 +4,7 @@ dist_check_SCRIPTS += benchmarks/test/tools_test.py
 
 EXTRA_DIST += \
     benchmarks/lib/am_grid.py \
+    benchmarks/lib/am_kernels.py \
     benchmarks/lib/am_measure.py \
     benchmarks/lib/am_nas.py \
     benchmarks/lib/am_plot.py \
@@ -13,8 +14,10 @@ EXTRA_DIST += \
     benchmarks/lib/am_show.py \
     benchmarks/lib/am_stats.py \
     benchmarks/lib/am_store.py \
+    benchmarks/lib/am_versus.py \
     benchmarks/test/fake_command \
     benchmarks/am_compare \
     benchmarks/am_sweep \
+    benchmarks/nas_compare \
     benchmarks/nas_run \
     benchmarks/README.md

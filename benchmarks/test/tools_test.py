@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of am_sweep, am_compare, nas_run and what they share.
+"""Tests of am_sweep, am_compare, nas_run, nas_compare and what they share.
 
 No MPI and nothing to measure: fake_command stands in for both.
 """
@@ -465,6 +465,105 @@ class NasRunTest(Tools):
             done = self.nas_run(*words)
             self.assertEqual(done.returncode, 2, words)
             self.assertIn(sentence, done.stderr)
+
+
+class NasCompareTest(Tools):
+    """nas_compare on folders of false official executables."""
+
+    def setUp(self):
+        super().setUp()
+        write_script(self.path("mpiexec"), "shift 2\nexec \"$@\"")
+        for name in ("a", "b", "c"):
+            os.mkdir(self.path(name))
+
+    def program(self, side, name, words):
+        write_script(self.path(side, name), f"exec {FAKE} {words}")
+
+    def compare(self, *arguments, sides="abc"):
+        words = []
+        for side in sides:
+            words += ["--official",
+                      f"{side}={self.path(side)}:{self.path('mpiexec')}"]
+        return self.tool("nas_compare", "--out", self.path("o"), *words,
+                         *arguments)
+
+    def all_programs(self, a, b, c):
+        for side, seconds in zip("abc", (a, b, c)):
+            self.program(side, "cg.S.x", f"nas S {seconds}")
+            self.program(side, "mg.S.x", f"nas S {2 * seconds}")
+
+    def test_bars(self):
+        self.all_programs(2, 2.5, 4)
+        words = ["--classes", "S", "--kernels", "cg,mg", "--ranks", "2",
+                 "--repeat", "3"]
+        done = self.compare(*words, "--bar", "2:best:0.9", "--bar",
+                            "2:c:0.6")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"0\.9 x best: met, 0\.\d+ x b over 2")
+        self.assertEqual(self.calls(), 18)
+        done = self.compare(*words, "--bar", "2:best:0.7")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("at most 0.7 x best: MISSED", done.stdout)
+        self.assertEqual(self.calls(), 18)
+        done = self.compare(*words, "--bar", "4:best:0.7")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("not measured", done.stdout)
+
+    def test_each_case(self):
+        self.all_programs(2.5, 2, 4)
+        done = self.compare("--classes", "S", "--kernels", "cg", "--ranks",
+                            "1", "--each", "1.15")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout,
+                         r"above the bar of 1\.15: cg.S on 1: 1\.2\d x b")
+
+    def test_slices(self):
+        self.all_programs(1, 1, 1)
+        words = ["--classes", "S", "--kernels", "cg,mg", "--ranks", "1",
+                 "--repeat", "1"]
+        done = self.compare(*words, "--slice", "0.01")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("not all is measured", done.stdout)
+        self.assertEqual(self.calls(), 3)
+        done = self.compare(*words, "--slice", "0.01")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.calls(), 6)
+
+    def test_a_side_that_fails_is_left_out(self):
+        self.all_programs(1, 1, 1)
+        self.program("b", "cg.S.x", "hang x")
+        done = self.compare("--classes", "S", "--kernels", "cg", "--ranks",
+                            "1", "--repeat", "2", "--time-limit", "0.5",
+                            "--bar", "1:best:1.2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("cg.S on 1, b: did not end within the time limit",
+                      done.stdout)
+        self.assertIn("x c over 1 cases", done.stdout)
+        self.assertEqual(self.calls(), 5)
+
+    def test_own_failure_is_a_failure(self):
+        self.all_programs(1, 1, 1)
+        self.program("a", "cg.S.x", "nas S 2 UNSUCCESSFUL")
+        done = self.compare("--classes", "S", "--kernels", "cg", "--ranks",
+                            "1", "--repeat", "1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("verification was not successful", done.stdout)
+
+    def test_bad_command_lines(self):
+        for words, sentence in (
+                (["--classes", "X"], "there is no class 'X'"),
+                (["--bar", "2:best"], "bars are RANKS:OTHER:RATIO"),
+                (["--bar", "2:d:1"], "there is no 'd' to compare with"),
+                (["--official", "d=/nowhere:x"], "there is no folder"),
+                (["--official", "d=/"], "NAME=FOLDER:MPIEXEC"),
+                (["--mpi", "a=mpicc:/nowhere"], "there is no command"),
+                (["--ranks", "3", "--kernels", "cg"], "nothing to run")):
+            done = self.compare(*words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(sentence, done.stderr)
+        done = self.compare(sides="a")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("two sides are needed", done.stderr)
 
 
 def write_text(path, text):
