@@ -116,7 +116,7 @@ def legal(kernel, klass, ranks):
         log2 = ranks.bit_length() - 1
         return _SIDES["lu"][klass] // (1 << ((log2 + 1) // 2)) >= 4
     if kernel == "ft":
-        return ranks <= {"S": 64, "W": 32, "A": 128, "B": 256}[klass]
+        return ranks <= {"S": 4096, "W": 1024, "A": 16384, "B": 65536}[klass]
     if kernel == "is":
         return ranks <= {"S": 128, "W": 512, "A": 1024, "B": 1024}[klass]
     return True

@@ -1,25 +1,14 @@
 /*
- * ft.c: FT, a heat equation solved in frequency space by 3-D FFTs.
- *
- * Ranks hold slabs, and one all-to-all a transform turns one kind into the
- * other (n = ranks):
- *
- *     slab of z:  [z / n][y][x]     x and y are transformed here
- *     slab of y:  [z][y / n][x]     z is transformed here
- *
- * The transform of y writes its result packed, by destination rank, so that
- * nothing is copied only to be sent:
- *
- *     packed:     [rank that gets it][z / n][y / n][x]
- *
- * and what arrives, by source rank, is a slab of y as it stands.  The way back
- * is the same in reverse.
+ * ft.c: FT, a heat equation solved in frequency space by 3-D FFTs.  How the
+ * box is divided among the ranks is in ft_layout.h, and names like "x whole"
+ * are from there.
  */
+#include "ft_layout.h"
 #include "ft_line.h"
 #include "nas_common.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ITERATIONS_MAX 20
@@ -89,19 +78,13 @@ static const struct ft_class classes[] = {
 struct ft {
     const struct nas_job *job;
     const struct ft_class *k;
-    int nx, ny, nz;
-    int ny_mine, nz_mine;   /* thickness of this rank's slabs */
-    int y_first, z_first;   /* where they start */
+    struct ft_layout layout;
     struct ft_line *x_line; /* transforms along each axis */
     struct ft_line *y_line;
     struct ft_line *z_line;
-    size_t *along_x; /* offset of each point of a line, in points */
-    size_t *along_y;
-    size_t *along_y_packed;
-    size_t *along_z;
     double *decay[3]; /* exp(-4 alpha pi^2 k^2) for each axis */
-    double *spectrum; /* slab of y; the spectrum at the current time */
-    double *a;        /* two work slabs of complex points */
+    double *spectrum; /* z whole; the spectrum at the current time */
+    double *a;        /* two work arrays of complex points */
     double *b;
 };
 
@@ -117,49 +100,19 @@ static const struct ft_class *find_class(char klass)
 
 /* ----------------------------------------------------------------- set-up */
 
-static size_t points_mine(const struct ft *s)
+static void open_arrays(struct ft *s)
 {
-    return (size_t)s->nx * (size_t)s->ny * (size_t)s->nz_mine;
-}
+    size_t points = ft_layout_points(&s->layout);
 
-static void open_offsets(struct ft *s)
-{
-    size_t nx = (size_t)s->nx;
-    size_t ny_mine = (size_t)s->ny_mine;
-    size_t block = (size_t)s->nz_mine * ny_mine * nx;
-
-    s->along_x = nas_alloc(nx, sizeof(size_t));
-    s->along_y = nas_alloc((size_t)s->ny, sizeof(size_t));
-    s->along_y_packed = nas_alloc((size_t)s->ny, sizeof(size_t));
-    s->along_z = nas_alloc((size_t)s->nz, sizeof(size_t));
-    for (size_t i = 0; i < nx; i++) {
-        s->along_x[i] = i;
-    }
-    for (size_t i = 0; i < (size_t)s->ny; i++) {
-        s->along_y[i] = i * nx;
-        s->along_y_packed[i] = i / ny_mine * block + i % ny_mine * nx;
-    }
-    for (size_t i = 0; i < (size_t)s->nz; i++) {
-        s->along_z[i] = i * ny_mine * nx;
-    }
-}
-
-static void open_grid(struct ft *s)
-{
-    s->nx = s->k->extent[0];
-    s->ny = s->k->extent[1];
-    s->nz = s->k->extent[2];
-    s->ny_mine = s->ny / s->job->ranks;
-    s->nz_mine = s->nz / s->job->ranks;
-    s->y_first = s->ny_mine * s->job->rank;
-    s->z_first = s->nz_mine * s->job->rank;
-    s->spectrum = nas_alloc(points_mine(s), 2 * sizeof(double));
-    s->a = nas_alloc(points_mine(s), 2 * sizeof(double));
-    s->b = nas_alloc(points_mine(s), 2 * sizeof(double));
+    s->spectrum = nas_alloc(points, 2 * sizeof(double));
+    s->a = nas_alloc(points, 2 * sizeof(double));
+    s->b = nas_alloc(points, 2 * sizeof(double));
     for (int axis = 0; axis < 3; axis++) {
         s->decay[axis] = nas_alloc((size_t)s->k->extent[axis], sizeof(double));
     }
-    open_offsets(s);
+    s->x_line = ft_line_open(s->k->extent[0]);
+    s->y_line = ft_line_open(s->k->extent[1]);
+    s->z_line = ft_line_open(s->k->extent[2]);
 }
 
 /* Tables that the specification counts as part of the timed work. */
@@ -181,114 +134,137 @@ static void fill_tables(struct ft *s)
     }
 }
 
-/* Random numbers, in the order of x, y, z, on a slab of z. */
+/* Random numbers, in the order of x, y, z, where x is whole. */
 static void fill_start(const struct ft *s, double *field)
 {
-    uint64_t before =
-            (uint64_t)s->z_first * (uint64_t)s->ny * (uint64_t)s->nx * 2;
-    uint64_t x = nas_random_skip(NAS_SEED, NAS_MULTIPLIER, before);
+    const struct ft_layout *l = &s->layout;
+    size_t run = 2 * (size_t)l->nx * (size_t)l->y1_mine;
 
-    nas_random_fill(&x, NAS_MULTIPLIER, points_mine(s) * 2, field);
+    for (int z = 0; z < l->z_mine; z++) {
+        uint64_t line = (uint64_t)(z + l->z_first) * (uint64_t)l->ny +
+                        (uint64_t)l->y1_first;
+        uint64_t x = nas_random_skip(NAS_SEED, NAS_MULTIPLIER,
+                                     line * (uint64_t)l->nx * 2);
+
+        nas_random_fill(&x, NAS_MULTIPLIER, run, field + (size_t)z * run);
+    }
 }
 
 /* -------------------------------------------------------------- transform */
 
-static void transform_x(const struct ft *s, double *field, bool forward)
+/* Lines from first on that go into one run of FT_LINE_BLOCK at most. */
+static size_t block_of(size_t first, size_t lines)
 {
-    int lines = s->ny * s->nz_mine;
-    size_t nx = (size_t)s->nx;
+    return lines - first < FT_LINE_BLOCK ? lines - first : FT_LINE_BLOCK;
+}
 
-    for (int i = 0; i < lines; i += FT_LINE_BLOCK) {
-        double *at = field + 2 * (size_t)i * nx;
+/* Between x whole and the order of the row, which way depends on forward. */
+static void transform_x(const struct ft *s, const double *from, double *to,
+                        bool forward)
+{
+    const struct ft_layout *l = &s->layout;
+    size_t lines = (size_t)l->y1_mine * (size_t)l->z_mine;
+    size_t from_step = (size_t)(forward ? l->nx : l->x_mine);
+    size_t to_step = (size_t)(forward ? l->x_mine : l->nx);
+    const size_t *from_along = forward ? l->along_x : l->along_x_row;
+    const size_t *to_along = forward ? l->along_x_row : l->along_x;
 
-        ft_line_run(s->x_line, forward, at, s->along_x, nx, at, s->along_x, nx);
+    for (size_t i = 0; i < lines; i += FT_LINE_BLOCK) {
+        ft_line_run(s->x_line, forward, block_of(i, lines),
+                    from + 2 * i * from_step, from_along, from_step,
+                    to + 2 * i * to_step, to_along, to_step);
     }
 }
 
-/* Between a slab of z and its packed form, which way depends on forward. */
+/* Between the orders of the row and of the column. */
 static void transform_y(const struct ft *s, const double *from, double *to,
                         bool forward)
 {
-    size_t plain = (size_t)s->ny * (size_t)s->nx;
-    size_t packed = (size_t)s->ny_mine * (size_t)s->nx;
-    size_t from_step = forward ? plain : packed;
-    size_t to_step = forward ? packed : plain;
-    const size_t *from_along = forward ? s->along_y : s->along_y_packed;
-    const size_t *to_along = forward ? s->along_y_packed : s->along_y;
+    const struct ft_layout *l = &s->layout;
+    size_t x_mine = (size_t)l->x_mine;
+    size_t row = (size_t)l->y1_mine * x_mine;
+    size_t column = (size_t)l->y2_mine * x_mine;
+    size_t from_step = forward ? row : column;
+    size_t to_step = forward ? column : row;
+    const size_t *from_along = forward ? l->along_y_row : l->along_y_column;
+    const size_t *to_along = forward ? l->along_y_column : l->along_y_row;
 
-    for (size_t z = 0; z < (size_t)s->nz_mine; z++) {
-        for (size_t x = 0; x < (size_t)s->nx; x += FT_LINE_BLOCK) {
-            ft_line_run(s->y_line, forward, from + 2 * (z * from_step + x),
-                        from_along, 1, to + 2 * (z * to_step + x), to_along, 1);
+    for (size_t z = 0; z < (size_t)l->z_mine; z++) {
+        for (size_t x = 0; x < x_mine; x += FT_LINE_BLOCK) {
+            ft_line_run(s->y_line, forward, block_of(x, x_mine),
+                        from + 2 * (z * from_step + x), from_along, 1,
+                        to + 2 * (z * to_step + x), to_along, 1);
         }
     }
 }
 
+/* Where z is whole, in place. */
 static void transform_z(const struct ft *s, double *field, bool forward)
 {
-    for (size_t y = 0; y < (size_t)s->ny_mine; y++) {
-        for (size_t x = 0; x < (size_t)s->nx; x += FT_LINE_BLOCK) {
-            double *at = field + 2 * (y * (size_t)s->nx + x);
+    const struct ft_layout *l = &s->layout;
+    size_t lines = (size_t)l->y2_mine * (size_t)l->x_mine;
 
-            ft_line_run(s->z_line, forward, at, s->along_z, 1, at, s->along_z,
-                        1);
-        }
+    for (size_t i = 0; i < lines; i += FT_LINE_BLOCK) {
+        double *at = field + 2 * i;
+
+        ft_line_run(s->z_line, forward, block_of(i, lines), at, l->along_z, 1,
+                    at, l->along_z, 1);
     }
 }
 
-/* Swaps the blocks of one kind of slab for those of the other. */
-static double *exchange(const struct ft *s, double *from, double *to)
+static double *other(const struct ft *s, const double *used)
 {
-    int count = s->nx * s->ny_mine * s->nz_mine * 2;
-
-    if (s->job->ranks == 1) {
-        return from;
-    }
-    MPI_Alltoall(from, count, MPI_DOUBLE, to, count, MPI_DOUBLE,
-                 MPI_COMM_WORLD);
-    return to;
+    return used == s->a ? s->b : s->a;
 }
 
-/* From the slab of z in a to the spectrum. */
+/* From x whole in a to the spectrum. */
 static void transform_forward(struct ft *s)
 {
-    double *at;
+    const struct ft_layout *l = &s->layout;
+    double *at = l->n1 == 1 ? s->a : s->b; /* in place where order stays */
+    double *next;
 
-    transform_x(s, s->a, true);
-    transform_y(s, s->a, s->b, true);
-    at = exchange(s, s->b, s->a);
+    transform_x(s, s->a, at, true);
+    at = ft_layout_exchange_row(l, at, other(s, at));
+    next = other(s, at);
+    transform_y(s, at, next, true);
+    at = ft_layout_exchange_column(l, next, other(s, next));
     transform_z(s, at, true);
-    memcpy(s->spectrum, at, points_mine(s) * 2 * sizeof(double));
+    memcpy(s->spectrum, at, ft_layout_points(l) * 2 * sizeof(double));
 }
 
-/* From the slab of y in a back to a slab of z, which is returned. */
+/* From z whole in a back to x whole, which is returned. */
 static double *transform_back(struct ft *s)
 {
-    double *from;
-    double *to;
+    const struct ft_layout *l = &s->layout;
+    double *at;
+    double *next;
 
     transform_z(s, s->a, false);
-    from = exchange(s, s->a, s->b);
-    to = from == s->a ? s->b : s->a;
-    transform_y(s, from, to, false);
-    transform_x(s, to, false);
-    return to;
+    at = ft_layout_exchange_column(l, s->a, s->b);
+    next = other(s, at);
+    transform_y(s, at, next, false);
+    at = ft_layout_exchange_row(l, next, other(s, next));
+    next = l->n1 == 1 ? at : other(s, at);
+    transform_x(s, at, next, false);
+    return next;
 }
 
 /* Moves the spectrum on by one step of time; leaves a copy in a. */
 static void evolve(struct ft *s)
 {
-    const double *restrict along = s->decay[0];
-    const size_t nx = (size_t)s->nx;
+    const struct ft_layout *l = &s->layout;
+    const double *restrict along = s->decay[0] + l->x_first;
+    const size_t x_mine = (size_t)l->x_mine;
 
-    for (int z = 0; z < s->nz; z++) {
-        for (int y = 0; y < s->ny_mine; y++) {
-            size_t row = ((size_t)z * (size_t)s->ny_mine + (size_t)y) * nx;
+    for (int z = 0; z < l->nz; z++) {
+        for (int y = 0; y < l->y2_mine; y++) {
+            size_t row = ((size_t)z * (size_t)l->y2_mine + (size_t)y) * x_mine;
             double *restrict u = s->spectrum + 2 * row;
             double *restrict copy = s->a + 2 * row;
-            double factor = s->decay[2][z] * s->decay[1][y + s->y_first];
+            double factor = s->decay[2][z] * s->decay[1][y + l->y2_first];
 
-            for (size_t x = 0; x < nx; x++) {
+            for (size_t x = 0; x < x_mine; x++) {
                 double f = factor * along[x];
 
                 copy[2 * x] = u[2 * x] *= f;
@@ -298,21 +274,21 @@ static void evolve(struct ft *s)
     }
 }
 
-/* The sum of 1024 points of a slab of z; whole on rank 0. */
+/* The sum of 1024 points where x is whole; complete on rank 0. */
 static void sum_points(const struct ft *s, const double *field, double sum[2])
 {
+    const struct ft_layout *l = &s->layout;
     double mine[2] = {0, 0};
-    double points = (double)s->nx * s->ny * s->nz;
+    double points = (double)l->nx * l->ny * l->nz;
 
     for (int j = 1; j <= CHECK_POINTS; j++) {
-        int x = j % s->nx;
-        int y = 3 * j % s->ny;
-        int z = 5 * j % s->nz - s->z_first;
+        int x = j % l->nx;
+        int y = 3 * j % l->ny - l->y1_first;
+        int z = 5 * j % l->nz - l->z_first;
 
-        if (z >= 0 && z < s->nz_mine) {
-            size_t at =
-                    ((size_t)z * (size_t)s->ny + (size_t)y) * (size_t)s->nx +
-                    (size_t)x;
+        if (y >= 0 && y < l->y1_mine && z >= 0 && z < l->z_mine) {
+            size_t line = (size_t)z * (size_t)l->y1_mine + (size_t)y;
+            size_t at = line * (size_t)l->nx + (size_t)x;
 
             mine[0] += field[2 * at];
             mine[1] += field[2 * at + 1];
@@ -366,20 +342,18 @@ int main(int argc, char **argv)
     nas_start(&argc, &argv, "FT", &job);
     s.k = find_class(job.klass);
 
-    int ny = s.k->extent[1];
-    int nz = s.k->extent[2];
     struct nas_result result = {
-            .extent = {s.k->extent[0], ny, nz},
+            .extent = {s.k->extent[0], s.k->extent[1], s.k->extent[2]},
             .iterations = s.k->iterations,
             .operation = "floating point",
     };
 
-    nas_need_power_of_two(&job, ny < nz ? ny : nz);
+    ft_layout_open(&s.layout, &job, s.k->extent);
     nas_heading(&job, result.extent, result.iterations);
-    open_grid(&s);
-    s.x_line = ft_line_open(s.nx);
-    s.y_line = ft_line_open(s.ny);
-    s.z_line = ft_line_open(s.nz);
+    if (job.rank == 0) {
+        printf(" Layout: %dx%d\n", s.layout.n1, s.layout.n2);
+    }
+    open_arrays(&s);
     run(&s, 1, sums); /* untimed: touches all memory */
 
     double start = nas_timer_start();

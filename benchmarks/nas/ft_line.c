@@ -126,36 +126,39 @@ static void pass2(const struct ft_line *line, int from)
     }
 }
 
-static void load(int n, const double *restrict from, const size_t *along,
-                 size_t across, double *restrict re, double *restrict im)
+/* Lines beyond count are made of zeros and go nowhere. */
+static inline void load(int n, size_t count, const double *restrict from,
+                        const size_t *along, size_t across, double *restrict re,
+                        double *restrict im)
 {
     for (int i = 0; i < n; i++) {
         const double *at = from + 2 * along[i];
 
         for (size_t b = 0; b < B; b++) {
-            re[(size_t)i * B + b] = at[2 * b * across];
-            im[(size_t)i * B + b] = at[2 * b * across + 1];
+            re[(size_t)i * B + b] = b < count ? at[2 * b * across] : 0.0;
+            im[(size_t)i * B + b] = b < count ? at[2 * b * across + 1] : 0.0;
         }
     }
 }
 
-static void store(int n, double *restrict to, const size_t *along,
-                  size_t across, const double *restrict re,
-                  const double *restrict im)
+static inline void store(int n, size_t count, double *restrict to,
+                         const size_t *along, size_t across,
+                         const double *restrict re, const double *restrict im)
 {
     for (int i = 0; i < n; i++) {
         double *at = to + 2 * along[i];
 
-        for (size_t b = 0; b < B; b++) {
+        for (size_t b = 0; b < count; b++) {
             at[2 * b * across] = re[(size_t)i * B + b];
             at[2 * b * across + 1] = im[(size_t)i * B + b];
         }
     }
 }
 
-void ft_line_run(struct ft_line *line, bool forward, const double *from,
-                 const size_t *from_along, size_t from_across, double *to,
-                 const size_t *to_along, size_t to_across)
+void ft_line_run(struct ft_line *line, bool forward, size_t count,
+                 const double *from, const size_t *from_along,
+                 size_t from_across, double *to, const size_t *to_along,
+                 size_t to_across)
 {
     int turn = 0;
     int left = line->n;
@@ -163,10 +166,13 @@ void ft_line_run(struct ft_line *line, bool forward, const double *from,
     double **in_re = forward ? line->re : line->im;
     double **in_im = forward ? line->im : line->re;
 
-    if (from_across == 1) {
-        load(line->n, from, from_along, 1, in_re[0], in_im[0]);
+    /* with constants the compiler makes vector code of the usual cases */
+    if (count < B) {
+        load(line->n, count, from, from_along, from_across, in_re[0], in_im[0]);
+    } else if (from_across == 1) {
+        load(line->n, B, from, from_along, 1, in_re[0], in_im[0]);
     } else {
-        load(line->n, from, from_along, from_across, in_re[0], in_im[0]);
+        load(line->n, B, from, from_along, from_across, in_re[0], in_im[0]);
     }
     for (; left >= 4; left /= 4, stride *= 4, turn = !turn) {
         pass4(line, left, stride, turn);
@@ -175,9 +181,12 @@ void ft_line_run(struct ft_line *line, bool forward, const double *from,
         pass2(line, turn);
         turn = !turn;
     }
-    if (to_across == 1) {
-        store(line->n, to, to_along, 1, in_re[turn], in_im[turn]);
+    if (count < B) {
+        store(line->n, count, to, to_along, to_across, in_re[turn],
+              in_im[turn]);
+    } else if (to_across == 1) {
+        store(line->n, B, to, to_along, 1, in_re[turn], in_im[turn]);
     } else {
-        store(line->n, to, to_along, to_across, in_re[turn], in_im[turn]);
+        store(line->n, B, to, to_along, to_across, in_re[turn], in_im[turn]);
     }
 }

@@ -20,13 +20,14 @@ struct ft_line *ft_line_open(int n);
 void ft_line_fill(struct ft_line *line);
 
 /*
- * Transforms FT_LINE_BLOCK lines.  Point i of line b is the complex number at
+ * Transforms count lines, at most FT_LINE_BLOCK.  Point i of line b is the complex number at
  * from + 2 * (from_along[i] + b * from_across), in points; the same for to,
  * which may be the same lines.  Forward is exp(-2 pi i jk / n); back is its
  * conjugate; neither divides by n.
  */
-void ft_line_run(struct ft_line *line, bool forward, const double *from,
-                 const size_t *from_along, size_t from_across, double *to,
-                 const size_t *to_along, size_t to_across);
+void ft_line_run(struct ft_line *line, bool forward, size_t count,
+                 const double *from, const size_t *from_along,
+                 size_t from_across, double *to, const size_t *to_along,
+                 size_t to_across);
 
 #endif

@@ -18,6 +18,8 @@ EXTRA_DIST += \
     benchmarks/nas/flow.c \
     benchmarks/nas/flow.h \
     benchmarks/nas/ft.c \
+    benchmarks/nas/ft_layout.c \
+    benchmarks/nas/ft_layout.h \
     benchmarks/nas/ft_line.c \
     benchmarks/nas/ft_line.h \
     benchmarks/nas/is.c \

@@ -48,14 +48,44 @@ static void set_class(struct nas_job *job, const char *text)
     job->klass = text[0];
 }
 
+static void set_layout(struct nas_job *job, const char *text)
+{
+    int end = 0;
+
+    if (sscanf(text, "%dx%d%n", &job->layout[0], &job->layout[1], &end) != 2 ||
+        text[end] != '\0' || job->layout[0] < 1 || job->layout[1] < 1) {
+        nas_refuse(job, "'%s' is no layout; layouts are N1xN2.", text);
+    }
+}
+
+static bool has_layout(const struct nas_job *job)
+{
+    return strcmp(job->kernel, "FT") == 0;
+}
+
+/* The word after an option. */
+static const char *argument_of(const struct nas_job *job, int *i_p, int argc,
+                               char **argv, const char *what)
+{
+    if (*i_p + 1 == argc) {
+        nas_refuse(job, "%s needs %s.", argv[*i_p], what);
+    }
+    return argv[++*i_p];
+}
+
 static void print_usage(const struct nas_job *job)
 {
     if (job->rank == 0) {
-        printf("usage: nas_%c%c [-c CLASS] [--spoil]\n"
+        printf("usage: nas_%c%c [-c CLASS] [--spoil]%s\n"
                "  -c CLASS  problem class S, W, A or B (default S)\n"
                "  --spoil   falsify the result before it is verified, to try "
-               "what a failure does\n",
-               job->kernel[0] | 0x20, job->kernel[1] | 0x20);
+               "what a failure does\n%s",
+               job->kernel[0] | 0x20, job->kernel[1] | 0x20,
+               has_layout(job) ? " [--layout N1xN2]" : "",
+               has_layout(job) ? "  --layout N1xN2  divide x and y by N1, y "
+                                 "and z by N2 ranks (default: 1xN while\n"
+                                 "            there are planes for all)\n"
+                               : "");
     }
     MPI_Finalize();
     exit(0);
@@ -78,10 +108,11 @@ void nas_start(int *argc_p, char ***argv_p, const char *kernel,
         } else if (strcmp(argument, "--spoil") == 0) {
             job_p->spoil = true;
         } else if (strcmp(argument, "-c") == 0) {
-            if (++i == *argc_p) {
-                nas_refuse(job_p, "-c needs a class: S, W, A or B.");
-            }
-            set_class(job_p, (*argv_p)[i]);
+            set_class(job_p, argument_of(job_p, &i, *argc_p, *argv_p,
+                                         "a class: S, W, A or B"));
+        } else if (strcmp(argument, "--layout") == 0 && has_layout(job_p)) {
+            set_layout(job_p, argument_of(job_p, &i, *argc_p, *argv_p,
+                                          "a layout: N1xN2"));
         } else if (argument[0] == '-') {
             nas_refuse(job_p, "there is no option '%s'; try --help.", argument);
         } else {

@@ -16,6 +16,7 @@ struct nas_job {
     const char *kernel; /* two capital letters, for example "CG" */
     char klass;         /* class letter: S, W, A or B */
     bool spoil;         /* falsify the result, to try the checks */
+    int layout[2];      /* FT: grid of ranks that was asked for, or zeros */
     int rank;
     int ranks;
 };
@@ -38,7 +39,7 @@ struct nas_result {
 
 /*
  * Starts MPI and reads the command line: "-c CLASS" or just the letter, class
- * S if none is given.  A wrong command line ends the program (status 2) with
+ * S if none is given; for FT also "--layout N1xN2".  A wrong command line ends the program (status 2) with
  * one sentence on standard error.
  */
 void nas_start(int *argc_p, char ***argv_p, const char *kernel,
