@@ -113,7 +113,7 @@ static const struct edit edits[] = {
         {"pio = [", "pio = [\"0 us\", \"fact\", \"none at all\"];",
          "host.pio is \"0 us\": that is not possible here; it can be 1 ps to "
          "1 ms"},
-        {"clock = [", "clock = [\"2000000 MHz\", \"fact\", \"none at all\"];",
+        {"clock = [", "clock = [\"5000000 MHz\", \"fact\", \"none at all\"];",
          "it can be 1 MHz to 1000000 MHz"},
         {"adapter = ", "adapter = \"tb3\";",
          "adapter is \"tb3\"; there are tb2, lanai"},
