@@ -33,15 +33,18 @@ struct am_hdr {
 struct am_peer;
 struct am_op;
 
-/* Try once.  AM_ERR_AGAIN: stays at the head.  AM_OK: it is over; the op has
- * been taken off its queue before the call and may be gone after it, or queued
- * again.  Errors are the op's own business. */
+/* Try once.  AM_ERR_AGAIN: there is no space, it stays queued.  AM_DONE (bulk
+ * ops): its turn is over for this poll, it stays queued; there may be space for
+ * others.  AM_OK: it is over; the op has been taken off its queue before the
+ * call and may be gone after it, or queued again.  Errors are the op's own
+ * business. */
 typedef am_status_t (*am_op_run_fn)(struct am_op *op);
 
 /*
  * AM_OP_ORDERED ops of a peer run strictly in the order queued, and while one
  * waits am_peer_send answers AM_ERR_AGAIN, so nothing overtakes.  AM_OP_BULK
- * ops (streams of payload) take turns after them and hold nobody up.
+ * ops (streams of payload) take turns after them: the queue is served from its
+ * head until one finds no space; that one goes to the end.
  */
 typedef enum {
     AM_OP_ORDERED,

@@ -34,34 +34,36 @@ static int run_ordered(struct am_peer *peer)
     return count;
 }
 
-/* Each bulk op gets its turn; one that has no space goes on at the next poll,
- * after the others. */
+/* Bulk ops take turns, at most one turn in a poll.  The first that finds no
+ * space ends the round: there is none for the others either, whose turn comes
+ * first at the next poll. */
 static int run_bulk(struct am_peer *peer)
 {
-    struct am_list turn;
-    struct am_list *node;
+    struct am_list mark; /* what is behind it had its turn */
     int count = 0;
 
     if (am_list_is_empty(&peer->bulk)) {
         return 0;
     }
-    /* ops queued meanwhile go to the new list */
-    turn.next = peer->bulk.next;
-    turn.prev = peer->bulk.prev;
-    turn.next->prev = &turn;
-    turn.prev->next = &turn;
-    am_list_init(&peer->bulk);
-    while ((node = am_list_pop(&turn)) != NULL) {
-        struct am_op *op = am_container(node, struct am_op, link);
+    am_list_push(&peer->bulk, &mark);
+    while (peer->bulk.next != &mark) {
+        struct am_op *op = am_container(peer->bulk.next, struct am_op, link);
+        am_status_t status;
 
+        am_list_remove(&op->link);
         op->queued = false;
-        if (op->run(op) == AM_ERR_AGAIN) {
+        status = op->run(op);
+        if (status == AM_ERR_AGAIN || status == AM_DONE) {
             op->queued = true;
             am_list_push(&peer->bulk, &op->link);
         } else {
             count++;
         }
+        if (status == AM_ERR_AGAIN) {
+            break;
+        }
     }
+    am_list_remove(&mark);
     return count;
 }
 

@@ -244,12 +244,12 @@ static am_status_t watch_run(struct am_op *op)
         mp->watch_polls = 0;
     }
     if (++mp->watch_polls < AM_CREDIT_STARVE_POLLS) {
-        return AM_ERR_AGAIN;
+        return AM_DONE;
     }
     msg->probed = false;
     mp->watch_polls = 0;
     grant_extra(mp);
-    return mp->stalled ? AM_ERR_AGAIN : AM_OK;
+    return mp->stalled ? AM_DONE : AM_OK;
 }
 
 static void watch_start(struct am_msg_peer *mp)

@@ -6,12 +6,10 @@
  *   sender                                   receiver
  *   EAGER(envelope, payload) -------------->  match, copy        one packet
  *   (done)
- *
  *   FIRST(envelope, length, slot, bytes) -->  match, copy        longer
  *   MORE(slot, offset, bytes) ------------->  copy
  *   MORE(slot, offset, bytes) ------------->  copy, done
  *   (done)
- *
  *   with AM_MSG_SYNC, when matched:   <------ END(id)
  *
  * The packets after FIRST go on the peer's bulk queue, so that a long stream
@@ -37,19 +35,19 @@ static size_t stream_step(const struct am_msg_req *send)
     return step < packet_max ? step : packet_max;
 }
 
-/* The next packets, at most `count`.  AM_DONE: that was all; AM_OK: all, and an
- * answer is awaited; AM_ERR_AGAIN: more later; errors end the send. */
+/* The next packets, at most *count, which falls.  AM_DONE: that was all; AM_OK:
+ * all, and an answer is awaited; AM_ERR_AGAIN: more later; errors end it. */
 static am_status_t stream_packets(struct am_msg_req *send, struct am_op *op,
-                                  size_t count)
+                                  size_t *count)
 {
     size_t packet = stream_step(send);
 
-    for (; count > 0; count--) {
+    for (; *count > 0; --*count) {
         uint64_t offset = send->moved_bytes;
         size_t left = send->data.bytes - send->moved_bytes;
-        am_status_t status =
-                am_msg_packet(send, op, AM_MSG_H_MORE, send->slot, &offset, 1,
-                              left < packet ? left : packet);
+        size_t bytes = left < packet ? left : packet;
+        am_status_t status = am_msg_packet(send, op, AM_MSG_H_MORE, send->slot,
+                                           &offset, 1, bytes);
 
         if (status != AM_OK) {
             return status;
@@ -66,13 +64,16 @@ static am_status_t stream_packets(struct am_msg_req *send, struct am_op *op,
 static am_status_t stream_run(struct am_op *op)
 {
     struct am_msg_req *send = am_container(op, struct am_msg_req, stream_op);
-    am_status_t status = stream_packets(send, op, STREAM_BURST);
+    size_t count = STREAM_BURST;
+    am_status_t status = stream_packets(send, op, &count);
 
-    if (status == AM_DONE || (status != AM_OK && status != AM_ERR_AGAIN)) {
-        am_msg_send_finish(send, status == AM_DONE ? AM_OK : status);
-        return AM_OK;
+    if (status == AM_ERR_AGAIN) {
+        return count == 0 ? AM_DONE : status;
     }
-    return status;
+    if (status != AM_OK) {
+        am_msg_send_finish(send, status == AM_DONE ? AM_OK : status);
+    }
+    return AM_OK;
 }
 
 /* FIRST, and what there is space for at once, unless others stream. */
@@ -80,6 +81,7 @@ static am_status_t emit_first(struct am_msg_req *send, struct am_op *op,
                               uint64_t *words)
 {
     struct am_msg_peer *mp = send->mp;
+    size_t count = SIZE_MAX;
     am_status_t status;
 
     send->slot = (uint32_t)__builtin_ctz(mp->slots_free);
@@ -94,13 +96,13 @@ static am_status_t emit_first(struct am_msg_req *send, struct am_op *op,
     mp->slots_free &= ~(1u << send->slot);
     send->state = AM_REQ_STREAM;
     status = op == NULL && am_list_is_empty(&mp->peer->bulk)
-                     ? stream_packets(send, NULL, SIZE_MAX)
+                     ? stream_packets(send, NULL, &count)
                      : AM_ERR_AGAIN;
-    if (status == AM_ERR_AGAIN) {
-        am_op_queue(&send->stream_op, mp->peer, stream_run, AM_OP_BULK);
-        return AM_OK;
+    if (status != AM_ERR_AGAIN) {
+        return status;
     }
-    return status;
+    am_op_queue(&send->stream_op, mp->peer, stream_run, AM_OP_BULK);
+    return AM_OK;
 }
 
 static am_status_t eager_emit(struct am_msg_req *send, bool queued)

@@ -284,6 +284,63 @@ static void test_fetch_add(void **state)
     world_close(&world);
 }
 
+/* Transfers that wait take turns, and a poll tries one of them when there is
+ * no space, however many there are. */
+static void test_queue_of_transfers(void **state)
+{
+    enum {
+        COUNT = 60,
+        BYTES = 20000,
+        POLLS = 50
+    };
+
+    const struct am_option *options[] = {tiny, tiny};
+    unsigned char *memory = calloc(COUNT, BYTES), *data = malloc(BYTES);
+    struct am_data local = am_data_contig(data, BYTES);
+    struct result results[COUNT] = {{0}};
+    struct am_region *region;
+    struct am_key key;
+    struct world world;
+    uint64_t again;
+    int first = 0;
+
+    memset(data, 0x5a, BYTES);
+    world_open(&world, 2, options);
+    am_region_register(world.ctx[1], memory, (size_t)COUNT * BYTES, &region);
+    am_region_key(region, &key);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(am_ctx_put(world.ctx[0], 1, &local, &key, i * BYTES,
+                                    on_done, &results[i]),
+                         AM_OK);
+    }
+    (void)am_ctx_poll(world.ctx[0]);
+    again = world_counter(&world, 0, "tx_again");
+    for (int i = 0; i < POLLS; i++) { /* the target does not poll */
+        (void)am_ctx_poll(world.ctx[0]);
+    }
+    assert_int_equal(world_counter(&world, 0, "tx_again") - again, POLLS);
+    while (results[0].count == 0) {
+        world_poll(&world);
+    }
+    for (size_t i = 0; i < COUNT; i++) { /* all have begun by now */
+        first += memory[i * BYTES] == 0x5a;
+    }
+    assert_int_equal(first, COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        for (int n = 0; n < 10000000 && results[i].count == 0; n++) {
+            world_poll(&world);
+        }
+        assert_int_equal(results[i].count, 1);
+        assert_int_equal(results[i].status, AM_OK);
+    }
+    for (size_t i = 0; i < (size_t)COUNT * BYTES; i++) {
+        assert_int_equal(memory[i], 0x5a);
+    }
+    world_close(&world);
+    free(memory);
+    free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +351,7 @@ int main(void)
             cmocka_unit_test(test_store_and_get),
             cmocka_unit_test(test_store_outside),
             cmocka_unit_test(test_fetch_add),
+            cmocka_unit_test(test_queue_of_transfers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
