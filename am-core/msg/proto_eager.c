@@ -36,7 +36,7 @@ static size_t stream_step(const struct am_msg_req *send)
 }
 
 /* The next packets, at most *count, which falls.  AM_DONE: that was all; AM_OK:
- * all, and an answer is awaited; AM_ERR_AGAIN: more later; errors end it. */
+ * all, an answer is awaited; AM_ERR_AGAIN: more later; errors end the send. */
 static am_status_t stream_packets(struct am_msg_req *send, struct am_op *op,
                                   size_t *count)
 {
