@@ -116,12 +116,9 @@ static am_status_t eager_emit(struct am_msg_req *send, bool queued)
     if (send->sync && send->id == 0 && am_msg_id_get(send) != AM_OK) {
         return AM_ERR_MEMORY;
     }
-    if (!whole && mp->slots_free == 0) {
-        return AM_ERR_AGAIN;
-    }
     words[2] = send->id;
     if (!whole) {
-        return emit_first(send, op, words);
+        return mp->slots_free == 0 ? AM_ERR_AGAIN : emit_first(send, op, words);
     }
     status = am_msg_packet(send, op, AM_MSG_H_EAGER, send->node.tag, words, 3,
                            send->data.bytes);
