@@ -6,23 +6,14 @@
  *
  * solved by block elimination up the lines and substitution back.
  */
-#include "mp_grid.h"
+#include "mp_program.h"
 
 #include <string.h>
 
 #define B MP_BATCH
 #define V FLOW_VARIABLES
 
-struct bt_class {
-    char klass;
-    int side;
-    int iterations;
-    double dt;
-    double residual[V];
-    double error[V];
-};
-
-static const struct bt_class classes[] = {
+static const struct mp_class classes[] = {
         {'S',
          12,
          60,
@@ -61,50 +52,25 @@ static const struct bt_class classes[] = {
          {5.2969847140936856e+01, 4.4632896115670668e+00,
           1.3122573342210174e+01, 1.2006925323559144e+01,
           1.2459576151035986e+02}},
+        {.klass = 0},
 };
 
-/* 5 x 5 blocks and vectors of MP_BATCH points side by side. */
+/* 5 x 5 blocks of MP_BATCH points side by side. */
 struct blocks {
     double m[V][V][B];
-};
-
-struct points {
-    double m[V][B];
 };
 
 /* A row after elimination: x(p) = right - upper x(p + 1). */
 struct row {
     struct blocks upper;
-    struct points right;
+    struct mp_points right;
 };
-
-static const struct bt_class *find_class(char klass)
-{
-    const struct bt_class *found = classes;
-
-    while (found->klass != klass) {
-        found++;
-    }
-    return found;
-}
 
 /* --------------------------------------------------------------- jacobians */
 
-static inline void load(const struct mp_lines *lines, const double *field,
-                        ptrdiff_t offset, struct points *p)
-{
-    for (int b = 0; b < B; b++) {
-        const double *at = field + (ptrdiff_t)lines->start[b] + offset;
-
-        for (int m = 0; m < V; m++) {
-            p->m[m][b] = at[m];
-        }
-    }
-}
-
 /* The Jacobian of the flux along an axis, times scale. */
 static inline __attribute__((always_inline)) void
-flux_jacobian(int axis, double scale, const struct points *u,
+flux_jacobian(int axis, double scale, const struct mp_points *u,
               struct blocks *jacobian)
 {
     const int a = 1 + axis;
@@ -149,7 +115,7 @@ struct viscous {
 };
 
 static inline __attribute__((always_inline)) void
-viscous_jacobian(int axis, double scale, const struct points *u,
+viscous_jacobian(int axis, double scale, const struct mp_points *u,
                  struct viscous *n)
 {
     const double d = scale * flow_diffusion(axis);
@@ -198,19 +164,19 @@ struct parts {
 };
 
 static inline __attribute__((always_inline)) void
-find_parts_along(int axis, const struct bt_class *k,
+find_parts_along(int axis, const struct mp_class *k,
                  const struct mp_lines *lines, int p, struct parts *parts)
 {
     const double side = k->side - 1;
-    struct points u;
+    struct mp_points u;
 
-    load(lines, lines->cell->u, p * (ptrdiff_t)lines->cell->block.stride[axis],
-         &u);
+    mp_points_load(lines, lines->cell->u,
+                   p * (ptrdiff_t)lines->cell->block.stride[axis], &u);
     flux_jacobian(axis, k->dt * 0.5 * side, &u, &parts->flux);
     viscous_jacobian(axis, k->dt * side * side, &u, &parts->viscous);
 }
 
-static void find_parts(const struct bt_class *k, const struct mp_lines *lines,
+static void find_parts(const struct mp_class *k, const struct mp_lines *lines,
                        int p, struct parts *parts)
 {
     if (lines->axis == 0) { /* each call has its axis built in */
@@ -227,7 +193,8 @@ static void find_parts(const struct bt_class *k, const struct mp_lines *lines,
 /* Subtracts a times the row before, which leaves nothing below centre. */
 static inline void subtract_product(const struct blocks *a,
                                     const struct row *before,
-                                    struct blocks *centre, struct points *right)
+                                    struct blocks *centre,
+                                    struct mp_points *right)
 {
     for (int i = 0; i < V; i++) {
         for (int j = 0; j < V; j++) {
@@ -321,7 +288,7 @@ static void eliminate(const struct parts *below, const struct parts *here,
 static void forward(const void *context, const struct mp_lines *lines,
                     const double *before, double *after)
 {
-    const struct bt_class *k = context;
+    const struct mp_class *k = context;
     const struct flow_block *block = &lines->cell->block;
     const ptrdiff_t stride = (ptrdiff_t)block->stride[lines->axis];
     int begin = flow_begin(block, lines->axis);
@@ -336,7 +303,7 @@ static void forward(const void *context, const struct mp_lines *lines,
         int turn = p - begin;
 
         find_parts(k, lines, p + 1, &parts[(turn + 2) % 3]);
-        load(lines, lines->cell->rhs, p * stride, &store[p].right);
+        mp_points_load(lines, lines->cell->rhs, p * stride, &store[p].right);
         eliminate(&parts[turn % 3], &parts[(turn + 1) % 3],
                   &parts[(turn + 2) % 3], last, &store[p]);
         last = &store[p];
@@ -345,8 +312,8 @@ static void forward(const void *context, const struct mp_lines *lines,
 }
 
 /* x = right - upper * next. */
-static inline void substitute(const struct row *row, const struct points *next,
-                              struct points *x)
+static inline void substitute(const struct row *row,
+                              const struct mp_points *next, struct mp_points *x)
 {
     for (int i = 0; i < V; i++) {
         for (int b = 0; b < B; b++) {
@@ -362,7 +329,7 @@ static inline void substitute(const struct row *row, const struct points *next,
 
 /* The solution replaces the right hand side, or along z is added to u. */
 static inline void deliver(const struct mp_lines *lines, ptrdiff_t offset,
-                           const struct points *x)
+                           const struct mp_points *x)
 {
     for (int b = 0; b < lines->count; b++) {
         ptrdiff_t at = (ptrdiff_t)lines->start[b] + offset;
@@ -384,12 +351,12 @@ static void back(const void *context, const struct mp_lines *lines,
     const ptrdiff_t stride = (ptrdiff_t)block->stride[lines->axis];
     const struct row *store = (const struct row *)lines->store;
     int begin = flow_begin(block, lines->axis);
-    struct points next;
+    struct mp_points next;
 
     (void)context;
     memcpy(&next, behind, sizeof(next));
     for (int p = flow_end(block, lines->axis) - 1; p >= begin; p--) {
-        struct points x;
+        struct mp_points x;
 
         substitute(&store[p], &next, &x);
         deliver(lines, p * stride, &x);
@@ -400,70 +367,30 @@ static void back(const void *context, const struct mp_lines *lines,
 
 /* -------------------------------------------------------------------- main */
 
-static void scale(struct mp_grid *grid, double dt)
+static void scale(const struct mp_grid *grid, const struct mp_class *k)
 {
     for (int c = 0; c < grid->p; c++) {
         double *restrict rhs = grid->cell[c].rhs;
 
         for (size_t i = 0; i < grid->cell[c].block.count; i++) {
-            rhs[i] *= dt;
+            rhs[i] *= k->dt;
         }
     }
 }
 
-static void step(struct mp_grid *grid, const struct bt_class *k,
-                 const struct mp_method *method)
-{
-    mp_grid_residual(grid);
-    scale(grid, k->dt);
-    for (int axis = 0; axis < 3; axis++) {
-        mp_grid_sweep(grid, axis, method);
-    }
-}
-
-static double operations(const struct bt_class *k)
-{
-    double n = k->side;
-
-    return k->iterations * (3478.8 * n * n * n - 17655.7 * n * n + 28023.7 * n);
-}
-
 int main(int argc, char **argv)
 {
-    struct nas_job job;
-    struct mp_grid grid;
-
-    nas_start(&argc, &argv, "BT", &job);
-
-    const struct bt_class *k = find_class(job.klass);
-    const struct mp_method method = {
-            .forward_values = V * V + V,
-            .back_values = V,
-            .store_values = V * V + V,
-            .forward = forward,
-            .back = back,
-            .context = k,
-    };
-    struct nas_result result = {
-            .extent = {k->side, k->side, k->side},
-            .iterations = k->iterations,
-            .operation = "floating point",
+    static const struct mp_program program = {
+            .kernel = "BT",
+            .classes = classes,
+            .method = {.forward_values = V * V + V,
+                       .back_values = V,
+                       .store_values = V * V + V,
+                       .forward = forward,
+                       .back = back},
+            .prepare = scale,
+            .operations = {3478.8, -17655.7, 28023.7, 0.0},
     };
 
-    mp_grid_open(&grid, &job, k->side, &method);
-    nas_heading(&job, result.extent, result.iterations);
-    mp_grid_start(&grid);
-    step(&grid, k, &method); /* untimed: touches all memory */
-    mp_grid_start(&grid);
-
-    double start = nas_timer_start();
-
-    for (int i = 0; i < k->iterations; i++) {
-        step(&grid, k, &method);
-    }
-    result.seconds = nas_timer_stop(start);
-    result.mops = operations(k) / result.seconds * 1e-6;
-    mp_grid_residual(&grid);
-    result.verified = mp_grid_verify(&grid, k->residual, k->error);
-    return nas_finish(&job, &result);
+    return mp_program_run(argc, argv, &program);
 }

@@ -33,6 +33,8 @@ EXTRA_DIST += \
     benchmarks/nas/mg_stencil.h \
     benchmarks/nas/mp_grid.c \
     benchmarks/nas/mp_grid.h \
+    benchmarks/nas/mp_program.c \
+    benchmarks/nas/mp_program.h \
     benchmarks/nas/nas_common.c \
     benchmarks/nas/nas_common.h \
     benchmarks/nas/sp.c

@@ -40,6 +40,25 @@ struct mp_lines {
     double *store;          /* store_values x MP_BATCH for every point */
 };
 
+/* The values of MP_BATCH points, one of each line, side by side. */
+struct mp_points {
+    double m[FLOW_VARIABLES][MP_BATCH];
+};
+
+/* Reads the points of a field that lie offset after the lines' starts. */
+static inline void mp_points_load(const struct mp_lines *lines,
+                                  const double *field, ptrdiff_t offset,
+                                  struct mp_points *p)
+{
+    for (int b = 0; b < MP_BATCH; b++) {
+        const double *at = field + (ptrdiff_t)lines->start[b] + offset;
+
+        for (int m = 0; m < FLOW_VARIABLES; m++) {
+            p->m[m][b] = at[m];
+        }
+    }
+}
+
 /*
  * How a kernel solves lines.  Forward goes up the lines: before has what the
  * cell before left in after, or zeroes at the wall.  Back comes down: behind

@@ -4,7 +4,7 @@
  * five scalar systems along lines, with five diagonals each.  Three of the
  * waves go with the flow and share a matrix; two go with the sound.
  */
-#include "mp_grid.h"
+#include "mp_program.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,16 +12,7 @@
 #define B       MP_BATCH
 #define SYSTEMS 3
 
-struct sp_class {
-    char klass;
-    int side;
-    int iterations;
-    double dt;
-    double residual[FLOW_VARIABLES];
-    double error[FLOW_VARIABLES];
-};
-
-static const struct sp_class classes[] = {
+static const struct mp_class classes[] = {
         {'S',
          12,
          100,
@@ -57,6 +48,7 @@ static const struct sp_class classes[] = {
           0.3864769009604e+02, 0.5643482272596e+02},
          {0.9810006190188e-02, 0.1022827905670e-02, 0.1720597911692e-02,
           0.1694479428231e-02, 0.1847456263981e-01}},
+        {.klass = 0},
 };
 
 /* A row after elimination: what is above the diagonal, and the right sides. */
@@ -73,37 +65,10 @@ struct waves {
     double diffusion[FLOW_SIDE_MAX][B];
 };
 
-/* The values of MP_BATCH points side by side. */
-struct points {
-    double m[FLOW_VARIABLES][B];
-};
-
-static const struct sp_class *find_class(char klass)
-{
-    const struct sp_class *found = classes;
-
-    while (found->klass != klass) {
-        found++;
-    }
-    return found;
-}
-
 /* -------------------------------------------------------------- transforms */
 
-static inline void load(const struct mp_lines *lines, const double *field,
-                        ptrdiff_t offset, struct points *p)
-{
-    for (int b = 0; b < B; b++) {
-        const double *at = field + (ptrdiff_t)lines->start[b] + offset;
-
-        for (int m = 0; m < FLOW_VARIABLES; m++) {
-            p->m[m][b] = at[m];
-        }
-    }
-}
-
 static inline void save(const struct mp_lines *lines, double *field,
-                        ptrdiff_t offset, const struct points *p)
+                        ptrdiff_t offset, const struct mp_points *p)
 {
     for (int b = 0; b < lines->count; b++) {
         double *at = field + (ptrdiff_t)lines->start[b] + offset;
@@ -147,7 +112,7 @@ static void turn_to_x(double dt, const double u[FLOW_VARIABLES],
     r[4] = dt * (t3 + t2);
 }
 
-static void turn_all(const struct mp_grid *grid, double dt)
+static void turn_all(const struct mp_grid *grid, const struct mp_class *k)
 {
     for (int c = 0; c < grid->p; c++) {
         const struct mp_cell *cell = &grid->cell[c];
@@ -159,7 +124,7 @@ static void turn_all(const struct mp_grid *grid, double dt)
                      x++) {
                     size_t at = flow_at(block, x, y, z);
 
-                    turn_to_x(dt, cell->u + at, cell->rhs + at);
+                    turn_to_x(k->dt, cell->u + at, cell->rhs + at);
                 }
             }
         }
@@ -167,7 +132,7 @@ static void turn_all(const struct mp_grid *grid, double dt)
 }
 
 /* From the waves along one axis to those along the next. */
-static inline void turn_x_to_y(struct points *p)
+static inline void turn_x_to_y(struct mp_points *p)
 {
     const double half_root = sqrt(0.5);
 
@@ -185,7 +150,7 @@ static inline void turn_x_to_y(struct points *p)
     }
 }
 
-static inline void turn_y_to_z(struct points *p)
+static inline void turn_y_to_z(struct mp_points *p)
 {
     const double half_root = sqrt(0.5);
 
@@ -204,7 +169,7 @@ static inline void turn_y_to_z(struct points *p)
 }
 
 /* u += the waves along z, turned back to the variables. */
-static inline void add_from_z(const struct points *w, struct points *p)
+static inline void add_from_z(const struct mp_points *w, struct mp_points *p)
 {
     const double half_root = sqrt(0.5);
 
@@ -243,10 +208,10 @@ static void find_waves(const struct mp_lines *lines, struct waves *w)
     int end = flow_end(block, lines->axis);
 
     for (int p = flow_begin(block, lines->axis) - 1; p <= end; p++) {
-        struct points u;
+        struct mp_points u;
         const double *along = u.m[1 + lines->axis];
 
-        load(lines, lines->cell->u, p * stride, &u);
+        mp_points_load(lines, lines->cell->u, p * stride, &u);
         for (int b = 0; b < B; b++) {
             double over = 1.0 / u.m[0][b];
             double kinetic = 0.5 * over *
@@ -292,7 +257,7 @@ static inline void eliminate(int system, int first, int last, double outer,
 }
 
 /* All three systems of point p; w has its waves at p + 1. */
-static void eliminate_point(const struct sp_class *k, bool at_wall,
+static void eliminate_point(const struct mp_class *k, bool at_wall,
                             const struct waves *w, int p,
                             const struct row *before_last,
                             const struct row *before, struct row *row)
@@ -331,7 +296,7 @@ static void eliminate_point(const struct sp_class *k, bool at_wall,
 static void forward(const void *context, const struct mp_lines *lines,
                     const double *before, double *after)
 {
-    const struct sp_class *k = context;
+    const struct mp_class *k = context;
     const struct flow_block *block = &lines->cell->block;
     const int axis = lines->axis;
     const ptrdiff_t stride = (ptrdiff_t)block->stride[axis];
@@ -346,9 +311,9 @@ static void forward(const void *context, const struct mp_lines *lines,
     for (int p = begin; p < end; p++) {
         bool at_wall = (block->wall[axis][0] && p == begin) ||
                        (block->wall[axis][1] && p == end - 1);
-        struct points right;
+        struct mp_points right;
 
-        load(lines, lines->cell->rhs, p * stride, &right);
+        mp_points_load(lines, lines->cell->rhs, p * stride, &right);
         memcpy(store[p].right, right.m, sizeof(right.m));
         eliminate_point(k, at_wall, &w, p, last2, last, &store[p]);
         last2 = last;
@@ -360,8 +325,10 @@ static void forward(const void *context, const struct mp_lines *lines,
 }
 
 /* right = right - next * x(p + 1) - after_next * x(p + 2). */
-static inline void substitute(const struct row *row, const struct points *next,
-                              const struct points *after_next, struct points *x)
+static inline void substitute(const struct row *row,
+                              const struct mp_points *next,
+                              const struct mp_points *after_next,
+                              struct mp_points *x)
 {
     for (int m = 0; m < FLOW_VARIABLES; m++) {
         int system = m < 3 ? 0 : m - 2;
@@ -376,9 +343,9 @@ static inline void substitute(const struct row *row, const struct points *next,
 
 /* Puts the waves of a point where the next step wants them. */
 static inline void deliver(const struct mp_lines *lines, ptrdiff_t offset,
-                           const struct points *x)
+                           const struct mp_points *x)
 {
-    struct points p = *x;
+    struct mp_points p = *x;
 
     if (lines->axis == 0) {
         turn_x_to_y(&p);
@@ -387,7 +354,7 @@ static inline void deliver(const struct mp_lines *lines, ptrdiff_t offset,
         turn_y_to_z(&p);
         save(lines, lines->cell->rhs, offset, &p);
     } else {
-        load(lines, lines->cell->u, offset, &p);
+        mp_points_load(lines, lines->cell->u, offset, &p);
         add_from_z(x, &p);
         save(lines, lines->cell->u, offset, &p);
     }
@@ -400,14 +367,14 @@ static void back(const void *context, const struct mp_lines *lines,
     const ptrdiff_t stride = (ptrdiff_t)block->stride[lines->axis];
     const struct row *store = (const struct row *)lines->store;
     int begin = flow_begin(block, lines->axis);
-    struct points next;
-    struct points after_next;
+    struct mp_points next;
+    struct mp_points after_next;
 
     (void)context;
     memcpy(&next, behind, sizeof(next));
     memcpy(&after_next, behind + sizeof(next) / sizeof(double), sizeof(next));
     for (int p = flow_end(block, lines->axis) - 1; p >= begin; p--) {
-        struct points x;
+        struct mp_points x;
 
         substitute(&store[p], &next, &after_next, &x);
         deliver(lines, p * stride, &x);
@@ -420,60 +387,19 @@ static void back(const void *context, const struct mp_lines *lines,
 
 /* -------------------------------------------------------------------- main */
 
-static void step(struct mp_grid *grid, const struct sp_class *k,
-                 const struct mp_method *method)
-{
-    mp_grid_residual(grid);
-    turn_all(grid, k->dt);
-    for (int axis = 0; axis < 3; axis++) {
-        mp_grid_sweep(grid, axis, method);
-    }
-}
-
-static double operations(const struct sp_class *k)
-{
-    double n = k->side;
-
-    return k->iterations *
-           (881.174 * n * n * n - 4683.91 * n * n + 11484.5 * n - 19272.4);
-}
-
 int main(int argc, char **argv)
 {
-    struct nas_job job;
-    struct mp_grid grid;
-
-    nas_start(&argc, &argv, "SP", &job);
-
-    const struct sp_class *k = find_class(job.klass);
-    const struct mp_method method = {
-            .forward_values = 2 * (2 * SYSTEMS + FLOW_VARIABLES),
-            .back_values = 2 * FLOW_VARIABLES,
-            .store_values = 2 * SYSTEMS + FLOW_VARIABLES,
-            .forward = forward,
-            .back = back,
-            .context = k,
-    };
-    struct nas_result result = {
-            .extent = {k->side, k->side, k->side},
-            .iterations = k->iterations,
-            .operation = "floating point",
+    static const struct mp_program program = {
+            .kernel = "SP",
+            .classes = classes,
+            .method = {.forward_values = 2 * (2 * SYSTEMS + FLOW_VARIABLES),
+                       .back_values = 2 * FLOW_VARIABLES,
+                       .store_values = 2 * SYSTEMS + FLOW_VARIABLES,
+                       .forward = forward,
+                       .back = back},
+            .prepare = turn_all,
+            .operations = {881.174, -4683.91, 11484.5, -19272.4},
     };
 
-    mp_grid_open(&grid, &job, k->side, &method);
-    nas_heading(&job, result.extent, result.iterations);
-    mp_grid_start(&grid);
-    step(&grid, k, &method); /* untimed: touches all memory */
-    mp_grid_start(&grid);
-
-    double start = nas_timer_start();
-
-    for (int i = 0; i < k->iterations; i++) {
-        step(&grid, k, &method);
-    }
-    result.seconds = nas_timer_stop(start);
-    result.mops = operations(k) / result.seconds * 1e-6;
-    mp_grid_residual(&grid);
-    result.verified = mp_grid_verify(&grid, k->residual, k->error);
-    return nas_finish(&job, &result);
+    return mp_program_run(argc, argv, &program);
 }
