@@ -18,6 +18,8 @@
 #include "nicsim_port.h"
 
 #define SNIC_PACKET_BYTES 4096 /* largest of all NICs */
+#define SNIC_HEAD_BYTES   64   /* largest header of a NIC's own */
+#define SNIC_HDR_BYTES    136  /* a bare am header with all its words */
 /*
  * Requests that wait for `ready`, of one endpoint at most.  A NIC that loses
  * packets loses more of them.  On one that does not, a sender has so many
@@ -30,12 +32,25 @@
 
 extern const struct am_dev_ops am_dev_snic_ops;
 
-/* A packet that came, in the driver's own memory. */
-struct snic_rx {
-    uint32_t node;
+/* What every NIC's packet says of itself, wherever its header keeps it. */
+struct snic_info {
+    uint32_t node; /* the peer */
     uint32_t class;
     uint32_t hdr_bytes, data_bytes;
-    uint32_t credits;   /* for requests, that came with it */
+    uint32_t credits; /* for requests, that go with it */
+};
+
+/* A packet to send: header and data as they will be in memory, and before them
+ * room for the NIC's own header, so that one store writes all. */
+struct snic_tx {
+    struct snic_info info;
+    uint8_t *body; /* 8-byte aligned */
+    uint64_t image[(SNIC_HEAD_BYTES + SNIC_PACKET_BYTES) / 8];
+};
+
+/* A packet that came, in the driver's own memory. */
+struct snic_rx {
+    struct snic_info info;
     const uint8_t *hdr; /* 8-byte aligned */
     uint8_t *data;
     uint64_t buffer[SNIC_PACKET_BYTES / 8];
@@ -50,11 +65,8 @@ struct snic_nic {
     void (*close)(struct snic_dev *snic);
     /* Is there room for one more packet and then `spare` others? */
     bool (*room)(struct snic_dev *snic, uint32_t spare);
-    /* There is room: send one packet; `fill` NULL: copy `data`. */
-    void (*transmit)(struct snic_dev *snic, uint32_t node, uint32_t class,
-                     const void *hdr, size_t hdr_bytes, const void *data,
-                     am_dev_fill_fn fill, void *fill_arg, size_t data_bytes,
-                     uint32_t credits);
+    /* There is room: send one packet. */
+    void (*transmit)(struct snic_dev *snic, struct snic_tx *tx);
     /* A poll begins: ring what has not been rung. */
     void (*begin)(struct snic_dev *snic);
     /* Take the next packet that came; false if there is none.  Its fields are
@@ -99,6 +111,14 @@ static inline struct snic_dev *snic_of(struct am_dev *dev)
 {
     return am_container(dev, struct snic_dev, base);
 }
+
+/*
+ * A packet's header is in `info` (peer input: wrong fields are counted, and
+ * false returned) and its body at `address` of shared memory: load it into
+ * `rx` and charge the work of taking a packet.
+ */
+bool snic_take(struct snic_dev *snic, const struct snic_info *info,
+               uint32_t address, struct snic_rx *rx);
 
 /* The ops of snic_init.c; as dev.h says. */
 am_status_t snic_open(const struct am_dev_params *params,

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Packets that requests leave free, so that replies always find room. */
 #define SNIC_REPLY_SPARE 16
@@ -32,6 +33,26 @@ static uint32_t credits_take(struct snic_dev *snic, struct snic_ep *ep)
     return credits;
 }
 
+/* Header and data one after the other, and to the NIC. */
+static void packet_send(struct snic_dev *snic, const struct snic_info *info,
+                        const void *hdr, const void *data, am_dev_fill_fn fill,
+                        void *arg)
+{
+    struct snic_tx tx;
+
+    tx.info = *info;
+    tx.body = (uint8_t *)tx.image + SNIC_HEAD_BYTES;
+    if (info->hdr_bytes > 0) {
+        memcpy(tx.body, hdr, info->hdr_bytes);
+    }
+    if (fill != NULL) {
+        fill(arg, tx.body + info->hdr_bytes, info->data_bytes);
+    } else if (info->data_bytes > 0) {
+        memcpy(tx.body + info->hdr_bytes, data, info->data_bytes);
+    }
+    snic->nic->transmit(snic, &tx);
+}
+
 static am_status_t snic_transmit(struct am_dev_ep *base, uint32_t class,
                                  const void *hdr, size_t hdr_bytes,
                                  const void *data, am_dev_fill_fn fill,
@@ -40,6 +61,10 @@ static am_status_t snic_transmit(struct am_dev_ep *base, uint32_t class,
     struct snic_ep *ep = snic_ep_of(base);
     struct snic_dev *snic = snic_of(base->dev);
     const struct am_dev_attr *attr = &snic->base.attr;
+    struct snic_info info = {.node = ep->node,
+                             .class = class,
+                             .hdr_bytes = (uint32_t)hdr_bytes,
+                             .data_bytes = (uint32_t)data_bytes};
 
     if (hdr_bytes > attr->hdr_bytes_max ||
         data_bytes > attr->packet_bytes_max - hdr_bytes) {
@@ -55,8 +80,8 @@ static am_status_t snic_transmit(struct am_dev_ep *base, uint32_t class,
         snic->stats[AM_DEV_STAT_TX_AGAIN]++;
         return AM_ERR_AGAIN;
     }
-    snic->nic->transmit(snic, ep->node, class, hdr, hdr_bytes, data, fill, arg,
-                        data_bytes, credits_take(snic, ep));
+    info.credits = credits_take(snic, ep);
+    packet_send(snic, &info, hdr, data, fill, arg);
     ep->requests_out += class == AM_DEV_REQUEST && has_credits(snic);
     snic->port->ops->sent(snic->port, ep->node, hdr_bytes + data_bytes);
     snic->stats[AM_DEV_STAT_TX_PACKETS]++;
@@ -91,6 +116,27 @@ static bool snic_reply_ready(struct am_dev_ep *ep)
 
 /* ---------------------------------------------------------------- receiving */
 
+bool snic_take(struct snic_dev *snic, const struct snic_info *info,
+               uint32_t address, struct snic_rx *rx)
+{
+    const struct ns_port_ops *ops = snic->port->ops;
+
+    if (info->node >= snic->port->nodes || info->class > SNIC_CLASS_CREDIT ||
+        info->hdr_bytes > SNIC_HDR_BYTES ||
+        info->data_bytes >
+                snic->base.attr.packet_bytes_max - info->hdr_bytes) {
+        snic->stats[AM_DEV_STAT_RX_BAD]++;
+        return false;
+    }
+    rx->info = *info;
+    rx->hdr = (const uint8_t *)rx->buffer;
+    rx->data = (uint8_t *)rx->buffer + info->hdr_bytes;
+    ops->load(snic->port, address, rx->buffer,
+              info->hdr_bytes + info->data_bytes);
+    ops->charge(snic->port, NS_WORK_RECEIVE, 1);
+    return true;
+}
+
 static bool may_deliver(struct snic_dev *snic, struct snic_ep *ep,
                         uint32_t class)
 {
@@ -104,13 +150,14 @@ static bool may_deliver(struct snic_dev *snic, struct snic_ep *ep,
 static void deliver(struct snic_dev *snic, struct snic_ep *ep,
                     struct snic_rx *rx)
 {
-    if (rx->class == AM_DEV_REQUEST && has_credits(snic)) {
+    if (rx->info.class == AM_DEV_REQUEST && has_credits(snic)) {
         snic->owing += ++ep->owed == SNIC_HELD_MAX / 2;
     }
     snic->stats[AM_DEV_STAT_RX_PACKETS]++;
-    snic->stats[AM_DEV_STAT_RX_BYTES] += rx->hdr_bytes + rx->data_bytes;
-    snic->base.up.packet(ep->base.user, rx->class, rx->hdr, rx->hdr_bytes,
-                         rx->data, rx->data_bytes);
+    snic->stats[AM_DEV_STAT_RX_BYTES] +=
+            rx->info.hdr_bytes + rx->info.data_bytes;
+    snic->base.up.packet(ep->base.user, rx->info.class, rx->hdr,
+                         rx->info.hdr_bytes, rx->data, rx->info.data_bytes);
 }
 
 /* Keep a request that may not be delivered yet; at the limit it is lost. */
@@ -137,10 +184,10 @@ static uint32_t held_deliver(struct snic_dev *snic)
 
     while (snic->held_count > 0) {
         struct snic_rx *rx = &snic->held[snic->held_head];
-        struct snic_ep *ep = snic->eps[rx->node];
+        struct snic_ep *ep = snic->eps[rx->info.node];
 
         if (ep != NULL) {
-            if (!may_deliver(snic, ep, rx->class)) {
+            if (!may_deliver(snic, ep, rx->info.class)) {
                 break;
             }
             ep->held_count--;
@@ -177,24 +224,24 @@ static struct snic_ep *rx_ep(struct snic_dev *snic, uint32_t node)
 
 static void receive_one(struct snic_dev *snic, struct snic_rx *rx)
 {
-    struct snic_ep *ep = rx_ep(snic, rx->node);
+    struct snic_ep *ep = rx_ep(snic, rx->info.node);
 
     if (ep == NULL) {
         snic->stats[AM_DEV_STAT_RX_BAD]++;
         return;
     }
-    if (rx->credits > ep->requests_out) {
+    if (rx->info.credits > ep->requests_out) {
         snic->stats[AM_DEV_STAT_RX_BAD]++;
         return;
     }
-    ep->requests_out -= rx->credits;
-    if (rx->class == SNIC_CLASS_CREDIT) {
+    ep->requests_out -= rx->info.credits;
+    if (rx->info.class == SNIC_CLASS_CREDIT) {
         return;
     }
-    snic->port->ops->received(snic->port, rx->node,
-                              rx->hdr_bytes + rx->data_bytes);
-    if (rx->class == AM_DEV_REQUEST &&
-        (ep->held_count > 0 || !may_deliver(snic, ep, rx->class))) {
+    snic->port->ops->received(snic->port, rx->info.node,
+                              rx->info.hdr_bytes + rx->info.data_bytes);
+    if (rx->info.class == AM_DEV_REQUEST &&
+        (ep->held_count > 0 || !may_deliver(snic, ep, rx->info.class))) {
         hold(snic, ep, rx);
         return;
     }
@@ -209,8 +256,11 @@ static void credits_return(struct snic_dev *snic)
 
         if (ep != NULL && ep->owed >= SNIC_HELD_MAX / 2 &&
             snic->nic->room(snic, 0)) {
-            snic->nic->transmit(snic, ep->node, SNIC_CLASS_CREDIT, NULL, 0,
-                                NULL, NULL, NULL, 0, credits_take(snic, ep));
+            const struct snic_info info = {.node = ep->node,
+                                           .class = SNIC_CLASS_CREDIT,
+                                           .credits = credits_take(snic, ep)};
+
+            packet_send(snic, &info, NULL, NULL, NULL, NULL);
         }
     }
 }

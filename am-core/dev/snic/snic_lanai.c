@@ -22,8 +22,6 @@ enum {
 AM_STATIC_ASSERT(sizeof(struct ns_lanai_header) == NS_LANAI_HEADER_BYTES,
                  "the NI's header");
 
-#define LANAI_HDR_BYTES 136 /* a bare am header with all its words */
-
 /* Of one fetch-and-add that this host waits for; they return in order. */
 struct fetch {
     uint64_t *old_p;
@@ -82,38 +80,26 @@ static void descriptor_write(struct snic_dev *snic, uint32_t address,
     lanai->sent++;
 }
 
-static void lanai_transmit(struct snic_dev *snic, uint32_t node, uint32_t class,
-                           const void *hdr, size_t hdr_bytes, const void *data,
-                           am_dev_fill_fn fill, void *fill_arg,
-                           size_t data_bytes, uint32_t credits)
+static void lanai_transmit(struct snic_dev *snic, struct snic_tx *tx)
 {
     struct lanai *lanai = snic->nic_data;
     struct ns_port *port = snic->port;
-    uint64_t image[SNIC_PACKET_BYTES / 8];
-    uint8_t *body = (uint8_t *)image + NS_LANAI_HEADER_BYTES;
-    struct ns_lanai_header header = {
-            .bytes = (uint16_t)(hdr_bytes + data_bytes),
-            .user = {[USER_CLASS] = (uint8_t) class,
-                     [USER_HDR_BYTES] = (uint8_t)hdr_bytes,
-                     [USER_CREDITS] = (uint8_t)credits},
+    const struct ns_lanai_header header = {
+            .bytes = (uint16_t)(tx->info.hdr_bytes + tx->info.data_bytes),
+            .user = {[USER_CLASS] = (uint8_t)tx->info.class,
+                     [USER_HDR_BYTES] = (uint8_t)tx->info.hdr_bytes,
+                     [USER_CREDITS] = (uint8_t)tx->info.credits},
     };
+    uint8_t *image = tx->body - NS_LANAI_HEADER_BYTES;
     uint32_t bytes = NS_LANAI_HEADER_BYTES + header.bytes;
     uint32_t slot = lanai->tx_base +
                     lanai->sent % lanai->facts->send_slots * lanai->slot_bytes;
 
     memcpy(image, &header, sizeof(header));
-    if (hdr_bytes > 0) {
-        memcpy(body, hdr, hdr_bytes);
-    }
-    if (fill != NULL) {
-        fill(fill_arg, body + hdr_bytes, data_bytes);
-    } else if (data_bytes > 0) {
-        memcpy(body + hdr_bytes, data, data_bytes);
-    }
     port->ops->charge(port, NS_WORK_SEND, 1);
     port->ops->store(port, slot, image, bytes);
     port->ops->mark(port, NS_STAGE_BUILD);
-    descriptor_write(snic, slot, node, bytes);
+    descriptor_write(snic, slot, tx->info.node, bytes);
 }
 
 static am_status_t lanai_fetch_add(struct snic_dev *snic, uint32_t node,
@@ -163,31 +149,21 @@ static void fetch_end(struct lanai *lanai, const struct ns_lanai_header *header)
     fetch.done(fetch.arg, AM_OK);
 }
 
-static bool header_good(const struct snic_dev *snic,
-                        const struct ns_lanai_header *header)
+/* Copy a packet out; false, and counted, when it cannot be one. */
+static bool packet_take(struct snic_dev *snic, uint32_t buffer,
+                        const struct ns_lanai_header *header,
+                        struct snic_rx *rx)
 {
-    return header->node < snic->port->nodes &&
-           header->user[USER_CLASS] <= SNIC_CLASS_CREDIT &&
-           header->user[USER_HDR_BYTES] <= LANAI_HDR_BYTES &&
-           header->user[USER_HDR_BYTES] <= header->bytes &&
-           header->bytes <= snic->base.attr.packet_bytes_max;
-}
+    struct snic_info info = {
+            .node = header->node,
+            .class = header->user[USER_CLASS],
+            .hdr_bytes = header->user[USER_HDR_BYTES],
+            .credits = header->user[USER_CREDITS],
+    };
 
-static void rx_fill(struct snic_dev *snic, uint32_t buffer,
-                    const struct ns_lanai_header *header, struct snic_rx *rx)
-{
-    struct ns_port *port = snic->port;
-
-    port->ops->load(port, buffer + NS_LANAI_HEADER_BYTES, rx->buffer,
-                    header->bytes);
-    rx->node = header->node;
-    rx->class = header->user[USER_CLASS];
-    rx->credits = header->user[USER_CREDITS];
-    rx->hdr_bytes = header->user[USER_HDR_BYTES];
-    rx->data_bytes = header->bytes - rx->hdr_bytes;
-    rx->hdr = (const uint8_t *)rx->buffer;
-    rx->data = (uint8_t *)rx->buffer + rx->hdr_bytes;
-    port->ops->charge(port, NS_WORK_RECEIVE, 1);
+    /* Less data than none is more than a packet holds. */
+    info.data_bytes = header->bytes - info.hdr_bytes;
+    return snic_take(snic, &info, buffer + NS_LANAI_HEADER_BYTES, rx);
 }
 
 static bool lanai_receive(struct snic_dev *snic, struct snic_rx *rx)
@@ -210,11 +186,8 @@ static bool lanai_receive(struct snic_dev *snic, struct snic_rx *rx)
         if (header.user[USER_KIND] == NS_LANAI_USER_FETCHED) {
             port->ops->charge(port, NS_WORK_RECEIVE, 1);
             fetch_end(lanai, &header);
-        } else if (header_good(snic, &header)) {
-            rx_fill(snic, buffer, &header, rx);
-            found = true;
         } else {
-            snic->stats[AM_DEV_STAT_RX_BAD]++;
+            found = packet_take(snic, buffer, &header, rx);
         }
         give_back(snic, buffer);
     }
@@ -233,7 +206,7 @@ static void attr_set(struct am_dev_attr *attr,
             .caps = AM_DEV_CAP_RELIABLE | AM_DEV_CAP_ORDERED,
             .packet_bytes_max = facts->mtu_bytes - NS_LANAI_HEADER_BYTES,
             .reply_bytes_max = facts->mtu_bytes - NS_LANAI_HEADER_BYTES,
-            .hdr_bytes_max = LANAI_HDR_BYTES,
+            .hdr_bytes_max = SNIC_HDR_BYTES,
             .depth = facts->send_slots / 2,
             .perf = {.send_overhead = {facts->send_ps, facts->copy_byte_fs},
                      .recv_overhead = {facts->receive_ps, facts->copy_byte_fs},

@@ -26,8 +26,7 @@ enum {
 AM_STATIC_ASSERT(sizeof(struct ns_tb2_header) == NS_TB2_HEADER_BYTES,
                  "the adapter's header");
 
-#define TB2_HDR_BYTES 136 /* a bare am header with all its words */
-#define TB2_BODY_MAX  (NS_TB2_ENTRY_BYTES - NS_TB2_HEADER_BYTES)
+#define TB2_BODY_MAX (NS_TB2_ENTRY_BYTES - NS_TB2_HEADER_BYTES)
 
 struct tb2 {
     const struct ns_tb2_facts *facts;
@@ -101,34 +100,26 @@ static bool tb2_room(struct snic_dev *snic, uint32_t spare)
     return tb2->tx_used + spare < tb2->facts->send_entries;
 }
 
-static void tb2_transmit(struct snic_dev *snic, uint32_t node, uint32_t class,
-                         const void *hdr, size_t hdr_bytes, const void *data,
-                         am_dev_fill_fn fill, void *fill_arg, size_t data_bytes,
-                         uint32_t credits)
+static void tb2_transmit(struct snic_dev *snic, struct snic_tx *tx)
 {
     struct tb2 *tb2 = snic->nic_data;
     struct ns_port *port = snic->port;
-    uint64_t image[NS_TB2_ENTRY_BYTES / 8];
-    uint8_t *body = (uint8_t *)image + NS_TB2_HEADER_BYTES;
-    struct ns_tb2_header header = {
-            .node = (uint16_t)node,
+    const struct ns_tb2_header header = {
+            .node = (uint16_t)tx->info.node,
             /* one route for a pair of nodes, so that packets stay in order */
-            .route = (uint8_t)((port->node + node) % tb2->facts->routes),
-            .user = {[USER_CLASS] = (uint8_t) class,
-                     [USER_HDR_BYTES] = (uint8_t)hdr_bytes,
-                     [USER_DATA_BYTES] = (uint8_t)data_bytes},
+            .route = (uint8_t)((port->node + tx->info.node) %
+                               tb2->facts->routes),
+            .user = {[USER_CLASS] = (uint8_t)tx->info.class,
+                     [USER_HDR_BYTES] = (uint8_t)tx->info.hdr_bytes,
+                     [USER_DATA_BYTES] = (uint8_t)tx->info.data_bytes},
     };
-    uint32_t bytes = (uint32_t)(NS_TB2_HEADER_BYTES + hdr_bytes + data_bytes);
+    uint8_t *image = tx->body - NS_TB2_HEADER_BYTES;
+    uint32_t bytes =
+            NS_TB2_HEADER_BYTES + tx->info.hdr_bytes + tx->info.data_bytes;
     uint32_t units = (bytes + NS_TB2_LENGTH_UNIT - 1) / NS_TB2_LENGTH_UNIT;
     uint32_t entry = entry_of(tb2->tx_base, tb2->tx_next);
 
     memcpy(image, &header, sizeof(header));
-    memcpy(body, hdr, hdr_bytes);
-    if (fill != NULL) {
-        fill(fill_arg, body + hdr_bytes, data_bytes);
-    } else if (data_bytes > 0) {
-        memcpy(body + hdr_bytes, data, data_bytes);
-    }
     port->ops->charge(port, NS_WORK_SEND, 1);
     port->ops->store(port, entry, image, bytes);
     port->ops->flush(port, entry, bytes);
@@ -168,27 +159,16 @@ static void pop(struct snic_dev *snic, uint32_t entry)
     }
 }
 
-/* Peer input: is it a packet that fits into its entry? */
-static bool header_good(const struct snic_dev *snic,
-                        const struct ns_tb2_header *header)
-{
-    uint32_t hdr_bytes = header->user[USER_HDR_BYTES];
-    uint32_t data_bytes = header->user[USER_DATA_BYTES];
-
-    return header->node < snic->port->nodes &&
-           header->user[USER_CLASS] < AM_DEV_CLASS_COUNT &&
-           hdr_bytes <= TB2_HDR_BYTES && hdr_bytes + data_bytes <= TB2_BODY_MAX;
-}
-
 static bool tb2_receive(struct snic_dev *snic, struct snic_rx *rx)
 {
     struct tb2 *tb2 = snic->nic_data;
     struct ns_port *port = snic->port;
-    uint32_t entry = entry_of(tb2->rx_base, tb2->rx_next);
     struct ns_tb2_header header;
+    bool taken = false;
 
-    for (;;) {
-        uint32_t body;
+    while (!taken) {
+        uint32_t entry = entry_of(tb2->rx_base, tb2->rx_next);
+        struct snic_info info;
 
         /* Not coherent: drop the line, so that memory is looked at. */
         port->ops->flush(port, entry, NS_TB2_HEADER_BYTES);
@@ -197,26 +177,16 @@ static bool tb2_receive(struct snic_dev *snic, struct snic_rx *rx)
             return false;
         }
         port->ops->mark(port, NS_STAGE_POLLED);
-        if (header_good(snic, &header)) {
-            body = (uint32_t)header.user[USER_HDR_BYTES] +
-                   header.user[USER_DATA_BYTES];
-            port->ops->load(port, entry + NS_TB2_HEADER_BYTES, rx->buffer,
-                            body);
-            break;
-        }
-        snic->stats[AM_DEV_STAT_RX_BAD]++;
+        info = (struct snic_info){
+                .node = header.node,
+                .class = header.user[USER_CLASS],
+                .hdr_bytes = header.user[USER_HDR_BYTES],
+                .data_bytes = header.user[USER_DATA_BYTES],
+                .credits = 0, /* the window above has its own */
+        };
+        taken = snic_take(snic, &info, entry + NS_TB2_HEADER_BYTES, rx);
         pop(snic, entry);
-        entry = entry_of(tb2->rx_base, tb2->rx_next);
     }
-    rx->credits = 0; /* the window above has its own */
-    rx->node = header.node;
-    rx->class = header.user[USER_CLASS];
-    rx->hdr_bytes = header.user[USER_HDR_BYTES];
-    rx->data_bytes = header.user[USER_DATA_BYTES];
-    rx->hdr = (const uint8_t *)rx->buffer;
-    rx->data = (uint8_t *)rx->buffer + rx->hdr_bytes;
-    port->ops->charge(port, NS_WORK_RECEIVE, 1);
-    pop(snic, entry);
     port->ops->mark(port, NS_STAGE_COPIED);
     return true;
 }
@@ -232,7 +202,7 @@ static void attr_set(struct am_dev_attr *attr, const struct ns_tb2_facts *facts)
             .caps = 0, /* packets are lost when the receive FIFO is full */
             .packet_bytes_max = TB2_BODY_MAX,
             .reply_bytes_max = TB2_BODY_MAX,
-            .hdr_bytes_max = TB2_HDR_BYTES,
+            .hdr_bytes_max = SNIC_HDR_BYTES,
             .depth = facts->receive_entries,
             .perf = {.send_overhead = {facts->send_ps, facts->copy_byte_fs},
                      .recv_overhead = {facts->receive_ps, facts->copy_byte_fs},
