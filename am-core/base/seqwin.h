@@ -1,10 +1,16 @@
 /*
- * Sequence numbers modulo 2^16 or 2^32, and the receive window that finds
- * duplicates and gaps.  Pure; all of it may run inside a handler.
+ * Sliding windows over sequence numbers modulo 2^32, both halves, as pure
+ * arithmetic: the channel's window (chan/window.c) counts packets with them.
  *
- *            next                      next + AM_SEQWIN_SPAN
- *   accepted  |  0 1 1 0 1 0 0 ...  0   |  beyond
- *   (old)     |  bits: 1 = is here      |
+ *   sender    una               sent              next         una + span
+ *              | not acked yet   | not sent yet    | free         |
+ *
+ *   receiver  told              next                           next + span
+ *              | in, not told    | wanted  | early ...            | beyond
+ *   (old)      |
+ *
+ * Numbers that are compared are never 2^31 apart: spans are far smaller, and
+ * what a peer sends is judged against the span before it is used.
  */
 #ifndef AM_BASE_SEQWIN_H
 #define AM_BASE_SEQWIN_H
@@ -12,53 +18,103 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* a - b as a distance: right while the two are less than half apart. */
-static inline int16_t am_seq16_diff(uint16_t a, uint16_t b)
-{
-    return (int16_t)(uint16_t)(a - b);
-}
-
-static inline int32_t am_seq32_diff(uint32_t a, uint32_t b)
-{
-    return (int32_t)(a - b);
-}
-
 /* Does `a` come before `b`? */
-static inline bool am_seq16_before(uint16_t a, uint16_t b)
+static inline bool am_seq_before(uint32_t a, uint32_t b)
 {
-    return am_seq16_diff(a, b) < 0;
+    return (int32_t)(a - b) < 0;
 }
 
-static inline bool am_seq32_before(uint32_t a, uint32_t b)
-{
-    return am_seq32_diff(a, b) < 0;
-}
+/* -------------------------------------------------------------- the sender */
 
-#define AM_SEQWIN_SPAN 128 /* numbers that may be ahead of the next expected */
-
-typedef enum {
-    AM_SEQWIN_NEW,    /* first time; now marked as here */
-    AM_SEQWIN_OLD,    /* a duplicate */
-    AM_SEQWIN_BEYOND, /* too far ahead to remember: drop it */
-} am_seqwin_t;
-
-struct am_seqwin {
-    uint32_t next; /* the lowest number that is not here yet */
-    uint32_t mask; /* UINT16_MAX or UINT32_MAX: the modulus - 1 */
-    uint64_t bits[AM_SEQWIN_SPAN / 64]; /* of number n: bit n % SPAN */
+struct am_seq_tx {
+    uint32_t una;  /* the oldest that is not acknowledged */
+    uint32_t sent; /* all before it were sent at least once */
+    uint32_t next; /* the next to be given out */
 };
 
-/* A window that expects `first`; `mask` is UINT16_MAX or UINT32_MAX. */
-void am_seqwin_init(struct am_seqwin *win, uint32_t first, uint32_t mask);
+static inline void am_seq_tx_open(struct am_seq_tx *tx, uint32_t first)
+{
+    tx->una = tx->sent = tx->next = first;
+}
 
-/* Judge a number that arrived, and remember it if it is new. */
-am_seqwin_t am_seqwin_accept(struct am_seqwin *win, uint32_t seq);
+/* Numbers given out and not acknowledged. */
+static inline uint32_t am_seq_tx_open_count(const struct am_seq_tx *tx)
+{
+    return tx->next - tx->una;
+}
 
-/* Step over the numbers that are here without a gap; returns how many.  To be
- * called after accept found a new one; `next` is then what to acknowledge. */
-uint32_t am_seqwin_advance(struct am_seqwin *win);
+/* Is there room for `count` more in a window of `span`? */
+static inline bool am_seq_tx_fits(const struct am_seq_tx *tx, uint32_t count,
+                                  uint32_t span)
+{
+    return count <= span && tx->next - tx->una <= span - count;
+}
 
-/* Is there a gap: something here beyond a number that is missing? */
-bool am_seqwin_has_gap(const struct am_seqwin *win);
+/* Give out `count` numbers; the first of them. */
+static inline uint32_t am_seq_tx_take(struct am_seq_tx *tx, uint32_t count)
+{
+    tx->next += count;
+    return tx->next - count;
+}
+
+/* All before `end` have been sent; false when they had been before. */
+bool am_seq_tx_sent(struct am_seq_tx *tx, uint32_t end);
+
+typedef enum {
+    AM_SEQ_ACK_OLD, /* says nothing new: overtaken by a later one */
+    AM_SEQ_ACK_NEW,
+    AM_SEQ_ACK_BAD /* of what was never sent */
+} am_seq_ack_t;
+
+/* The peer says that it has all before `ack`.  Changes nothing: the caller
+ * moves una by whole messages, with am_seq_tx_acked. */
+am_seq_ack_t am_seq_tx_judge(const struct am_seq_tx *tx, uint32_t ack);
+
+/* The oldest `count` numbers are acknowledged. */
+void am_seq_tx_acked(struct am_seq_tx *tx, uint32_t count);
+
+/* Nothing will be acknowledged any more: count all as acknowledged. */
+void am_seq_tx_drop(struct am_seq_tx *tx);
+
+/* ------------------------------------------------------------ the receiver */
+
+struct am_seq_rx {
+    uint32_t next; /* wanted; all before it are in */
+    uint32_t told; /* next when the sender was last told */
+};
+
+typedef enum {
+    AM_SEQ_OLD,    /* in already */
+    AM_SEQ_WANTED, /* next */
+    AM_SEQ_EARLY,  /* something before it is missing */
+    AM_SEQ_BEYOND  /* further ahead than a sender may be */
+} am_seq_place_t;
+
+static inline void am_seq_rx_open(struct am_seq_rx *rx, uint32_t first)
+{
+    rx->next = rx->told = first;
+}
+
+/* Where a number that arrived stands, with a sender of at most `span`. */
+am_seq_place_t am_seq_rx_judge(const struct am_seq_rx *rx, uint32_t seq,
+                               uint32_t span);
+
+/* The `count` numbers from `next` on are in; how many are not told now. */
+static inline uint32_t am_seq_rx_advance(struct am_seq_rx *rx, uint32_t count)
+{
+    rx->next += count;
+    return rx->next - rx->told;
+}
+
+static inline bool am_seq_rx_is_told(const struct am_seq_rx *rx)
+{
+    return rx->next == rx->told;
+}
+
+/* The sender is being told `next`. */
+static inline void am_seq_rx_tell(struct am_seq_rx *rx)
+{
+    rx->told = rx->next;
+}
 
 #endif

@@ -36,7 +36,7 @@ static const struct am_config_row chan_rows[] = {
                  "Packets of one chunk, which has one sequence number and one "
                  "acknowledgement; at most half a window."),
         CHAN_ROW("AM_CHAN_CHUNKS", "2", AM_CONFIG_COUNT, "chunks", chunks_max,
-                 "Unacknowledged chunks of more than one packet, at most."),
+                 "Unacknowledged chunks of AM_CHAN_CHUNK packets, at most."),
         CHAN_ROW("AM_CHAN_PACKET_BYTES", "4k", AM_CONFIG_BYTES, "bytes",
                  packet_bytes,
                  "Largest packet, header and data; at most the device's."),

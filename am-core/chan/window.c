@@ -100,14 +100,14 @@ am_status_t window_transmit(struct am_window *window, uint32_t class,
 
     hdr->conn = window->conn_tx;
     for (uint32_t i = 0; i < AM_WINDOW_CLASSES; i++) {
-        hdr->ack[i] = window->rx[i].seq;
+        hdr->ack[i] = window->rx[i].seq.next;
     }
     status = window->ops->transmit(window->arg, class, hdr, data, data_bytes);
     if (status != AM_OK) {
         return status;
     }
     for (uint32_t i = 0; i < AM_WINDOW_CLASSES; i++) {
-        window->rx[i].told = window->rx[i].seq;
+        am_seq_rx_tell(&window->rx[i].seq);
         window->rx[i].untold_ps = 0;
     }
     window->due &= ~(uint32_t)WINDOW_DUE_ACK;
@@ -137,7 +137,7 @@ static am_status_t control_plain(struct am_window *window, uint8_t type,
     struct am_chan_hdr hdr = {.type = type, .class = (uint8_t) class};
 
     if (type == AM_CHAN_NACK) {
-        hdr.seq = rx->seq;
+        hdr.seq = rx->seq.next;
         hdr.offset = rx->offset;
     }
     return window_transmit(window, WINDOW_REPLY, &hdr, NULL, 0);
@@ -302,7 +302,8 @@ bool am_window_is_idle(const struct am_window *window)
     for (uint32_t i = 0; i < AM_WINDOW_CLASSES; i++) {
         const struct am_window_rx *rx = &window->rx[i];
 
-        if (rx->held || (window->params->timer && rx->seq != rx->told)) {
+        if (rx->held ||
+            (window->params->timer && !am_seq_rx_is_told(&rx->seq))) {
             return false;
         }
     }

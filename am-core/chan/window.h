@@ -14,15 +14,16 @@
  * Sending.  A message becomes a chunk of 1 to chunk_packets packets under one
  * sequence number and stays in the window's memory until it is acknowledged.
  * At most window_packets packets of a class are unacknowledged, and at most
- * chunks_max chunks of more than one packet: chunk N follows the
- * acknowledgement of chunk N-2.  At the limit reserve says no.
+ * chunks_max full chunks, of chunk_packets packets: with two, full chunk N
+ * follows the acknowledgement of N-2.  At the limit reserve says no.
  *
  * Receiving.  Packets are taken in order only (go-back-N).  One that comes too
  * early is dropped and answered by a negative acknowledgement that names the
  * packet wanted, once for each gap and again when the sender has started over
- * and the packet is lost again.  Acknowledgements ride on every packet; an explicit one goes
- * out from the next tick when 1/ack_fraction of the sender's window, or a
- * chunk of more than one packet, is not acknowledged yet.
+ * and the packet is lost again.  Acknowledgements ride on every packet; an
+ * explicit one goes out from the next tick when 1/ack_fraction of the sender's
+ * window, or a full chunk, is not acknowledged yet.  Less than that waits for
+ * a packet to ride on, or for the sender's keep-alive.
  *
  * Loss at the end.  A sender whose oldest packet is not acknowledged for
  * keepalive_polls ticks sends a PROBE, which the peer answers with what it
@@ -64,6 +65,8 @@
 
 #include "chan/chan_wire.h"
 
+#include "base/seqwin.h"
+
 #include <am_types.h>
 #include <stdbool.h>
 
@@ -93,7 +96,7 @@ enum {
 struct am_window_params {
     uint32_t window_packets[AM_WINDOW_CLASSES]; /* 1..AM_CHAN_WINDOW_MAX */
     uint32_t chunk_packets;   /* at least 1, at most half of each window or 1 */
-    uint32_t chunks_max;      /* of more than one packet, unacknowledged */
+    uint32_t chunks_max;      /* full ones, unacknowledged */
     uint32_t payload_bytes;   /* data of one packet */
     uint32_t hdr_bytes_max;   /* largest header of a message */
     uint32_t ack_fraction;    /* 4: a quarter of the sender's window */
@@ -135,14 +138,13 @@ struct am_window_chunk {
  *   | sent, not acked |  not (re)sent yet  |  free ...
  */
 struct am_window_tx {
-    uint32_t una, next; /* sequence numbers of chunk_una and chunk_next */
+    struct am_seq_tx seq; /* una and next: of chunk_una and chunk_next */
     uint32_t chunk_una, chunk_cur, chunk_next;
     uint32_t cur_packet;  /* of chunk_cur */
-    uint32_t sent_end;    /* packets before it were transmitted before */
     uint32_t chunk_mask;  /* entries of `chunks` - 1 */
     uint32_t slot_next;   /* first free slot */
     uint32_t slot_count;  /* of `slots`: window_packets + chunk_packets */
-    uint32_t large_count; /* chunks of more than one packet */
+    uint32_t full_count;  /* chunks of chunk_packets packets */
     uint32_t quiet_polls; /* ticks since una moved or was transmitted */
     uint32_t backoff;     /* probes or timeouts since una moved or a nack */
     uint64_t quiet_ps;    /* time of the first of them */
@@ -152,12 +154,11 @@ struct am_window_tx {
 
 /* The receiving side. */
 struct am_window_rx {
-    uint32_t seq;           /* chunk wanted; all before it were delivered */
+    struct am_seq_rx seq;   /* next: chunk wanted, all before are delivered */
     uint32_t offset;        /* bytes of it that are in the landing */
     uint32_t packets;       /* packets of it that are in */
     uint32_t message_bytes; /* of the chunk that is in part there */
     uint32_t hdr_bytes;
-    uint32_t told;       /* seq when the peer was last told */
     uint32_t gap_seq;    /* the earliest packet that came too early */
     uint32_t gap_offset; /* valid while `gap` */
     bool gap;            /* the missing packet has been asked for */

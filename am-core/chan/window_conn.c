@@ -85,7 +85,7 @@ void am_window_gone(struct am_window *window)
     window->due = 0;
     for (uint32_t i = 0; i < AM_WINDOW_CLASSES; i++) {
         window_tx_drop(&window->tx[i]);
-        window->rx[i].told = window->rx[i].seq;
+        am_seq_rx_tell(&window->rx[i].seq);
         window->rx[i].held = false;
     }
 }

@@ -23,15 +23,9 @@ enum {
     WINDOW_REPLY = 1
 };
 
-/* Is sequence number a before b?  They are never 2^31 apart. */
-static inline bool window_before(uint32_t a, uint32_t b)
-{
-    return (int32_t)(a - b) < 0;
-}
-
 static inline bool window_has_unacked(const struct am_window_tx *tx)
 {
-    return tx->una != tx->next;
+    return am_seq_tx_open_count(&tx->seq) != 0;
 }
 
 static inline bool window_may_deliver(const struct am_window *window,

@@ -8,7 +8,7 @@
 
 void window_rx_open(struct am_window_rx *rx, uint32_t seq, void *landing)
 {
-    rx->seq = rx->told = seq;
+    am_seq_rx_open(&rx->seq, seq);
     rx->landing = landing;
 }
 
@@ -20,7 +20,7 @@ void window_rx_open(struct am_window_rx *rx, uint32_t seq, void *landing)
 static void rx_early(struct am_window *window, const struct am_chan_hdr *hdr)
 {
     struct am_window_rx *rx = &window->rx[hdr->class];
-    bool behind = window_before(rx->gap_seq, hdr->seq) ||
+    bool behind = am_seq_before(rx->gap_seq, hdr->seq) ||
                   (hdr->seq == rx->gap_seq && hdr->offset > rx->gap_offset);
 
     window->stats[AM_CHAN_STAT_RX_GAP]++;
@@ -54,15 +54,22 @@ static bool rx_is_sound(const struct am_window *window,
            (data_bytes > 0 || hdr->message_bytes == 0);
 }
 
-/* What is not told to the peer yet may now be enough for a packet of its own:
- * a chunk of more than one packet, or a part of the peer's window. */
-static void rx_count_untold(struct am_window *window, uint32_t class,
-                            uint32_t packets)
+/* Is a chunk of so many packets, of which `offset` bytes came before the last,
+ * the largest the peer may send?  Then the peer waits for its acknowledgement
+ * (Chang et al. 1996: one for each chunk). */
+static bool rx_is_full(const struct am_window *window, uint64_t packets,
+                       uint64_t offset)
 {
-    const struct am_window_rx *rx = &window->rx[class];
-    uint32_t untold = rx->seq - rx->told;
+    return packets > 1 &&
+           packets * offset >= (packets - 1) * window->landing_bytes;
+}
 
-    if (packets > 1 || untold >= window->ack_packets[class]) {
+/* What is not told to the peer yet may now be enough for a packet of its own:
+ * a full chunk, or a part of the peer's window. */
+static void rx_count_untold(struct am_window *window, uint32_t class,
+                            uint32_t untold, bool full)
+{
+    if (full || untold >= window->ack_packets[class]) {
         window->due |= WINDOW_DUE_ACK;
     }
     if (untold >= 2 * window->ack_packets[class]) {
@@ -76,10 +83,11 @@ static void rx_complete(struct am_window *window, const struct am_chan_hdr *hdr,
 {
     struct am_window_rx *rx = &window->rx[hdr->class];
     uint32_t packets = rx->packets + 1;
+    bool full = rx_is_full(window, packets, rx->offset);
 
-    rx->seq += packets;
     rx->offset = rx->packets = 0;
-    rx_count_untold(window, hdr->class, packets);
+    rx_count_untold(window, hdr->class, am_seq_rx_advance(&rx->seq, packets),
+                    full);
     window->ops->deliver(window->arg, hdr->class, message, hdr->hdr_bytes,
                          hdr->message_bytes);
 }
@@ -117,13 +125,22 @@ void window_rx_data(struct am_window *window, const struct am_chan_hdr *hdr,
 {
     const struct am_window_rx *rx = &window->rx[hdr->class];
 
-    if (window_before(hdr->seq, rx->seq)) {
+    switch (am_seq_rx_judge(&rx->seq, hdr->seq, AM_CHAN_WINDOW_MAX)) {
+    case AM_SEQ_OLD:
         /* An acknowledgement was lost, or the network made a copy. */
         window->stats[AM_CHAN_STAT_RX_DUPLICATE]++;
         window->due |= WINDOW_DUE_ACK;
-    } else if (hdr->seq - rx->seq > AM_CHAN_WINDOW_MAX) {
+        return;
+    case AM_SEQ_EARLY:
+        rx_early(window, hdr);
+        return;
+    case AM_SEQ_BEYOND:
         window->stats[AM_CHAN_STAT_RX_BAD]++;
-    } else if (hdr->seq != rx->seq || hdr->offset > rx->offset) {
+        return;
+    case AM_SEQ_WANTED: /* the chunk; which of its packets? */
+        break;
+    }
+    if (hdr->offset > rx->offset) {
         rx_early(window, hdr);
     } else if (hdr->offset < rx->offset) {
         window->stats[AM_CHAN_STAT_RX_DUPLICATE]++;
@@ -142,7 +159,7 @@ void window_rx_tick(struct am_window *window, uint32_t class, uint64_t now_ps)
         rx->held = false;
         window->due |= WINDOW_DUE_NACK << class;
     }
-    if (rx->seq == rx->told) {
+    if (am_seq_rx_is_told(&rx->seq)) {
         rx->untold_ps = 0;
     } else if (!window->params->timer) {
         return;

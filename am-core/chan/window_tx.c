@@ -19,10 +19,16 @@ static uint32_t packets_of(const struct am_window *window, uint32_t bytes)
 
 void window_tx_open(struct am_window_tx *tx, uint32_t seq)
 {
-    tx->una = tx->next = tx->sent_end = seq;
+    am_seq_tx_open(&tx->seq, seq);
 }
 
 /* ------------------------------------------------------------------ sending */
+
+/* A chunk that could not be longer: its number in flight has a limit. */
+static bool tx_is_full(const struct am_window *window, uint32_t packets)
+{
+    return packets > 1 && packets == window->params->chunk_packets;
+}
 
 static bool tx_fits(const struct am_window *window, uint32_t class,
                     uint32_t packets)
@@ -30,8 +36,9 @@ static bool tx_fits(const struct am_window *window, uint32_t class,
     const struct am_window_tx *tx = &window->tx[class];
     const struct am_window_params *params = window->params;
 
-    return tx->next - tx->una + packets <= params->window_packets[class] &&
-           (packets == 1 || tx->large_count < params->chunks_max);
+    return am_seq_tx_fits(&tx->seq, packets, params->window_packets[class]) &&
+           (!tx_is_full(window, packets) ||
+            tx->full_count < params->chunks_max);
 }
 
 /*
@@ -67,14 +74,13 @@ void am_window_commit(struct am_window *window, uint32_t class,
     struct am_window_chunk *chunk = tx_chunk(tx, tx->chunk_next);
     bool first = am_window_is_drained(window);
 
-    chunk->seq = tx->next;
     chunk->packets = packets_of(window, bytes);
+    chunk->seq = am_seq_tx_take(&tx->seq, chunk->packets);
     chunk->bytes = bytes;
     chunk->hdr_bytes = hdr_bytes;
     chunk->slot = tx_slot(tx, chunk->packets);
     tx->slot_next = chunk->slot + chunk->packets;
-    tx->next += chunk->packets;
-    tx->large_count += chunk->packets > 1;
+    tx->full_count += tx_is_full(window, chunk->packets);
     tx->chunk_next++;
     window->stats[AM_CHAN_STAT_TX_MESSAGES]++;
     if (window->state == AM_WINDOW_OPENING && first) {
@@ -113,9 +119,7 @@ static am_status_t tx_transmit(struct am_window *window, uint32_t class)
     if (status != AM_OK) {
         return status;
     }
-    if (window_before(tx->sent_end, end)) {
-        tx->sent_end = end;
-    } else {
+    if (!am_seq_tx_sent(&tx->seq, end)) {
         window->stats[AM_CHAN_STAT_TX_RETRANSMITTED]++;
     }
     if (tx->chunk_cur == tx->chunk_una) {
@@ -147,12 +151,12 @@ void window_tx_pump(struct am_window *window)
 
 /* --------------------------------------------------------- acknowledgements */
 
-static void tx_pop(struct am_window_tx *tx)
+static void tx_pop(const struct am_window *window, struct am_window_tx *tx)
 {
     const struct am_window_chunk *chunk = tx_chunk(tx, tx->chunk_una);
 
-    tx->una += chunk->packets;
-    tx->large_count -= chunk->packets > 1;
+    am_seq_tx_acked(&tx->seq, chunk->packets);
+    tx->full_count -= tx_is_full(window, chunk->packets);
     if (tx->chunk_cur == tx->chunk_una) {
         tx->chunk_cur++;
         tx->cur_packet = 0;
@@ -166,22 +170,21 @@ void window_tx_acked(struct am_window *window, uint32_t class, uint32_t ack)
 {
     struct am_window_tx *tx = &window->tx[class];
 
-    if (window_before(ack, tx->una)) {
-        return; /* overtaken by a later one */
-    }
-    if (window_before(tx->sent_end, ack)) {
-        window->stats[AM_CHAN_STAT_RX_BAD]++;
+    am_seq_ack_t judged = am_seq_tx_judge(&tx->seq, ack);
+
+    if (judged != AM_SEQ_ACK_NEW) {
+        window->stats[AM_CHAN_STAT_RX_BAD] += judged == AM_SEQ_ACK_BAD;
         return;
     }
     while (window_has_unacked(tx)) {
         const struct am_window_chunk *chunk = tx_chunk(tx, tx->chunk_una);
 
-        if (window_before(ack, chunk->seq + chunk->packets)) {
+        if (am_seq_before(ack, chunk->seq + chunk->packets)) {
             break;
         }
-        tx_pop(tx);
+        tx_pop(window, tx);
     }
-    window->stats[AM_CHAN_STAT_RX_BAD] += ack != tx->una;
+    window->stats[AM_CHAN_STAT_RX_BAD] += ack != tx->seq.una;
 }
 
 void window_tx_wanted(struct am_window *window, uint32_t class, uint32_t seq,
@@ -192,7 +195,7 @@ void window_tx_wanted(struct am_window *window, uint32_t class, uint32_t seq,
 
     window->stats[AM_CHAN_STAT_RX_NACK]++;
     tx->backoff = 0; /* it listens */
-    if (seq == tx->next || window_before(seq, tx->una)) {
+    if (seq == tx->seq.next || am_seq_before(seq, tx->seq.una)) {
         return; /* it has all, or had it by the time of a later packet */
     }
     for (uint32_t i = tx->chunk_una; i != tx->chunk_next; i++) {
@@ -205,7 +208,7 @@ void window_tx_wanted(struct am_window *window, uint32_t class, uint32_t seq,
             offset % window->params->payload_bytes != 0) {
             break;
         }
-        if (window_before(i, tx->chunk_cur) ||
+        if (am_seq_before(i, tx->chunk_cur) ||
             (i == tx->chunk_cur && packet < tx->cur_packet)) {
             tx->chunk_cur = i;
             tx->cur_packet = packet;
@@ -217,9 +220,9 @@ void window_tx_wanted(struct am_window *window, uint32_t class, uint32_t seq,
 
 void window_tx_drop(struct am_window_tx *tx)
 {
-    tx->una = tx->sent_end = tx->next;
+    am_seq_tx_drop(&tx->seq);
     tx->chunk_una = tx->chunk_cur = tx->chunk_next;
-    tx->cur_packet = tx->large_count = 0;
+    tx->cur_packet = tx->full_count = 0;
 }
 
 void window_tx_tick(struct am_window *window, uint32_t class, uint64_t now_ps)

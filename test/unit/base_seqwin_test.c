@@ -1,100 +1,128 @@
 /*
- * Sequence arithmetic at the wrap, and the receive window against an oracle
- * that counts in 64 bits, where nothing wraps.
+ * Sequence windows at the wrap, and both halves against an oracle that counts
+ * in 64 bits, where nothing wraps.
  */
 #include "base/seqwin.h"
 
 #include "support/cm.h"
 #include "support/seed.h"
 
-#include <string.h>
-
-static void test_arithmetic(void **state)
+static void test_order(void **state)
 {
-    assert_int_equal(am_seq16_diff(3, 65533), 6);
-    assert_int_equal(am_seq16_diff(65533, 3), -6);
-    assert_true(am_seq16_before(65535, 0));
-    assert_false(am_seq16_before(0, 65535));
-    assert_false(am_seq16_before(7, 7));
-    assert_int_equal(am_seq32_diff(1, UINT32_MAX), 2);
-    assert_true(am_seq32_before(UINT32_MAX, 0));
-    assert_true(am_seq32_before(5, 5 + (UINT32_C(1) << 30)));
-    assert_false(am_seq32_before(5 + (UINT32_C(1) << 30), 5));
+    assert_true(am_seq_before(UINT32_MAX, 0));
+    assert_false(am_seq_before(0, UINT32_MAX));
+    assert_false(am_seq_before(7, 7));
+    assert_true(am_seq_before(5, 5 + (UINT32_C(1) << 30)));
+    assert_false(am_seq_before(5 + (UINT32_C(1) << 30), 5));
 }
 
-static void test_window(void **state)
+static void test_sender(void **state)
 {
-    struct am_seqwin win;
+    struct am_seq_tx tx;
 
-    am_seqwin_init(&win, 65534, UINT16_MAX);
-    assert_int_equal(am_seqwin_accept(&win, 0), AM_SEQWIN_NEW); /* early */
-    assert_true(am_seqwin_has_gap(&win));
-    assert_int_equal(am_seqwin_accept(&win, 0), AM_SEQWIN_OLD);
-    assert_int_equal(am_seqwin_advance(&win), 0);
-    assert_int_equal(am_seqwin_accept(&win, 65533), AM_SEQWIN_OLD);
-    assert_int_equal(am_seqwin_accept(&win, 65534), AM_SEQWIN_NEW);
-    assert_int_equal(am_seqwin_advance(&win), 1);
-    assert_int_equal(am_seqwin_accept(&win, 65535), AM_SEQWIN_NEW);
-    assert_int_equal(am_seqwin_advance(&win), 2);
-    assert_int_equal(win.next, 1);
-    assert_false(am_seqwin_has_gap(&win));
-    assert_int_equal(am_seqwin_accept(&win, AM_SEQWIN_SPAN), AM_SEQWIN_NEW);
-    assert_int_equal(am_seqwin_accept(&win, AM_SEQWIN_SPAN + 1),
-                     AM_SEQWIN_BEYOND);
+    am_seq_tx_open(&tx, UINT32_MAX - 2);
+    assert_true(am_seq_tx_fits(&tx, 8, 8));
+    assert_false(am_seq_tx_fits(&tx, 9, 8));
+    assert_int_equal(am_seq_tx_take(&tx, 5), UINT32_MAX - 2); /* wraps */
+    assert_int_equal(tx.next, 2);
+    assert_int_equal(am_seq_tx_open_count(&tx), 5);
+    assert_true(am_seq_tx_fits(&tx, 3, 8));
+    assert_false(am_seq_tx_fits(&tx, 4, 8));
+    /* nothing is sent yet, so nothing can be acknowledged */
+    assert_int_equal(am_seq_tx_judge(&tx, UINT32_MAX), AM_SEQ_ACK_BAD);
+    assert_true(am_seq_tx_sent(&tx, 1));
+    assert_false(am_seq_tx_sent(&tx, 0)); /* again */
+    assert_int_equal(am_seq_tx_judge(&tx, UINT32_MAX - 2), AM_SEQ_ACK_OLD);
+    assert_int_equal(am_seq_tx_judge(&tx, UINT32_MAX - 9), AM_SEQ_ACK_OLD);
+    assert_int_equal(am_seq_tx_judge(&tx, 1), AM_SEQ_ACK_NEW);
+    assert_int_equal(am_seq_tx_judge(&tx, 2), AM_SEQ_ACK_BAD);
+    am_seq_tx_acked(&tx, 4);
+    assert_int_equal(tx.una, 1);
+    am_seq_tx_drop(&tx);
+    assert_int_equal(am_seq_tx_open_count(&tx), 0);
+    assert_int_equal(am_seq_tx_judge(&tx, 2), AM_SEQ_ACK_OLD);
 }
 
-/* Feed numbers around the front of the window, in any order, across the wrap
- * of the modulus; the oracle keeps one byte for each number ever. */
-static void run_random(struct am_prng *prng, uint32_t mask)
+static void test_receiver(void **state)
 {
-    static uint8_t here[1 << 17];
-    uint64_t base = (uint64_t)mask + 1 - 1000; /* wraps soon */
-    uint64_t next = 0;
-    struct am_seqwin win;
+    struct am_seq_rx rx;
 
-    memset(here, 0, sizeof(here));
-    am_seqwin_init(&win, (uint32_t)base, mask);
-    while (next < (1 << 17) - 400) {
-        uint64_t low = next < 300 ? 0 : next - 300;
-        uint64_t index = am_prng_between(prng, low, next + 160);
-        am_seqwin_t expect = AM_SEQWIN_NEW;
-        uint32_t passed = 0;
-
-        if (am_prng_below(prng, 3) != 0) {
-            index = next + am_prng_below(prng, 4); /* or it takes for ever */
-        }
-        if (index < next || here[index]) {
-            expect = AM_SEQWIN_OLD;
-        } else if (index - next >= AM_SEQWIN_SPAN) {
-            expect = AM_SEQWIN_BEYOND;
-        }
-        assert_int_equal(
-                am_seqwin_accept(&win, (uint32_t)(base + index) & mask),
-                expect);
-        if (expect == AM_SEQWIN_NEW) {
-            here[index] = 1;
-        }
-        for (; here[next]; next++) {
-            passed++;
-        }
-        assert_int_equal(am_seqwin_advance(&win), passed);
-        assert_int_equal(win.next, (uint32_t)(base + next) & mask);
-    }
+    am_seq_rx_open(&rx, UINT32_MAX);
+    assert_true(am_seq_rx_is_told(&rx));
+    assert_int_equal(am_seq_rx_judge(&rx, UINT32_MAX, 8), AM_SEQ_WANTED);
+    assert_int_equal(am_seq_rx_judge(&rx, 0, 8), AM_SEQ_EARLY);
+    assert_int_equal(am_seq_rx_judge(&rx, 7, 8), AM_SEQ_EARLY);
+    assert_int_equal(am_seq_rx_judge(&rx, 8, 8), AM_SEQ_BEYOND);
+    assert_int_equal(am_seq_rx_judge(&rx, UINT32_MAX - 1, 8), AM_SEQ_OLD);
+    assert_int_equal(am_seq_rx_advance(&rx, 3), 3);
+    assert_int_equal(am_seq_rx_advance(&rx, 1), 4);
+    assert_false(am_seq_rx_is_told(&rx));
+    am_seq_rx_tell(&rx);
+    assert_int_equal(am_seq_rx_advance(&rx, 2), 2);
+    assert_int_equal(rx.next, 5);
 }
 
+/* Messages of 1 to 5 numbers through a window of SPAN; each is sent and
+ * arrives once or more, in any order; the oracle counts from 0. */
 static void test_random(void **state)
 {
-    struct am_prng prng = test_prng("base_seqwin_test");
+    enum {
+        SPAN = 40,
+        ROUNDS = 200000
+    };
 
-    run_random(&prng, UINT16_MAX);
-    run_random(&prng, UINT32_MAX);
+    struct am_prng prng = test_prng("base_seqwin_test");
+    const uint32_t first = UINT32_MAX - 5000;
+    uint64_t una = 0, sent = 0, next = 0, in = 0;
+    struct am_seq_tx tx;
+    struct am_seq_rx rx;
+
+    am_seq_tx_open(&tx, first);
+    am_seq_rx_open(&rx, first);
+    for (int i = 0; i < ROUNDS; i++) {
+        uint32_t count = 1 + (uint32_t)am_prng_below(&prng, 5);
+        uint64_t at =
+                am_prng_below(&prng, 2 * SPAN) + (in > SPAN ? in - SPAN : 0);
+        uint64_t ack = am_prng_between(&prng, una > 3 ? una - 3 : 0, next + 3);
+
+        assert_int_equal(am_seq_tx_fits(&tx, count, SPAN),
+                         next - una + count <= SPAN);
+        if (next - una + count <= SPAN) {
+            assert_int_equal(am_seq_tx_take(&tx, count),
+                             (uint32_t)(first + next));
+            next += count;
+        }
+        if (sent < next) {
+            sent++;
+            assert_true(am_seq_tx_sent(&tx, (uint32_t)(first + sent)));
+        }
+        assert_int_equal(am_seq_rx_judge(&rx, (uint32_t)(first + at), SPAN),
+                         at < in           ? AM_SEQ_OLD
+                         : at == in        ? AM_SEQ_WANTED
+                         : at - in <= SPAN ? AM_SEQ_EARLY
+                                           : AM_SEQ_BEYOND);
+        if (in < sent) {
+            (void)am_seq_rx_advance(&rx, 1);
+            in++;
+        }
+        assert_int_equal(am_seq_tx_judge(&tx, (uint32_t)(first + ack)),
+                         ack > sent  ? AM_SEQ_ACK_BAD
+                         : ack > una ? AM_SEQ_ACK_NEW
+                                     : AM_SEQ_ACK_OLD);
+        if (ack > una && ack <= in) {
+            am_seq_tx_acked(&tx, (uint32_t)(ack - una));
+            una = ack;
+        }
+    }
+    assert_true(next > 5000); /* it did wrap */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_arithmetic),
-            cmocka_unit_test(test_window),
+            cmocka_unit_test(test_order),
+            cmocka_unit_test(test_sender),
+            cmocka_unit_test(test_receiver),
             cmocka_unit_test(test_random),
     };
 

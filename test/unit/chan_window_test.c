@@ -239,6 +239,82 @@ static void test_quarter_ack(void **state)
     pair_close(pair);
 }
 
+/* Fewer than a quarter, and nothing to ride on: the keep-alive asks, the answer
+ * acknowledges, and nothing is sent twice (Chang et al. 1996). */
+static void test_less_than_a_quarter(void **state)
+{
+    struct pair *pair = open_sp();
+
+    pair_connect(pair);
+    for (int i = 0; i < 17; i++) {
+        assert_true(pair_send(pair, 0, REQUEST));
+    }
+    for (uint32_t i = 1; i < pair->params.keepalive_polls; i++) {
+        pair_step(pair);
+    }
+    assert_int_equal(pair->end[1].got[REQUEST], 18);
+    assert_false(am_window_is_drained(&pair->end[0].window));
+    assert_true(pair_settle(pair, 4) <= 4);
+    assert_int_equal(pair->end[0].transmitted[AM_CHAN_PROBE], 1);
+    assert_int_equal(pair->end[1].transmitted[AM_CHAN_ACK], 0);
+    assert_int_equal(pair->end[1].transmitted[AM_CHAN_NACK], 1);
+    assert_int_equal(pair->end[0].stats[AM_CHAN_STAT_TX_RETRANSMITTED], 0);
+    pair_close(pair);
+}
+
+static uint32_t length_two(const struct pair *pair, uint32_t class,
+                           uint64_t number)
+{
+    return 2 * pair->params.payload_bytes;
+}
+
+/* Messages of two packets are no chunks: the window is their only limit, and
+ * they are acknowledged by quarters. */
+static void test_short_chunks(void **state)
+{
+    struct pair *pair = open_sp();
+    uint32_t count = 0;
+
+    pair_connect(pair);
+    pair->length = length_two;
+    pair->end[0].sent[REQUEST] = pair->end[1].got[REQUEST] = 1;
+    for (; pair_send(pair, 0, REQUEST); count++) {
+        if (count == 7) {
+            pair_step(pair);
+            assert_int_equal(pair->end[1].transmitted[AM_CHAN_ACK], 0);
+        }
+        if (count == 8) { /* 18 packets */
+            pair_step(pair);
+            assert_int_equal(pair->end[1].transmitted[AM_CHAN_ACK], 1);
+        }
+    }
+    assert_int_equal(count, 37); /* 75 / 2: the acknowledgement is on its way */
+    assert_true(pair_settle(pair, 100) <= 100);
+    pair_close(pair);
+}
+
+/* Two full chunks in flight however large the window is, and the receiver lets
+ * go of the third without a keep-alive, though they are no quarter of it. */
+static void test_chunks_in_large_window(void **state)
+{
+    struct am_window_params params = pair_sp_params();
+    struct pair *pair;
+
+    params.window_packets[0] = params.window_packets[1] = 400;
+    pair = pair_open(&params, 5, 6);
+    pair_connect(pair);
+    pair->length = length_chunk;
+    pair->end[0].sent[REQUEST] = pair->end[1].got[REQUEST] = 1;
+    for (int i = 0; i < 20; i++) {
+        assert_true(pair_send(pair, 0, REQUEST));
+        assert_true(pair_send(pair, 0, REQUEST));
+        assert_false(pair_send(pair, 0, REQUEST));
+        assert_true(pair_settle(pair, 3) <= 3);
+    }
+    assert_int_equal(pair->end[0].transmitted[AM_CHAN_PROBE], 0);
+    pair_close(pair);
+}
+
 static void test_piggyback(void **state)
 {
     struct pair *pair = open_sp();
@@ -552,8 +628,8 @@ static void test_bad_fields(void **state)
     for (int i = 0; i < 200000; i++) {
         struct am_chan_hdr hdr = {
                 .conn = window->conn_rx,
-                .seq = window->rx[0].seq,
-                .ack = {window->tx[0].una, window->tx[1].una}};
+                .seq = window->rx[0].seq.next,
+                .ack = {window->tx[0].seq.una, window->tx[1].seq.una}};
         uint32_t value = values[am_prng_below(&prng, 14)];
 
         hdr.type = (uint8_t)am_prng_below(&prng, AM_CHAN_BYE);
@@ -632,6 +708,9 @@ int main(void)
             cmocka_unit_test(test_chunk_rule),
             cmocka_unit_test(test_chunk_ack),
             cmocka_unit_test(test_quarter_ack),
+            cmocka_unit_test(test_less_than_a_quarter),
+            cmocka_unit_test(test_short_chunks),
+            cmocka_unit_test(test_chunks_in_large_window),
             cmocka_unit_test(test_piggyback),
             cmocka_unit_test(test_window_of_one),
             cmocka_unit_test(test_lost_first),

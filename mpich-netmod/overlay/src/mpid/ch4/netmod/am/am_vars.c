@@ -104,7 +104,7 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Unacknowledged chunks of more than one packet, at most. Unit: chunks. libam's
+        Unacknowledged chunks of AM_CHAN_CHUNK packets, at most. Unit: chunks. libam's
         default: 2.
 
     - name        : MPIR_CVAR_CH4_AM_CHAN_KEEPALIVE
