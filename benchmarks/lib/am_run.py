@@ -17,11 +17,12 @@ KILL_GRACE_S = 5.0
 class Outcome:
     """What became of one command."""
 
-    def __init__(self, status, seconds, output, timed_out):
+    def __init__(self, status, seconds, output, timed_out, begin=0.0):
         self.status = status  # exit status, negative for a signal
         self.seconds = seconds  # wall time
         self.output = output  # standard output and error, in order
         self.timed_out = timed_out
+        self.begin = begin  # when it began, in seconds of the epoch
 
     def failure(self, limit_s):
         """One sentence about why the command failed, or None."""
@@ -55,7 +56,7 @@ def run(command, settings=None, limit_s=300.0):
     """Runs command, a list, with settings added to the environment."""
     environment = dict(os.environ)
     environment.update(settings or {})
-    start = time.monotonic()
+    start, begin = time.monotonic(), time.time()
     process = subprocess.Popen(
         command, env=environment, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -74,7 +75,7 @@ def run(command, settings=None, limit_s=300.0):
         seconds = time.monotonic() - start
         _sweep_group(process.pid)
     return Outcome(process.returncode, seconds,
-                   output.decode("utf-8", "replace"), timed_out)
+                   output.decode("utf-8", "replace"), timed_out, begin)
 
 
 def _rest(process):
