@@ -35,6 +35,7 @@ struct am_chan_values {
     uint64_t keepalive_polls;
     uint64_t rto_us, rto_max_us, ack_delay_us;
     uint64_t linger_ms;
+    uint64_t give_up_s; /* 0: never */
 };
 
 /*

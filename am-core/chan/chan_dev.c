@@ -81,20 +81,21 @@ const struct am_window_ops chan_window_ops = {
 
 /* ------------------------------------------------------------------ sending */
 
-void chan_busy(struct chan_ep *ep)
+void chan_place(struct chan_ep *ep, chan_place_t place)
 {
-    if (!ep->busy) {
-        ep->busy = true;
-        am_list_push(&chan_of(ep->wrap.base.dev)->busy, &ep->busy_link);
-    }
-}
+    struct chan_dev *chan = chan_of(ep->wrap.base.dev);
 
-void chan_idle(struct chan_ep *ep)
-{
-    if (ep->busy) {
-        ep->busy = false;
+    if (ep->place == place) {
+        return;
+    }
+    if (ep->place != CHAN_IDLE) {
         am_list_remove(&ep->busy_link);
     }
+    if (place != CHAN_IDLE) {
+        am_list_push(place == CHAN_BUSY ? &chan->busy : &chan->waiting,
+                     &ep->busy_link);
+    }
+    ep->place = place;
 }
 
 /* Room for a message with its header written, or NULL and why. */
@@ -132,7 +133,7 @@ static void chan_commit(struct chan_ep *ep, uint32_t class, size_t hdr_bytes,
 {
     am_window_commit(&ep->window, class, (uint32_t)hdr_bytes,
                      (uint32_t)(hdr_bytes + data_bytes));
-    chan_busy(ep);
+    chan_place(ep, CHAN_BUSY);
 }
 
 static am_status_t chan_send(struct am_dev_ep *base, uint32_t class,
@@ -197,9 +198,10 @@ static void chan_packet(void *user, uint32_t class, const void *lower_hdr,
         chan->stats[AM_CHAN_STAT_RX_BAD]++;
         return;
     }
+    ep->heard = true;
     am_window_packet(&ep->window, &hdr, data, data_bytes);
     if (!am_window_is_idle(&ep->window)) {
-        chan_busy(ep);
+        chan_place(ep, CHAN_BUSY);
     }
 }
 
@@ -217,32 +219,11 @@ static void chan_dead(void *user, const char *why)
 const struct am_dev_up chan_up = {
         .packet = chan_packet,
         .ready = chan_ready,
-        .accept = chan_accept,
+        .accept = am_wrap_accept,
         .dead = chan_dead,
 };
 
 /* ----------------------------------------------------------------- progress */
-
-static void chan_tick(struct chan_dev *chan)
-{
-    struct am_list *link = chan->busy.next, *next;
-    uint64_t now_ps = 0;
-
-    if (chan->window_params.timer && link != &chan->busy) {
-        now_ps = am_env_now(chan->env);
-    }
-    for (; link != &chan->busy; link = next) {
-        struct chan_ep *ep = am_container(link, struct chan_ep, busy_link);
-
-        next = link->next;
-        am_window_tick(&ep->window, now_ps);
-        if (ep->left) {
-            chan_ep_leave(ep);
-        } else if (am_window_is_idle(&ep->window)) {
-            chan_idle(ep);
-        }
-    }
-}
 
 int chan_poll(struct am_dev *dev, uint32_t packets_max)
 {
@@ -254,20 +235,25 @@ int chan_poll(struct am_dev *dev, uint32_t packets_max)
     return count;
 }
 
-static bool chan_drained(struct am_dev *dev)
+static bool all_drained(const struct am_list *list)
 {
-    struct chan_dev *chan = chan_of(dev);
-    struct am_dev *lower = chan->wrap.lower;
-
-    for (struct am_list *link = chan->busy.next; link != &chan->busy;
-         link = link->next) {
+    for (struct am_list *link = list->next; link != list; link = link->next) {
         struct chan_ep *ep = am_container(link, struct chan_ep, busy_link);
 
         if (!am_window_is_drained(&ep->window)) {
             return false;
         }
     }
-    return lower->ops->drained(lower);
+    return true;
+}
+
+static bool chan_drained(struct am_dev *dev)
+{
+    struct chan_dev *chan = chan_of(dev);
+    struct am_dev *lower = chan->wrap.lower;
+
+    return all_drained(&chan->busy) && all_drained(&chan->waiting) &&
+           lower->ops->drained(lower);
 }
 
 static void chan_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
@@ -275,8 +261,10 @@ static void chan_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
     struct chan_dev *chan = chan_of(dev);
     struct am_dev *lower = chan->wrap.lower;
 
-    /* A busy window counts polls, so somebody has to poll. */
-    lower->ops->wait(lower, idle, may_sleep && am_list_is_empty(&chan->busy));
+    /* Polls are counted, and timers seen by polls: somebody has to poll. */
+    lower->ops->wait(lower, idle,
+                     may_sleep && am_list_is_empty(&chan->busy) &&
+                             am_list_is_empty(&chan->waiting));
 }
 
 /* ---------------------------------------------------------------------- ops */
@@ -296,7 +284,7 @@ const struct am_dev_ops chan_ops = {
         .connect_all = am_wrap_connect_all,
         .connected = am_wrap_connected,
         .drained = chan_drained,
-        .connect = chan_connect,
+        .connect = am_wrap_connect,
         .disconnect = chan_disconnect,
         .send = chan_send,
         .send_fill = chan_send_fill,
@@ -311,6 +299,6 @@ const struct am_dev_ops chan_ops = {
         .fetch_add = am_dev_no_fetch_add,
         .map = am_dev_no_map,
         .wait = chan_wait,
-        .check = am_wrap_check,
+        .check = chan_check,
         .describe = chan_describe,
 };

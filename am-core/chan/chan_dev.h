@@ -1,6 +1,7 @@
 /*
  * The inside of the channel device, shared by chan_dev.c (data path),
- * chan_ep.c (endpoints) and chan_init.c (set-up, close, description) only.
+ * chan_time.c (ticks, timers, dead peers), chan_ep.c (endpoints) and
+ * chan_init.c (set-up, close, description) only.
  */
 #ifndef AM_CHAN_CHAN_DEV_H
 #define AM_CHAN_CHAN_DEV_H
@@ -10,6 +11,7 @@
 #include "chan/window.h"
 
 #include "base/list.h"
+#include "base/twheel.h"
 #include "dev/wrap.h"
 
 /* Largest header of the layer above. */
@@ -22,19 +24,32 @@ struct chan_dev {
     struct am_env *env;
     uint64_t nonce, epoch_count;
     uint64_t linger_ps;
+    uint64_t give_up_ps; /* 0: never */
     uint64_t *dev_stats;
-    bool closing;        /* nobody is accepted any more */
-    struct am_list eps;  /* chan_ep.link; those that left, too */
-    struct am_list busy; /* chan_ep.busy_link: windows that need ticks */
+    bool closing;           /* nobody is accepted any more */
+    struct am_list eps;     /* chan_ep.link; those that left, too */
+    struct am_list busy;    /* chan_ep.busy_link: ticked by every poll */
+    struct am_list waiting; /* the same link: ticked when `look` fires */
+    struct am_twheel wheel;
     struct am_window_params window_params;
     uint64_t stats[AM_CHAN_STAT_COUNT];
     struct am_crc32c crc32c;
 };
 
+/* What has to be done for an endpoint's window, and so which list it is on. */
+typedef enum {
+    CHAN_IDLE,   /* nothing, until the next send or packet; on no list */
+    CHAN_BUSY,   /* a tick with every poll */
+    CHAN_WAITING /* a tick when its timer fires (timer variant) */
+} chan_place_t;
+
 struct chan_ep {
     struct am_wrap_ep wrap;
-    bool busy;
-    bool left; /* disconnected: no upcalls; goes when the peer knows */
+    chan_place_t place;
+    bool left;  /* disconnected: no upcalls; goes when the peer knows */
+    bool heard; /* something of the peer since `verdict` was started */
+    struct am_timer look;    /* when the window has something to do again */
+    struct am_timer verdict; /* when a silent peer counts as dead */
     struct am_window window;
     struct am_list link, busy_link;
     void *memory; /* of the window */
@@ -55,22 +70,26 @@ static inline struct chan_ep *chan_ep_of(struct am_dev_ep *ep)
 extern const struct am_dev_ops chan_ops;
 extern const struct am_dev_up chan_up; /* but for its arg */
 extern const struct am_window_ops chan_window_ops;
-void chan_busy(struct chan_ep *ep); /* have poll tick its window */
-void chan_idle(struct chan_ep *ep); /* no longer */
+void chan_place(struct chan_ep *ep, chan_place_t place);
 int chan_poll(struct am_dev *dev, uint32_t packets_max);
 
 /* chan_ep.c */
-struct chan_ep *chan_ep_new(struct chan_dev *chan, void *user);
-void chan_ep_delete(struct chan_ep *ep);
+struct am_wrap_ep *chan_ep_new(struct am_wrap_dev *wrap);
+void chan_ep_delete(struct am_wrap_ep *ep);
 void *chan_landing(void *arg, uint32_t class, uint32_t bytes);
-void *chan_accept(void *arg, struct am_dev_ep *lower, uint32_t rank);
-am_status_t chan_connect(struct am_dev *dev, const void *address, size_t bytes,
-                         uint32_t rank, void *user, struct am_dev_ep **ep_p);
 void chan_disconnect(struct am_dev_ep *base);
 /* Lower endpoint and memory, at once. */
 void chan_ep_end(struct chan_ep *ep);
 /* An endpoint that left: say BYE when drained, end it when that is known. */
 void chan_ep_leave(struct chan_ep *ep);
+
+/* chan_time.c */
+void chan_look(struct am_timer *timer);
+void chan_verdict(struct am_timer *timer);
+/* Tick the windows that need it. */
+void chan_tick(struct chan_dev *chan);
+/* The check op: the lower device's, and peers that say nothing for long. */
+void chan_check(struct am_dev *dev);
 
 /* chan_init.c */
 uint32_t chan_epoch(struct chan_dev *chan); /* a new one for each endpoint */

@@ -17,9 +17,10 @@ void *chan_landing(void *arg, uint32_t class, uint32_t bytes)
     return ep->landing[class];
 }
 
-struct chan_ep *chan_ep_new(struct chan_dev *chan, void *user)
+struct am_wrap_ep *chan_ep_new(struct am_wrap_dev *wrap)
 {
-    struct chan_ep *ep = calloc(1, sizeof(*ep));
+    struct chan_dev *chan = chan_of(&wrap->base);
+    struct chan_ep *ep = chan->closing ? NULL : calloc(1, sizeof(*ep));
 
     if (ep == NULL) {
         return NULL;
@@ -29,17 +30,22 @@ struct chan_ep *chan_ep_new(struct chan_dev *chan, void *user)
         free(ep);
         return NULL;
     }
-    ep->wrap.base.dev = &chan->wrap.base;
-    ep->wrap.base.user = user;
     am_window_init(&ep->window, &chan->window_params, chan_epoch(chan),
                    &chan_window_ops, ep, chan->stats, ep->memory);
+    am_timer_init(&ep->look, chan_look);
+    am_timer_init(&ep->verdict, chan_verdict);
     am_list_push(&chan->eps, &ep->link);
-    return ep;
+    return &ep->wrap;
 }
 
-void chan_ep_delete(struct chan_ep *ep)
+void chan_ep_delete(struct am_wrap_ep *wrap_ep)
 {
-    chan_idle(ep);
+    struct chan_ep *ep = chan_ep_of(&wrap_ep->base);
+    struct chan_dev *chan = chan_of(wrap_ep->base.dev);
+
+    chan_place(ep, CHAN_IDLE);
+    am_timer_stop(&chan->wheel, &ep->look);
+    am_timer_stop(&chan->wheel, &ep->verdict);
     am_list_remove(&ep->link);
     for (uint32_t class = 0; class < AM_DEV_CLASS_COUNT; class ++) {
         free(ep->landing[class]);
@@ -48,31 +54,10 @@ void chan_ep_delete(struct chan_ep *ep)
     free(ep);
 }
 
-am_status_t chan_connect(struct am_dev *dev, const void *address, size_t bytes,
-                         uint32_t rank, void *user, struct am_dev_ep **ep_p)
-{
-    struct chan_dev *chan = chan_of(dev);
-    struct am_dev *lower = chan->wrap.lower;
-    struct chan_ep *ep = chan_ep_new(chan, user);
-    am_status_t status;
-
-    if (ep == NULL) {
-        return AM_ERR_MEMORY;
-    }
-    status = lower->ops->connect(lower, address, bytes, rank, ep,
-                                 &ep->wrap.lower);
-    if (status != AM_OK) {
-        chan_ep_delete(ep);
-        return status;
-    }
-    *ep_p = &ep->wrap.base;
-    return AM_OK;
-}
-
 void chan_ep_end(struct chan_ep *ep)
 {
     chan_of(ep->wrap.base.dev)->wrap.lower->ops->disconnect(ep->wrap.lower);
-    chan_ep_delete(ep);
+    chan_ep_delete(&ep->wrap);
 }
 
 void chan_ep_leave(struct chan_ep *ep)
@@ -96,27 +81,5 @@ void chan_disconnect(struct am_dev_ep *base)
     struct chan_ep *ep = chan_ep_of(base);
 
     ep->left = true;
-    chan_busy(ep);
-}
-
-void *chan_accept(void *arg, struct am_dev_ep *lower, uint32_t rank)
-{
-    struct chan_dev *chan = arg;
-    struct am_dev_up *up = &chan->wrap.base.up;
-    struct chan_ep *ep;
-
-    if (chan->closing) {
-        return NULL;
-    }
-    ep = chan_ep_new(chan, NULL);
-    if (ep == NULL) {
-        return NULL;
-    }
-    ep->wrap.lower = lower;
-    ep->wrap.base.user = up->accept(up->arg, &ep->wrap.base, rank);
-    if (ep->wrap.base.user == NULL) {
-        chan_ep_delete(ep);
-        return NULL;
-    }
-    return ep;
+    chan_place(ep, CHAN_BUSY);
 }

@@ -10,12 +10,14 @@
 
 #define PS_PER_US UINT64_C(1000000)
 #define PS_PER_MS UINT64_C(1000000000)
+#define PS_PER_S  UINT64_C(1000000000000)
 /* Longer waits than these would only look like hangs: the last messages before
  * a flush are acknowledged after ack_delay or asked about after keepalive. */
 #define CHAN_RTO_MAX_US       UINT64_C(10000000)
 #define CHAN_ACK_DELAY_MAX_US UINT64_C(10000)
 #define CHAN_KEEPALIVE_MAX    100000
 #define CHAN_LINGER_MAX_MS    (UINT64_C(3600) * 1000)
+#define CHAN_GIVE_UP_MAX_S    (UINT64_C(30) * 24 * 3600)
 #define LINGER_FACTOR         10
 #define LINGER_POLL_PACKETS   64
 #define LINGER_RELAX_PS       (10 * PS_PER_US)
@@ -177,9 +179,13 @@ am_status_t am_chan_wrap(struct am_dev *lower,
     am_crc32c_init(&chan->crc32c);
     am_list_init(&chan->eps);
     am_list_init(&chan->busy);
+    am_list_init(&chan->waiting);
+    am_twheel_init(&chan->wheel, am_env_now(params->env), AM_TWHEEL_TICK_SHIFT);
     chan->wrap.base.ops = &chan_ops;
     chan->wrap.base.up = params->up;
     chan->wrap.lower = lower;
+    chan->wrap.ep_new = chan_ep_new;
+    chan->wrap.ep_delete = chan_ep_delete;
     chan->env = params->env;
     chan->nonce = params->nonce;
     chan->dev_stats = params->stats;
@@ -187,6 +193,10 @@ am_status_t am_chan_wrap(struct am_dev *lower,
             (values->linger_ms < CHAN_LINGER_MAX_MS ? values->linger_ms
                                                     : CHAN_LINGER_MAX_MS) *
             PS_PER_MS;
+    chan->give_up_ps =
+            (values->give_up_s < CHAN_GIVE_UP_MAX_S ? values->give_up_s
+                                                    : CHAN_GIVE_UP_MAX_S) *
+            PS_PER_S;
     lower->up = chan_up;
     lower->up.arg = chan;
     *dev_p = &chan->wrap.base;

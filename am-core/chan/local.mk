@@ -6,4 +6,5 @@ libam_la_SOURCES += \
     am-core/chan/window_conn.c am-core/chan/window_rx.c \
     am-core/chan/window_tx.c \
     am-core/chan/chan_dev.c am-core/chan/chan_dev.h am-core/chan/chan_ep.c \
-    am-core/chan/chan_init.c
+    am-core/chan/chan_init.c \
+    am-core/chan/chan_time.c

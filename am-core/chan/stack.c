@@ -58,6 +58,10 @@ static const struct am_config_row chan_rows[] = {
                  "(timer)."),
         CHAN_ROW("AM_CHAN_LINGER", "200", AM_CONFIG_COUNT, "ms", linger_ms,
                  "How long a close waits for peers that say nothing."),
+        CHAN_ROW("AM_CHAN_GIVE_UP", "7200", AM_CONFIG_COUNT, "s", give_up_s,
+                 "How long a peer that owes an acknowledgement may say nothing "
+                 "before it counts as dead; a peer that computes says nothing. "
+                 "0: for ever."),
 };
 
 const struct am_config_table am_chan_config = {

@@ -250,18 +250,23 @@ void am_window_packet(struct am_window *window, const struct am_chan_hdr *hdr,
 
 /* -------------------------------------------------------------------- ticks */
 
+static uint64_t rto_of(const struct am_window_params *params, uint32_t backoff)
+{
+    uint64_t wait_ps = params->rto_ps << backoff;
+
+    return wait_ps < params->rto_max_ps ? wait_ps : params->rto_max_ps;
+}
+
 bool window_is_overdue(const struct am_window *window, uint64_t now_ps,
                        uint32_t *polls, uint64_t *ps, uint32_t *backoff)
 {
     const struct am_window_params *params = window->params;
-    uint64_t wait_ps = params->rto_ps << *backoff;
 
     if ((*polls)++ == 0) {
         *ps = now_ps;
     }
     if (params->timer) {
-        wait_ps = wait_ps < params->rto_max_ps ? wait_ps : params->rto_max_ps;
-        if (now_ps - *ps < wait_ps) {
+        if (now_ps - *ps < rto_of(params, *backoff)) {
             return false;
         }
     } else if (*polls < (uint64_t)params->keepalive_polls << *backoff) {
@@ -289,6 +294,62 @@ void am_window_tick(struct am_window *window, uint64_t now_ps)
     }
     window_control(window, 0);
     window_tx_pump(window);
+}
+
+/* The end of a wait that window_is_overdue counts; 0: not begun. */
+static uint64_t overdue_at(const struct am_window_params *params,
+                           uint32_t polls, uint64_t ps, uint32_t backoff)
+{
+    return polls == 0 ? 0 : ps + rto_of(params, backoff);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* One class of an open window of the timer variant. */
+static uint64_t class_due_ps(const struct am_window *window, uint32_t class)
+{
+    const struct am_window_params *params = window->params;
+    const struct am_window_tx *tx = &window->tx[class];
+    const struct am_window_rx *rx = &window->rx[class];
+    uint64_t due_ps = UINT64_MAX;
+
+    if (rx->held || tx->chunk_cur != tx->chunk_next) {
+        return 0;
+    }
+    if (window_has_unacked(tx)) {
+        due_ps = overdue_at(params, tx->quiet_polls, tx->quiet_ps, tx->backoff);
+    }
+    if (!am_seq_rx_is_told(&rx->seq)) {
+        due_ps =
+                rx->untold_ps == 0
+                        ? 0
+                        : earlier(due_ps, rx->untold_ps + params->ack_delay_ps);
+    }
+    return due_ps;
+}
+
+uint64_t am_window_due_ps(const struct am_window *window)
+{
+    uint64_t due_ps = UINT64_MAX;
+
+    if (am_window_is_idle(window)) {
+        return UINT64_MAX;
+    }
+    if (!window->params->timer || window->due != 0) {
+        return 0;
+    }
+    if (window->leaving || window->state == AM_WINDOW_OPENING) {
+        due_ps = overdue_at(window->params, window->hello_polls,
+                            window->hello_ps, window->hello_backoff);
+    }
+    for (uint32_t i = 0;
+         i < AM_WINDOW_CLASSES && window->state == AM_WINDOW_OPEN; i++) {
+        due_ps = earlier(due_ps, class_due_ps(window, i));
+    }
+    return due_ps;
 }
 
 bool am_window_is_drained(const struct am_window *window)

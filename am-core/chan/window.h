@@ -226,6 +226,13 @@ void am_window_packet(struct am_window *window, const struct am_chan_hdr *hdr,
 /* After each poll of the device; now_ps is used by the timer variant only. */
 void am_window_tick(struct am_window *window, uint64_t now_ps);
 
+/*
+ * When a tick is needed again: 0, the next one; UINT64_MAX, none until the
+ * next commit or packet (the window is idle); else, in the timer variant and
+ * after a tick, a time before which ticks change nothing.
+ */
+uint64_t am_window_due_ps(const struct am_window *window);
+
 /* Nothing unacknowledged and nothing to send: no tick is needed until the
  * next commit or packet. */
 bool am_window_is_idle(const struct am_window *window);

@@ -1,5 +1,6 @@
 /*
- * Ops that a wrapping device passes on unchanged.  May call the lower device.
+ * Ops that a wrapping device passes on unchanged, and its endpoints.  May call
+ * the lower device.
  */
 #include "dev/wrap.h"
 
@@ -37,4 +38,54 @@ void am_wrap_check(struct am_dev *dev)
     struct am_dev *lower = am_wrap_of(dev)->lower;
 
     lower->ops->check(lower);
+}
+
+static struct am_wrap_ep *wrap_ep_new(struct am_wrap_dev *wrap, void *user)
+{
+    struct am_wrap_ep *ep = wrap->ep_new(wrap);
+
+    if (ep != NULL) {
+        ep->base.dev = &wrap->base;
+        ep->base.user = user;
+    }
+    return ep;
+}
+
+am_status_t am_wrap_connect(struct am_dev *dev, const void *address,
+                            size_t bytes, uint32_t rank, void *user,
+                            struct am_dev_ep **ep_p)
+{
+    struct am_wrap_dev *wrap = am_wrap_of(dev);
+    struct am_dev *lower = wrap->lower;
+    struct am_wrap_ep *ep = wrap_ep_new(wrap, user);
+    am_status_t status;
+
+    if (ep == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    status = lower->ops->connect(lower, address, bytes, rank, ep, &ep->lower);
+    if (status != AM_OK) {
+        wrap->ep_delete(ep);
+        return status;
+    }
+    *ep_p = &ep->base;
+    return AM_OK;
+}
+
+void *am_wrap_accept(void *arg, struct am_dev_ep *lower, uint32_t rank)
+{
+    struct am_wrap_dev *wrap = arg;
+    struct am_dev_up *up = &wrap->base.up;
+    struct am_wrap_ep *ep = wrap_ep_new(wrap, NULL);
+
+    if (ep == NULL) {
+        return NULL;
+    }
+    ep->lower = lower;
+    ep->base.user = up->accept(up->arg, &ep->base, rank);
+    if (ep->base.user == NULL) {
+        wrap->ep_delete(ep);
+        return NULL;
+    }
+    return ep;
 }

@@ -96,7 +96,8 @@ static void test_any_value(void **state)
             "AM_CHAN_CHUNK",          "AM_CHAN_CHUNKS",
             "AM_CHAN_PACKET_BYTES",   "AM_CHAN_ACK_FRACTION",
             "AM_CHAN_KEEPALIVE",      "AM_CHAN_RTO",
-            "AM_CHAN_RTO_MAX",        "AM_CHAN_ACK_DELAY"};
+            "AM_CHAN_RTO_MAX",        "AM_CHAN_ACK_DELAY",
+            "AM_CHAN_GIVE_UP"};
     static const char *const values[] = {"0", "1", "7", "max"};
     static const char *const reliabilities[] = {"nack", "timer"};
 
@@ -260,13 +261,93 @@ static void test_leave(void **state)
     }
 }
 
+/* ---------------------------------------------------------------- dead peers */
+
+#define PS_PER_MS UINT64_C(1000000000)
+
+/* Poll node 0, and node 1 in one step of `every` (0: never), for so long in
+ * virtual time or until the peer is said to be dead; the time that took. */
+static uint64_t poll_for(struct world *world, uint64_t ms, uint32_t every)
+{
+    uint64_t start_ps = world->net.now_ps;
+    struct am_dev *dev = world->nodes[0].dev;
+
+    for (uint32_t i = 1; world->net.now_ps - start_ps < ms * PS_PER_MS &&
+                         world->nodes[0].dead == 0;
+         i++) {
+        dev->ops->poll(dev, 64);
+        if (i % 50 == 0) {
+            dev->ops->check(dev);
+        }
+        if (every != 0 && i % every == 0) {
+            world->nodes[1].dev->ops->poll(world->nodes[1].dev, 64);
+        }
+    }
+    return (world->net.now_ps - start_ps) / PS_PER_MS;
+}
+
+static struct world *open_give_up(const char *reliability, const char *fault,
+                                  const char *seconds)
+{
+    static struct world_case stack;
+    struct world *world;
+
+    stack = (struct world_case){.ops = &pipe_dev_ops,
+                                .options = {{"AM_RELIABILITY", reliability},
+                                            {"AM_FAULT", fault},
+                                            {"AM_CHAN_LINGER", "0"},
+                                            {"AM_CHAN_GIVE_UP", seconds}}};
+    world = world_open_quiet(&stack, 2);
+    world->net.poll_ps = PS_PER_MS;
+    return world;
+}
+
+/* A peer that nothing reaches is dead after the time, once, and then refuses
+ * what is sent; with 0 it never is; one that answers seldom never is. */
+static void test_give_up(void **state)
+{
+    static const char *const reliabilities[] = {"nack", "timer"};
+
+    for (int i = 0; i < 2; i++) {
+        struct world *world = open_give_up(reliabilities[i], "drop=1/1", "3");
+        struct am_dev_ep *ep;
+        uint64_t took_ms, word = 0;
+
+        world_push(world, 0, 1, AM_DEV_REQUEST, false);
+        took_ms = poll_for(world, 60000, 3);
+        assert_int_equal(world->nodes[0].dead, 1);
+        assert_in_range(took_ms, 3000, 3200);
+        ep = world_link(world, 0, 1)->ep;
+        assert_int_equal(
+                ep->dev->ops->send(ep, AM_DEV_REQUEST, &word, 8, NULL, 0),
+                AM_ERR_PEER);
+        poll_for(world, 9000, 3);
+        assert_int_equal(world->nodes[0].dead, 1);
+        world_close(world);
+
+        world = open_give_up(reliabilities[i], "drop=1/1", "0");
+        world_push(world, 0, 1, AM_DEV_REQUEST, false);
+        assert_in_range(poll_for(world, 60000, 3), 60000, 60001);
+        assert_int_equal(world->nodes[0].dead, 0);
+        world_close(world);
+
+        world = open_give_up(reliabilities[i], "", "3");
+        for (int k = 0; k < 30; k++) {
+            world_push(world, 0, 1, AM_DEV_REQUEST, false);
+            poll_for(world, 3000, 1400);
+        }
+        assert_int_equal(world->nodes[0].dead, 0);
+        world_close(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_stack),     cmocka_unit_test(test_bad_value),
             cmocka_unit_test(test_any_value), cmocka_unit_test(test_nack),
             cmocka_unit_test(test_timer),     cmocka_unit_test(test_counters),
-            cmocka_unit_test(test_leave),
+            cmocka_unit_test(test_leave),     cmocka_unit_test(test_give_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,21 +35,21 @@ static void fault_dead(void *user, const char *why)
     ep->wrap.base.dev->up.dead(ep->wrap.base.user, why);
 }
 
-static struct fault_ep *fault_ep_new(struct fault_dev *fault, void *user)
+static struct am_wrap_ep *fault_ep_new(struct am_wrap_dev *wrap)
 {
     struct fault_ep *ep = calloc(1, sizeof(*ep));
 
-    if (ep != NULL) {
-        ep->wrap.base.dev = &fault->wrap.base;
-        ep->wrap.base.user = user;
-        am_list_push(&fault->eps, &ep->link);
+    if (ep == NULL) {
+        return NULL;
     }
-    return ep;
+    am_list_push(&fault_of(&wrap->base)->eps, &ep->link);
+    return &ep->wrap;
 }
 
-static void fault_ep_delete(struct fault_ep *ep)
+static void fault_ep_delete(struct am_wrap_ep *wrap_ep)
 {
-    struct fault_dev *fault = fault_of(ep->wrap.base.dev);
+    struct fault_ep *ep = fault_ep_of(&wrap_ep->base);
+    struct fault_dev *fault = fault_of(wrap_ep->base.dev);
 
     for (uint32_t i = 0; i < FAULT_HELD_ALL; i++) {
         if (fault->held[i].ep == ep) {
@@ -60,52 +60,12 @@ static void fault_ep_delete(struct fault_ep *ep)
     free(ep);
 }
 
-static void *fault_accept(void *arg, struct am_dev_ep *lower, uint32_t rank)
-{
-    struct fault_dev *fault = arg;
-    struct am_dev_up *up = &fault->wrap.base.up;
-    struct fault_ep *ep = fault_ep_new(fault, NULL);
-
-    if (ep == NULL) {
-        return NULL;
-    }
-    ep->wrap.lower = lower;
-    ep->wrap.base.user = up->accept(up->arg, &ep->wrap.base, rank);
-    if (ep->wrap.base.user == NULL) {
-        fault_ep_delete(ep);
-        return NULL;
-    }
-    return ep;
-}
-
-static am_status_t fault_connect(struct am_dev *dev, const void *address,
-                                 size_t bytes, uint32_t rank, void *user,
-                                 struct am_dev_ep **ep_p)
-{
-    struct fault_dev *fault = fault_of(dev);
-    struct am_dev *lower = fault->wrap.lower;
-    struct fault_ep *ep = fault_ep_new(fault, user);
-    am_status_t status;
-
-    if (ep == NULL) {
-        return AM_ERR_MEMORY;
-    }
-    status = lower->ops->connect(lower, address, bytes, rank, ep,
-                                 &ep->wrap.lower);
-    if (status != AM_OK) {
-        fault_ep_delete(ep);
-        return status;
-    }
-    *ep_p = &ep->wrap.base;
-    return AM_OK;
-}
-
 static void fault_disconnect(struct am_dev_ep *base)
 {
     struct fault_ep *ep = fault_ep_of(base);
 
     fault_of(base->dev)->wrap.lower->ops->disconnect(ep->wrap.lower);
-    fault_ep_delete(ep);
+    fault_ep_delete(&ep->wrap);
 }
 
 /* ------------------------------------------------------------- open, close */
@@ -171,7 +131,7 @@ static const struct am_dev_ops fault_ops = {
         .connect_all = am_wrap_connect_all,
         .connected = am_wrap_connected,
         .drained = fault_drained,
-        .connect = fault_connect,
+        .connect = am_wrap_connect,
         .disconnect = fault_disconnect,
         .send = fault_send,
         .send_fill = fault_send_fill,
@@ -220,13 +180,15 @@ am_status_t am_fault_wrap(struct am_dev *lower,
     fault->wrap.base.attr.perf.get = (struct am_linfn){0, 0};
     fault->wrap.base.up = params->up;
     fault->wrap.lower = lower;
+    fault->wrap.ep_new = fault_ep_new;
+    fault->wrap.ep_delete = fault_ep_delete;
     fault->spec = *spec;
     am_prng_seed(&fault->prng, spec->seed + ((uint64_t)params->rank << 32));
     am_list_init(&fault->eps);
     lower->up = (struct am_dev_up){.arg = fault,
                                    .packet = fault_packet,
                                    .ready = fault_ready,
-                                   .accept = fault_accept,
+                                   .accept = am_wrap_accept,
                                    .dead = fault_dead};
     *dev_p = &fault->wrap.base;
     return AM_OK;

@@ -107,6 +107,18 @@ cvars:
         Unacknowledged chunks of AM_CHAN_CHUNK packets, at most. Unit: chunks. libam's
         default: 2.
 
+    - name        : MPIR_CVAR_CH4_AM_CHAN_GIVE_UP
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        How long a peer that owes an acknowledgement may say nothing before it counts as
+        dead; a peer that computes says nothing. 0: for ever. Unit: s. libam's default:
+        7200.
+
     - name        : MPIR_CVAR_CH4_AM_CHAN_KEEPALIVE
       category    : CH4_AM
       type        : string
@@ -417,6 +429,7 @@ static const struct {
     {"AM_CHAN_ACK_FRACTION", &MPIR_CVAR_CH4_AM_CHAN_ACK_FRACTION},
     {"AM_CHAN_CHUNK", &MPIR_CVAR_CH4_AM_CHAN_CHUNK},
     {"AM_CHAN_CHUNKS", &MPIR_CVAR_CH4_AM_CHAN_CHUNKS},
+    {"AM_CHAN_GIVE_UP", &MPIR_CVAR_CH4_AM_CHAN_GIVE_UP},
     {"AM_CHAN_KEEPALIVE", &MPIR_CVAR_CH4_AM_CHAN_KEEPALIVE},
     {"AM_CHAN_LINGER", &MPIR_CVAR_CH4_AM_CHAN_LINGER},
     {"AM_CHAN_PACKET_BYTES", &MPIR_CVAR_CH4_AM_CHAN_PACKET_BYTES},

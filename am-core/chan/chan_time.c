@@ -1,0 +1,108 @@
+/*
+ * The channel's time: which windows are ticked when, and how long a peer that
+ * owes an answer may say nothing.  May call chan, dev and base only.
+ *
+ * A window of the nack variant counts polls, so it is ticked by every poll
+ * while it has anything to do.  One of the timer variant that only waits (for
+ * an acknowledgement, or to send one) goes on the timer wheel until its time:
+ * a poll costs the same however many peers are waited for.
+ */
+#include "chan/chan_dev.h"
+
+#include <stdio.h>
+
+#define PS_PER_S UINT64_C(1000000000000)
+
+void chan_look(struct am_timer *timer)
+{
+    chan_place(am_container(timer, struct chan_ep, look), CHAN_BUSY);
+}
+
+/* Where an endpoint belongs after a tick. */
+static void place_by_need(struct chan_dev *chan, struct chan_ep *ep,
+                          uint64_t now_ps)
+{
+    uint64_t due_ps = am_window_due_ps(&ep->window);
+
+    if (due_ps == UINT64_MAX) {
+        chan_place(ep, CHAN_IDLE);
+    } else if (due_ps > now_ps) {
+        am_timer_start(&chan->wheel, &ep->look, due_ps);
+        chan_place(ep, CHAN_WAITING);
+    }
+}
+
+void chan_tick(struct chan_dev *chan)
+{
+    struct am_list *link, *next;
+    uint64_t now_ps = 0;
+
+    if (chan->window_params.timer &&
+        (!am_list_is_empty(&chan->busy) || !am_list_is_empty(&chan->waiting))) {
+        now_ps = am_env_now(chan->env);
+        (void)am_twheel_advance(&chan->wheel, now_ps, UINT32_MAX);
+    }
+    for (link = chan->busy.next; link != &chan->busy; link = next) {
+        struct chan_ep *ep = am_container(link, struct chan_ep, busy_link);
+
+        next = link->next;
+        am_window_tick(&ep->window, now_ps);
+        if (ep->left) {
+            chan_ep_leave(ep);
+        } else {
+            place_by_need(chan, ep, now_ps);
+        }
+    }
+}
+
+/* -------------------------------------------------------------- dead peers */
+
+void chan_verdict(struct am_timer *timer)
+{
+    struct chan_ep *ep = am_container(timer, struct chan_ep, verdict);
+    struct chan_dev *chan = chan_of(ep->wrap.base.dev);
+    char why[80];
+
+    if (ep->heard || am_window_is_drained(&ep->window)) {
+        return; /* the next check starts it again if need be */
+    }
+    am_window_gone(&ep->window);
+    if (!ep->left) {
+        snprintf(why, sizeof(why), "nothing was heard of it for %llu s",
+                 (unsigned long long)(chan->give_up_ps / PS_PER_S));
+        chan->wrap.base.up.dead(ep->wrap.base.user, why);
+    }
+}
+
+/* Let the verdict run over every peer that owes an answer, from its last word
+ * on. */
+static void verdicts_start(struct chan_dev *chan, const struct am_list *list,
+                           uint64_t now_ps)
+{
+    for (struct am_list *link = list->next; link != list; link = link->next) {
+        struct chan_ep *ep = am_container(link, struct chan_ep, busy_link);
+
+        if (am_window_is_drained(&ep->window)) {
+            am_timer_stop(&chan->wheel, &ep->verdict);
+        } else if (ep->heard || !am_timer_is_running(&ep->verdict)) {
+            ep->heard = false;
+            am_timer_start(&chan->wheel, &ep->verdict,
+                           now_ps + chan->give_up_ps);
+        }
+    }
+}
+
+void chan_check(struct am_dev *dev)
+{
+    struct chan_dev *chan = chan_of(dev);
+    uint64_t now_ps;
+
+    am_wrap_check(dev);
+    if (chan->give_up_ps == 0) {
+        return;
+    }
+    now_ps = am_env_now(chan->env);
+    verdicts_start(chan, &chan->busy, now_ps);
+    verdicts_start(chan, &chan->waiting, now_ps);
+    (void)am_twheel_advance(&chan->wheel, now_ps, UINT32_MAX);
+}
