@@ -20,6 +20,7 @@ libnicsim_la_SOURCES = \
     nic-sim/kernel/engine.h nic-sim/kernel/engine.c \
     nic-sim/kernel/clock.c nic-sim/kernel/link.c \
     nic-sim/kernel/packet.c nic-sim/kernel/fiber.c \
+    nic-sim/kernel/switch.h nic-sim/kernel/switch.c \
     nic-sim/host/memory.h nic-sim/host/memory.c \
     nic-sim/host/bus.h nic-sim/host/bus.c \
     nic-sim/host/host.h nic-sim/host/host.c nic-sim/host/port.c \

@@ -356,7 +356,7 @@ static inline uint64_t ns_bytes_ps(uint64_t bytes, uint64_t bytes_per_second)
 struct ns_fiber;
 
 typedef enum {
-    NS_FIBER_CONTEXT, /* ucontext with a guard page below its stack */
+    NS_FIBER_CONTEXT, /* a stack with a guard page below it */
     NS_FIBER_THREAD,  /* a thread that runs only when resumed */
 } ns_fiber_kind_t;
 

@@ -1,17 +1,17 @@
 /*
  * Fibers: a piece of C code that runs until it yields, on a stack of its own.
- * Two back ends behind the same functions: ucontext with a guard page, known
- * to AddressSanitizer, ThreadSanitizer and valgrind; and a thread that runs
+ * Two back ends behind the same functions: a switch of stacks with a guard page,
+ * known to AddressSanitizer, ThreadSanitizer and valgrind; and a thread that runs
  * only while it is resumed, for debuggers.  libc and pthread only.
  */
 #include "config.h"
 
+#include "kernel/switch.h"
 #include "nicsim.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #ifndef __has_feature
@@ -31,7 +31,7 @@
 
 /* Where a stack switch leaves from: what the sanitizers want to know. */
 struct fiber_side {
-    ucontext_t context;
+    struct ns_switch at;
     void *asan_fake_stack;
     const void *stack_bottom;
     size_t stack_bytes;
@@ -81,15 +81,14 @@ static void side_switch(struct fiber_side *from, struct fiber_side *to,
 #ifdef FIBER_TSAN
     __tsan_switch_to_fiber(to->tsan_fiber, 0);
 #endif
-    NS_CHECK(swapcontext(&from->context, &to->context) == 0);
+    ns_switch(&from->at, &to->at);
     /* Back again: `to` is whom we left for, and who came back to us. */
     side_arrived(from, to);
 }
 
-static void context_main(unsigned low, unsigned high)
+static void context_main(void *arg)
 {
-    struct ns_fiber *fiber =
-            (struct ns_fiber *)((uintptr_t)low | (uintptr_t)high << 32);
+    struct ns_fiber *fiber = arg;
 
     side_arrived(&fiber->inside, &fiber->outside);
     fiber->fn(fiber->arg);
@@ -101,7 +100,6 @@ static int context_open(struct ns_fiber *fiber, size_t stack_bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t bytes = (stack_bytes + page - 1) / page * page;
-    uintptr_t self = (uintptr_t)fiber;
     char *stack;
 
     fiber->map_bytes = bytes + page;
@@ -112,18 +110,13 @@ static int context_open(struct ns_fiber *fiber, size_t stack_bytes)
         return -1;
     }
     /* Stacks grow down: the guard page is the lowest. */
-    if (mprotect(fiber->map, page, PROT_NONE) != 0 ||
-        getcontext(&fiber->inside.context) != 0) {
+    if (mprotect(fiber->map, page, PROT_NONE) != 0) {
         return -1;
     }
     stack = (char *)fiber->map + page;
     fiber->inside.stack_bottom = stack;
     fiber->inside.stack_bytes = bytes;
-    fiber->inside.context.uc_stack.ss_sp = stack;
-    fiber->inside.context.uc_stack.ss_size = bytes;
-    fiber->inside.context.uc_link = NULL;
-    makecontext(&fiber->inside.context, (void (*)(void))context_main, 2,
-                (unsigned)(self & 0xffffffffu), (unsigned)(self >> 32));
+    ns_switch_prepare(&fiber->inside.at, stack, bytes, context_main, fiber);
 #ifdef HAVE_VALGRIND_VALGRIND_H
     fiber->valgrind_id = VALGRIND_STACK_REGISTER(stack, stack + bytes);
 #endif
