@@ -343,6 +343,12 @@ void am_peer_dead(void *user, const char *why)
     }
 }
 
+bool am_peer_is_dead(const struct am_ctx *ctx, uint32_t index)
+{
+    return index < ctx->peer_count && ctx->peers[index] != NULL &&
+           ctx->peers[index]->dead;
+}
+
 void am_peers_close(struct am_ctx *ctx)
 {
     for (uint32_t i = 0; ctx->peers != NULL && i < ctx->peer_count; i++) {

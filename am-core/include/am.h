@@ -28,6 +28,7 @@
 #define AM_H
 
 #include <am_types.h>
+#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -115,6 +116,9 @@ AM_API am_status_t am_barrier(void);
 
 /* The last error as one sentence, owned by the context, "" if none. */
 AM_API const char *am_error_text(const struct am_ctx *ctx);
+
+/* Has this peer died?  Its sends fail with AM_ERR_PEER. */
+AM_API bool am_peer_is_dead(const struct am_ctx *ctx, uint32_t peer);
 
 /* ---------------------------------------------------------------- handlers */
 

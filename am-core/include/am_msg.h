@@ -87,13 +87,30 @@ AM_API am_status_t am_msg_irecv(struct am_ctx *ctx,
                                 void *arg, struct am_msg_status *status,
                                 struct am_msg_req **req_p);
 
+/*
+ * Which receives wait for a dead peer?  Only who numbers the sources knows.
+ * `lost` is asked, from am_ctx_poll, about each posted receive once a peer has
+ * died, with the receive's completion function and argument (NULL, NULL: about
+ * a probe): it returns the index of the dead peer (am_peer_is_dead) that the
+ * receive can only wait for, or UINT32_MAX when it may still match.  One that
+ * waits for the dead completes with AM_ERR_PEER, and status->peer names it.
+ * Without this call sources are taken to be peer indices, and a receive from
+ * any source waits for the dead when all other ranks are.
+ */
+typedef uint32_t (*am_msg_lost_fn)(void *arg, am_msg_done_fn done,
+                                   void *done_arg,
+                                   const struct am_msg_envelope *envelope,
+                                   const struct am_msg_mask *mask);
+AM_API void am_msg_set_lost(struct am_ctx *ctx, am_msg_lost_fn lost, void *arg);
+
 /* Give a pending request its completion function. */
 AM_API void am_msg_attach(struct am_msg_req *req, am_msg_done_fn done,
                           void *arg);
 
 /*
  * Is a matching message there?  Returns AM_DONE and fills *status (bytes and
- * bytes_sent are the message's length), or AM_ERR_AGAIN.  Does not poll.
+ * bytes_sent are the message's length), or AM_ERR_AGAIN, or AM_ERR_PEER when
+ * only a dead peer could have sent it.  Does not poll.
  */
 AM_API am_status_t am_msg_iprobe(struct am_ctx *ctx,
                                  const struct am_msg_envelope *envelope,

@@ -6,6 +6,7 @@ libam_la_SOURCES += \
     am-core/msg/msg_credit.c am-core/msg/msg_credit.h \
     am-core/msg/msg_done.c \
     am-core/msg/msg_id.c am-core/msg/msg_id.h \
+    am-core/msg/msg_lost.c am-core/msg/msg_lost.h \
     am-core/msg/msg_recv.c \
     am-core/msg/msg_region.c am-core/msg/msg_region.h \
     am-core/msg/msg_send.c \

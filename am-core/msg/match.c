@@ -113,6 +113,38 @@ void am_match_unpost(struct am_match *match, struct am_match_node *node)
     am_list_remove(&node->link);
 }
 
+/* One bin, or the wild list; how many were taken. */
+static uint32_t take_from(struct am_list *list,
+                          bool (*take)(void *arg, struct am_match_node *node),
+                          void *arg, struct am_list *taken)
+{
+    struct am_list *at, *next;
+    uint32_t count = 0;
+
+    for (at = list->next; at != list; at = next) {
+        next = at->next;
+        if (take(arg, am_container(at, struct am_match_node, link))) {
+            am_list_remove(at);
+            am_list_push(taken, at);
+            count++;
+        }
+    }
+    return count;
+}
+
+void am_match_take_posted(struct am_match *match,
+                          bool (*take)(void *arg, struct am_match_node *node),
+                          void *arg, struct am_list *taken)
+{
+    uint32_t bin_count = 1u << (64 - match->posted.shift);
+
+    for (uint32_t i = 0; i < bin_count; i++) {
+        match->posted.count -=
+                take_from(&match->posted.bins[i], take, arg, taken);
+    }
+    match->wild_count -= take_from(&match->wild, take, arg, taken);
+}
+
 void am_match_store(struct am_match *match, struct am_match_node *node)
 {
     struct am_match_queue *queue = &match->unexpected;

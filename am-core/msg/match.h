@@ -78,6 +78,11 @@ static inline void am_match_post(struct am_match *match,
 /* Take the earliest posted receive that fits a message, NULL if none. */
 static inline struct am_match_node *am_match_arrive(struct am_match *match,
                                                     uint64_t key, uint32_t tag);
+/* Take all receives for which `take` says yes off the queue and append them,
+ * by `link`, to `taken`. */
+void am_match_take_posted(struct am_match *match,
+                          bool (*take)(void *arg, struct am_match_node *node),
+                          void *arg, struct am_list *taken);
 /* Take a receive off the queue (cancel). */
 void am_match_unpost(struct am_match *match, struct am_match_node *node);
 

@@ -5,6 +5,7 @@
 
 #include "msg/msg_credit.h"
 #include "msg/msg_id.h"
+#include "msg/msg_lost.h"
 #include "msg/msg_region.h"
 #include "msg/msg_tables.h"
 #include "msg/proto.h"
@@ -41,6 +42,7 @@ static am_status_t msg_open(struct am_ctx *ctx, uint32_t slot,
     am_pool_init(&msg->controls, AM_MSG_CONTROL_BYTES, 0, POOL_SLAB,
                  UINT64_MAX);
     am_module_set_data(ctx, slot, msg);
+    am_msg_lost_open(msg);
     am_credit_register(msg);
     am_proto_eager_register(msg);
     am_proto_buffered_register(msg);
@@ -125,6 +127,7 @@ static void msg_peer_dead(struct am_ctx *ctx, struct am_peer *peer)
         am_credit_close(mp);
         am_msg_peer_fail(mp);
     }
+    am_msg_lost_dead(am_msg_of(ctx), peer);
 }
 
 /* The context closes: requests under way end without a word. */

@@ -195,8 +195,9 @@ struct am_msg {
     struct am_ctx *ctx;
     struct am_env *env;
     uint64_t *stats;
-    bool staged;            /* pvm: receives go through a buffer */
-    uint32_t stalled_count; /* peers that wait for credit from here */
+    bool staged; /* pvm: receives go through a buffer */
+    uint32_t
+            trouble_count; /* peers that wait for credit from here; dead ones */
     struct am_match match;
     struct am_msg_peer **by_index; /* peers that are open, NULL: not */
     uint32_t by_index_count;
@@ -206,7 +207,11 @@ struct am_msg {
     struct am_list peers;
     struct am_proto_kind *kinds;
     const struct am_msg_config *config;
-    bool probed; /* a probe found nothing */
+    bool probed;         /* a probe found nothing */
+    am_msg_lost_fn lost; /* msg_lost.c */
+    void *lost_arg;
+    struct am_op lost_op;
+    struct am_peer *dead_peer; /* the last that died */
     struct am_msg_id_entry *ids;
     uint32_t id_count, id_free;
     void *buffer_free[32]; /* msg_buffer.c: lists by class */

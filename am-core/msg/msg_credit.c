@@ -136,7 +136,7 @@ static void stall_over(struct am_msg_peer *mp)
 {
     if (mp->stalled) {
         mp->stalled = false;
-        mp->msg->stalled_count--;
+        mp->msg->trouble_count--;
     }
 }
 
@@ -357,7 +357,7 @@ static void stall_handle(struct am_token *token, const uint64_t *words,
     }
     if (!mp->stalled) {
         mp->stalled = true;
-        msg->stalled_count++;
+        msg->trouble_count++;
     }
     if (am_match_posted_count(&msg->match) != 0) {
         watch_start(mp);

@@ -3,6 +3,7 @@
  * and the protocol of the message delivers it.
  */
 #include "msg/msg_credit.h"
+#include "msg/msg_lost.h"
 #include "msg/proto.h"
 
 /* --------------------------------------------------------------- arrivals */
@@ -224,8 +225,8 @@ am_status_t am_msg_irecv(struct am_ctx *ctx,
     recv->arg = arg;
     recv->state = AM_REQ_POSTED;
     am_match_post(&msg->match, &recv->node);
-    if (am_unlikely(msg->stalled_count != 0)) {
-        am_credit_watch(msg);
+    if (am_unlikely(msg->trouble_count != 0)) {
+        am_msg_trouble(msg);
     }
     *req_p = recv;
     return AM_OK;
@@ -263,11 +264,9 @@ static am_status_t probe(struct am_msg *msg,
     struct am_msg_req *message = find(msg, envelope, mask);
 
     if (message == NULL) {
-        if (am_unlikely(msg->stalled_count != 0)) {
-            msg->probed = true;
-            am_credit_watch(msg);
-        }
-        return AM_ERR_AGAIN;
+        return am_likely(msg->trouble_count == 0)
+                       ? AM_ERR_AGAIN
+                       : am_msg_probe_trouble(msg, envelope, mask);
     }
     *status = (struct am_msg_status){
             .envelope = {.context = (uint32_t)(message->node.key >> 32),

@@ -17,7 +17,8 @@ test_unit_am_client_test_SOURCES = test/unit/am_client_test.c \
     $(msg_world)
 test_unit_am_client_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_client_test_LDADD = libamtest.la $(CMOCKA_LIBS)
-test_unit_shm_process_test_SOURCES = test/unit/shm_process_test.c
+test_unit_shm_process_test_SOURCES = test/unit/shm_process_test.c \
+    test/support/process.c test/support/process.h
 test_unit_shm_process_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_process_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 endif

@@ -3,6 +3,7 @@
  * killed, what is left behind, memory for peers that are never used.
  */
 #include "support/cm.h"
+#include "support/process.h"
 
 #include "am/ctx.h"
 
@@ -21,36 +22,8 @@
 
 enum {
     H_PING = AM_HANDLER_USER,
-    H_PONG,
-    RANKS_MAX = 8
+    H_PONG
 };
-
-/* Memory that the parent and its children share, for the exchange. */
-struct board {
-    _Atomic uint32_t arrived;
-    _Atomic uint32_t flag[4];
-    unsigned char blobs[RANKS_MAX][AM_ADDRESS_BYTES];
-};
-
-struct rank {
-    struct board *board;
-    uint32_t rank, size;
-    struct am_ctx *ctx;
-    uint64_t pings, pongs;
-};
-
-static int exchange(void *arg, const void *mine, void *all, size_t bytes)
-{
-    struct rank *me = arg;
-
-    memcpy(me->board->blobs[me->rank], mine, bytes);
-    atomic_fetch_add(&me->board->arrived, 1);
-    while (atomic_load(&me->board->arrived) < me->size) {
-        sched_yield();
-    }
-    memcpy(all, me->board->blobs, me->size * bytes);
-    return 0;
-}
 
 static void on_ping(struct am_token *token, const uint64_t *words,
                     uint32_t count, void *data, size_t bytes)
@@ -69,51 +42,15 @@ static void on_pong(struct am_token *token, const uint64_t *words,
     me->pongs++;
 }
 
-static int rank_open(struct rank *me, const struct am_option *options,
+static int open_rank(struct rank *me, const struct am_option *options,
                      uint32_t option_count)
 {
-    struct am_params params = {.rank = me->rank,
-                               .size = me->size,
-                               .allgather = exchange,
-                               .allgather_arg = me,
-                               .options = options,
-                               .option_count = option_count};
-
-    if (am_open(&params, &me->ctx) != AM_OK) {
+    if (rank_open(me, options, option_count) != AM_OK) {
         return 1;
     }
     am_handler_register(me->ctx, H_PING, on_ping, me, "ping");
     am_handler_register(me->ctx, H_PONG, on_pong, me, "pong");
     return 0;
-}
-
-/* Run `body` in `size` processes; the exit codes must be as expected (a
- * negative number: killed by that signal). */
-static void run(uint32_t size, int (*body)(struct rank *me),
-                const int *expected)
-{
-    struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    pid_t pids[RANKS_MAX];
-
-    assert_ptr_not_equal(board, MAP_FAILED);
-    for (uint32_t r = 0; r < size; r++) {
-        pids[r] = fork();
-        if (pids[r] == 0) {
-            struct rank me = {.board = board, .rank = r, .size = size};
-
-            _exit(body(&me));
-        }
-    }
-    for (uint32_t r = 0; r < size; r++) {
-        int status;
-
-        assert_int_equal(waitpid(pids[r], &status, 0), pids[r]);
-        assert_int_equal(WIFSIGNALED(status) ? -WTERMSIG(status)
-                                             : WEXITSTATUS(status),
-                         expected == NULL ? 0 : expected[r]);
-    }
-    munmap(board, sizeof(*board));
 }
 
 static uint64_t counter(struct am_ctx *ctx, const char *name)
@@ -140,7 +77,7 @@ static int sleeping_body(struct rank *me)
 
     uint64_t naps;
 
-    if (rank_open(me, sleep, 1) != 0) {
+    if (open_rank(me, sleep, 1) != 0) {
         return 2;
     }
     for (uint64_t i = 0; i < COUNT; i++) {
@@ -168,7 +105,7 @@ static int sleeping_body(struct rank *me)
 
 static void test_sleep_and_wake(void **state)
 {
-    run(2, sleeping_body, NULL);
+    run_ranks(2, sleeping_body, NULL);
 }
 
 /* Rank 2 is killed; the others must be told its name, and go on. */
@@ -178,7 +115,7 @@ static int killed_body(struct rank *me)
     int status = 0;
     uint64_t word = 0;
 
-    if (rank_open(me, quiet, 1) != 0) {
+    if (open_rank(me, quiet, 1) != 0) {
         return 2;
     }
     if (me->rank == 2) {
@@ -227,7 +164,7 @@ static void test_killed_rank(void **state)
 {
     static const int expected[] = {0, 0, -SIGKILL};
 
-    run(3, killed_body, expected);
+    run_ranks(3, killed_body, expected);
     assert_int_equal(shm_entries(), 0);
 }
 
@@ -236,7 +173,7 @@ static int all_killed_body(struct rank *me)
 {
     uint64_t word = 1;
 
-    if (rank_open(me, NULL, 0) != 0) {
+    if (open_rank(me, NULL, 0) != 0) {
         return 2;
     }
     atomic_fetch_add(&me->board->flag[0], 1);
@@ -255,7 +192,7 @@ static void test_all_killed(void **state)
 {
     static const int expected[] = {-SIGKILL, -SIGKILL, -SIGKILL, -SIGKILL};
 
-    run(4, all_killed_body, expected);
+    run_ranks(4, all_killed_body, expected);
     assert_int_equal(shm_entries(), 0);
 }
 

@@ -184,6 +184,8 @@ am_status_t shm_send_fill(struct am_dev_ep *ep, uint32_t class, const void *hdr,
 void shm_tx_refresh(struct shm_tx *tx);
 bool shm_reply_ready(struct am_dev_ep *ep);
 int shm_poll(struct am_dev *dev, uint32_t packets_max);
+/* Deliver all that a dead peer has left. */
+void shm_rx_empty(struct shm_ep *ep);
 /* Has any lane something that poll would deliver? */
 bool shm_has_input(struct shm_dev *dev);
 

@@ -262,6 +262,8 @@ void shm_ep_die(struct shm_dev *dev, uint32_t index, const char *why)
             dev->job == NULL ? NULL : ep_accept(dev, dev->job, index);
 
     if (ep != NULL && !ep->dead) {
+        (void)shm_attach_new(dev, dev->job);
+        shm_rx_empty(ep);
         ep->dead = true;
         dev->base.up.dead(ep->ep.user, why);
     }

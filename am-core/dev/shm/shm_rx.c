@@ -131,6 +131,19 @@ drain_replies(struct shm_dev *dev, struct shm_ep *ep, uint32_t max)
     return rx_drain(dev, ep, AM_DEV_REPLY, max);
 }
 
+/* It ends because a dead peer adds nothing. */
+void shm_rx_empty(struct shm_ep *ep)
+{
+    struct shm_dev *dev = shm_dev_of(ep->ep.dev);
+
+    while (ep->rx_open && rx_is_stamped(&ep->rx[AM_DEV_REPLY])) {
+        (void)drain_replies(dev, ep, UINT32_MAX);
+    }
+    while (ep->rx_open && rx_is_stamped(&ep->rx[AM_DEV_REQUEST]) &&
+           drain_requests(dev, ep, UINT32_MAX) > 0) {
+    }
+}
+
 bool shm_has_input(struct shm_dev *dev)
 {
     for (uint32_t i = 0; i < dev->active_count; i++) {

@@ -1,0 +1,135 @@
+/*
+ * Receives that can match nothing any more, because their sender has died.
+ * Off every fast path: nothing here runs before the first death.
+ *
+ * After a death, and after each receive that is posted later, the posted ones
+ * are looked through once, from the next poll.  Who numbers the senders says
+ * which of them wait for the dead (am_msg_set_lost).
+ */
+#include "msg/msg_lost.h"
+
+#include "msg/msg_credit.h"
+
+/* Sources are peer indices: what a program on libam alone does. */
+static uint32_t lost_by_index(void *arg, am_msg_done_fn done, void *done_arg,
+                              const struct am_msg_envelope *envelope,
+                              const struct am_msg_mask *mask)
+{
+    struct am_ctx *ctx = arg;
+    uint32_t dead = UINT32_MAX;
+
+    if (mask->source == UINT32_MAX) {
+        return am_peer_is_dead(ctx, envelope->source) ? envelope->source
+                                                      : UINT32_MAX;
+    }
+    for (uint32_t rank = 0; mask->source == 0 && rank < am_size(ctx); rank++) {
+        if (rank == am_rank(ctx)) {
+            continue;
+        }
+        if (!am_peer_is_dead(ctx, rank)) {
+            return UINT32_MAX;
+        }
+        dead = rank;
+    }
+    return dead;
+}
+
+void am_msg_lost_open(struct am_msg *msg)
+{
+    msg->lost = lost_by_index;
+    msg->lost_arg = msg->ctx;
+    am_list_init(&msg->lost_op.link);
+}
+
+void am_msg_set_lost(struct am_ctx *ctx, am_msg_lost_fn lost, void *arg)
+{
+    struct am_msg *msg = am_msg_of(ctx);
+
+    msg->lost = lost;
+    msg->lost_arg = arg;
+}
+
+/* The dead peer that a receive waits for; NULL: it may still come. */
+static struct am_msg_peer *lost_peer(struct am_msg *msg, am_msg_done_fn done,
+                                     void *done_arg,
+                                     const struct am_msg_envelope *envelope,
+                                     const struct am_msg_mask *mask)
+{
+    uint32_t index = msg->lost(msg->lost_arg, done, done_arg, envelope, mask);
+    am_status_t status;
+    struct am_peer *peer;
+
+    if (index == UINT32_MAX || !am_peer_is_dead(msg->ctx, index)) {
+        return NULL;
+    }
+    peer = am_peer_get(msg->ctx, index, &status);
+    return peer == NULL ? NULL : am_msg_peer_of(msg, peer);
+}
+
+/* Is this posted receive lost?  Then it is the dead peer's from now on. */
+static bool take_lost(void *arg, struct am_match_node *node)
+{
+    struct am_msg *msg = arg;
+    struct am_msg_req *recv = am_container(node, struct am_msg_req, node);
+    struct am_msg_envelope envelope = {(uint32_t)(node->key >> 32),
+                                       (uint32_t)node->key, node->tag};
+    struct am_msg_mask mask = {(uint32_t)(node->key_mask >> 32),
+                               (uint32_t)node->key_mask, node->tag_mask};
+
+    recv->mp = lost_peer(msg, recv->done, recv->arg, &envelope, &mask);
+    if (recv->mp == NULL) {
+        return false;
+    }
+    recv->state = AM_REQ_RECEIVING;
+    return true;
+}
+
+static am_status_t lost_run(struct am_op *op)
+{
+    struct am_msg *msg = am_container(op, struct am_msg, lost_op);
+    struct am_list lost, *at;
+
+    am_list_init(&lost);
+    am_match_take_posted(&msg->match, take_lost, msg, &lost);
+    while ((at = am_list_pop(&lost)) != NULL) {
+        struct am_match_node *node =
+                am_container(at, struct am_match_node, link);
+
+        am_msg_recv_finish(am_container(node, struct am_msg_req, node),
+                           AM_ERR_PEER);
+    }
+    return AM_OK;
+}
+
+static void look(struct am_msg *msg)
+{
+    if (msg->dead_peer != NULL && !msg->lost_op.queued &&
+        am_match_posted_count(&msg->match) != 0) {
+        am_op_queue(&msg->lost_op, msg->dead_peer, lost_run, AM_OP_BULK);
+    }
+}
+
+void am_msg_lost_dead(struct am_msg *msg, struct am_peer *peer)
+{
+    msg->dead_peer = peer;
+    msg->trouble_count++;
+    look(msg);
+}
+
+void am_msg_trouble(struct am_msg *msg)
+{
+    am_credit_watch(msg);
+    look(msg);
+}
+
+am_status_t am_msg_probe_trouble(struct am_msg *msg,
+                                 const struct am_msg_envelope *envelope,
+                                 const struct am_msg_mask *mask)
+{
+    msg->probed = true;
+    am_credit_watch(msg);
+    return msg->dead_peer != NULL &&
+                           lost_peer(msg, NULL, NULL, envelope, mask) != NULL
+                   ? AM_ERR_PEER
+                   : AM_ERR_AGAIN;
+}

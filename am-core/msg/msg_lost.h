@@ -1,0 +1,20 @@
+/*
+ * Receives and probes whose sender has died; see msg_lost.c.
+ */
+#ifndef AM_MSG_MSG_LOST_H
+#define AM_MSG_MSG_LOST_H
+
+#include "msg/msg_core.h"
+
+/* Sources are peer indices until am_msg_set_lost says what they are. */
+void am_msg_lost_open(struct am_msg *msg);
+/* A peer has died: look for its receives at the next poll. */
+void am_msg_lost_dead(struct am_msg *msg, struct am_peer *peer);
+/* A receive was posted while trouble_count is not 0. */
+void am_msg_trouble(struct am_msg *msg);
+/* The same for a probe that found nothing: its answer. */
+am_status_t am_msg_probe_trouble(struct am_msg *msg,
+                                 const struct am_msg_envelope *envelope,
+                                 const struct am_msg_mask *mask);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * Forking ranks, and the exchange of their addresses through shared memory.
+ */
+#include "support/process.h"
+
+#include "support/cm.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int exchange(void *arg, const void *mine, void *all, size_t bytes)
+{
+    struct rank *me = arg;
+
+    memcpy(me->board->blobs[me->rank], mine, bytes);
+    atomic_fetch_add(&me->board->arrived, 1);
+    while (atomic_load(&me->board->arrived) < me->size) {
+        sched_yield();
+    }
+    memcpy(all, me->board->blobs, me->size * bytes);
+    return 0;
+}
+
+am_status_t rank_open(struct rank *me, const struct am_option *options,
+                      uint32_t option_count)
+{
+    struct am_params params = {.rank = me->rank,
+                               .size = me->size,
+                               .allgather = exchange,
+                               .allgather_arg = me,
+                               .options = options,
+                               .option_count = option_count};
+
+    return am_open(&params, &me->ctx);
+}
+
+void rank_meet(struct rank *me, uint32_t index, uint32_t count)
+{
+    atomic_fetch_add(&me->board->flag[index], 1);
+    while (atomic_load(&me->board->flag[index]) < count) {
+        (void)am_ctx_poll(me->ctx);
+        sched_yield();
+    }
+}
+
+void run_ranks(uint32_t size, int (*body)(struct rank *me), const int *expected)
+{
+    struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t pids[RANKS_MAX];
+
+    assert_ptr_not_equal(board, MAP_FAILED);
+    for (uint32_t r = 0; r < size; r++) {
+        pids[r] = fork();
+        if (pids[r] == 0) {
+            struct rank me = {.board = board, .rank = r, .size = size};
+
+            _exit(body(&me));
+        }
+    }
+    for (uint32_t r = 0; r < size; r++) {
+        int status;
+
+        assert_int_equal(waitpid(pids[r], &status, 0), pids[r]);
+        assert_int_equal(WIFSIGNALED(status) ? -WTERMSIG(status)
+                                             : WEXITSTATUS(status),
+                         expected == NULL ? 0 : expected[r]);
+    }
+    munmap(board, sizeof(*board));
+}

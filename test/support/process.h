@@ -1,0 +1,40 @@
+/*
+ * Ranks as processes: forked from a test, each with a context of one job, some
+ * of which may be killed.
+ */
+#ifndef AM_TEST_SUPPORT_PROCESS_H
+#define AM_TEST_SUPPORT_PROCESS_H
+
+#include <am.h>
+
+enum {
+    RANKS_MAX = 8
+};
+
+/* Memory that the parent and its children share, for the exchange. */
+struct board {
+    _Atomic uint32_t arrived;
+    _Atomic uint32_t flag[4];
+    unsigned char blobs[RANKS_MAX][AM_ADDRESS_BYTES];
+};
+
+struct rank {
+    struct board *board;
+    uint32_t rank, size;
+    struct am_ctx *ctx;
+    uint64_t pings, pongs; /* for the body's use */
+};
+
+/* Open me->ctx, one of the job's. */
+am_status_t rank_open(struct rank *me, const struct am_option *options,
+                      uint32_t option_count);
+
+/* Count flag `index` up and wait, polling, until it is `count`. */
+void rank_meet(struct rank *me, uint32_t index, uint32_t count);
+
+/* Run `body` in `size` processes; the exit codes must be as expected (a
+ * negative number: killed by that signal; NULL: all 0). */
+void run_ranks(uint32_t size, int (*body)(struct rank *me),
+               const int *expected);
+
+#endif
