@@ -100,7 +100,7 @@ def find_mpiexec(mpicc):
     wanted = name.replace("mpicc", "mpiexec", 1)
     if wanted == name:
         raise ValueError(f"cannot tell which mpiexec belongs to '{mpicc}'; "
-                         "give --mpiexec.")
+                         "give that too.")
     return os.path.join(folder, wanted) if folder else wanted
 
 

@@ -12,11 +12,14 @@ EXTRA_DIST += \
     benchmarks/lib/am_run.py \
     benchmarks/lib/am_settings.py \
     benchmarks/lib/am_show.py \
+    benchmarks/lib/am_side.py \
     benchmarks/lib/am_stats.py \
     benchmarks/lib/am_store.py \
     benchmarks/lib/am_versus.py \
     benchmarks/test/fake_command \
     benchmarks/am_compare \
+    benchmarks/compare_trial \
+    benchmarks/test/slow_mpi.c \
     benchmarks/am_sweep \
     benchmarks/nas_compare \
     benchmarks/nas_run \

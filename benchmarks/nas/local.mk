@@ -11,6 +11,7 @@ nas:
 
 EXTRA_DIST += \
     benchmarks/nas/Makefile \
+    benchmarks/nas/agree \
     benchmarks/nas/bt.c \
     benchmarks/nas/cg.c \
     benchmarks/nas/check \
