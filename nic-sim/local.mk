@@ -18,6 +18,7 @@ libnicsim_la_SOURCES = \
     nic-sim/include/nicsim_port.h nic-sim/include/nicsim_sim.h \
     nic-sim/include/nicsim_tb2.h \
     nic-sim/kernel/engine.h nic-sim/kernel/engine.c \
+    nic-sim/kernel/queue.h nic-sim/kernel/queue.c \
     nic-sim/kernel/clock.c nic-sim/kernel/link.c \
     nic-sim/kernel/packet.c nic-sim/kernel/fiber.c \
     nic-sim/kernel/switch.h nic-sim/kernel/switch.c \
@@ -51,7 +52,8 @@ bin_PROGRAMS += am_sim
 am_sim_SOURCES = am-core/tools/sim.h am-core/tools/sim_bandwidth.c \
     am-core/tools/sim_expect.c am-core/tools/sim_run.c am-core/tools/sim_run.h \
     am-core/tools/sim_figures.c am-core/tools/sim_figures.h am-core/tools/sim_logp.c \
-    am-core/tools/sim_main.c am-core/tools/sim_print.c
+    am-core/tools/sim_main.c am-core/tools/sim_predict.c \
+    am-core/tools/sim_print.c am-core/tools/sim_speed.c
 am_sim_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBCONFIG_CFLAGS)
 am_sim_LDADD = libnicsim.la libam.la $(JANSSON_LIBS) $(LIBCONFIG_LIBS)
 am_sim_LDFLAGS = $(AM_LDFLAGS) -static
@@ -84,13 +86,17 @@ NS_TEST_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
 NS_TEST_LIBS = libnicsim.la libamtest.la $(CMOCKA_LIBS)
 ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
     test/unit/sim_machine_test test/unit/sim_nic_test \
-    test/unit/sim_link_test
+    test/unit/sim_link_test test/unit/sim_queue_test
 check_PROGRAMS += $(ns_tests)
 TESTS += $(ns_tests)
 test_unit_sim_kernel_test_SOURCES = test/unit/sim_kernel_test.c
 test_unit_sim_kernel_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_kernel_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_kernel_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_queue_test_SOURCES = test/unit/sim_queue_test.c
+test_unit_sim_queue_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_queue_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_queue_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_link_test_SOURCES = test/unit/sim_link_test.c
 test_unit_sim_link_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_link_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

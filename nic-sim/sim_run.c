@@ -138,6 +138,7 @@ static int sim_finish(struct ns_sim *sim, struct ns_sim_result *result,
     *result = (struct ns_sim_result){
             .end_ps = sim->end_ps,
             .events = ns_engine_events(sim->engine),
+            .hardware_events = ns_engine_hardware_events(sim->engine),
             .hash = ns_engine_hash(sim->engine),
             .packets = stat_sum(sim, NS_NIC_STAT_SENT),
             .dropped = stat_sum(sim, NS_NIC_STAT_DROPPED),

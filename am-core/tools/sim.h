@@ -19,7 +19,8 @@ struct sim_options {
     const char *check;  /* file of targets, or NULL */
     const char *figure; /* only this one, or NULL */
     const char *trace;  /* where to write the timeline of --explain, or NULL */
-    bool predict, explain, print, list;
+    uint32_t nodes;     /* of --speed and --growth; 0: the default */
+    bool predict, explain, print, list, speed, growth;
     bool json, progress;
     struct ns_sim_params params;
 };
@@ -73,5 +74,31 @@ void sim_machine_print(const struct sim_options *options,
 /* `done` of `total` runs are over, at this virtual time. */
 void sim_progress(const struct sim_options *options, uint32_t done,
                   uint32_t total, uint64_t virtual_ps);
+
+/* One measurement of the simulator itself. */
+struct sim_speed {
+    const char *metric;
+    uint32_t nodes;   /* 0: no machine was built */
+    uint32_t traffic; /* rounds, or events pending */
+    uint64_t events, hardware_events, packets;
+    uint64_t virtual_ps, core_ps;
+    uint64_t node_bytes; /* memory that a node took */
+};
+
+void sim_speed_print(const struct sim_options *options,
+                     const struct ns_machine *machine,
+                     const struct sim_speed *row);
+
+/* Say it on stderr; EXIT_FAILURE. */
+int sim_fail(const char *what);
+
+/* What the machine predicts; the simulator's own speed; its growth.  Exit
+ * statuses. */
+int sim_predict(const struct sim_options *options,
+                const struct ns_machine *machine);
+int sim_speed(const struct sim_options *options,
+              const struct ns_machine *machine);
+int sim_growth(const struct sim_options *options,
+               const struct ns_machine *machine);
 
 #endif

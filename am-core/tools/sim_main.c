@@ -20,6 +20,8 @@ enum {
     OPTION_PREDICT,
     OPTION_EXPLAIN,
     OPTION_PRINT,
+    OPTION_SPEED,
+    OPTION_GROWTH,
     OPTION_LIST,
     OPTION_JSON,
     OPTION_SEED,
@@ -27,6 +29,7 @@ enum {
     OPTION_SPIN,
     OPTION_THREADS,
     OPTION_NO_PROGRESS,
+    OPTION_NODES,
     OPTION_HELP
 };
 
@@ -46,6 +49,9 @@ static const char help[] =
         "viewer\n"
         "  --set KEY=VALUE  change a number of the machine (\"host.pio=2 "
         "us\")\n"
+        "  --speed          how fast the simulator is here: events a second\n"
+        "  --growth         its time and memory as nodes and traffic grow\n"
+        "  --nodes N        of --speed and --growth, at most (default: 16)\n"
         "  --print          the machine's numbers and their sources\n"
         "  --list           the built-in machines and the figures\n"
         "  --json           one JSON object a line\n"
@@ -63,6 +69,9 @@ static const struct option long_options[] = {
         {"predict", no_argument, NULL, OPTION_PREDICT},
         {"explain", no_argument, NULL, OPTION_EXPLAIN},
         {"print", no_argument, NULL, OPTION_PRINT},
+        {"speed", no_argument, NULL, OPTION_SPEED},
+        {"growth", no_argument, NULL, OPTION_GROWTH},
+        {"nodes", required_argument, NULL, OPTION_NODES},
         {"list", no_argument, NULL, OPTION_LIST},
         {"json", no_argument, NULL, OPTION_JSON},
         {"seed", required_argument, NULL, OPTION_SEED},
@@ -74,7 +83,7 @@ static const struct option long_options[] = {
         {NULL, 0, NULL, 0},
 };
 
-static int fail(const char *what)
+int sim_fail(const char *what)
 {
     fprintf(stderr, "am_sim: %s\n", what);
     return EXIT_FAILURE;
@@ -86,6 +95,8 @@ static bool option_flag(struct sim_options *options, int option)
             [OPTION_PREDICT - OPTION_PREDICT] = &options->predict,
             [OPTION_EXPLAIN - OPTION_PREDICT] = &options->explain,
             [OPTION_PRINT - OPTION_PREDICT] = &options->print,
+            [OPTION_SPEED - OPTION_PREDICT] = &options->speed,
+            [OPTION_GROWTH - OPTION_PREDICT] = &options->growth,
             [OPTION_LIST - OPTION_PREDICT] = &options->list,
             [OPTION_JSON - OPTION_PREDICT] = &options->json,
             [OPTION_SEED - OPTION_PREDICT] = NULL,
@@ -110,7 +121,7 @@ static int option_take(struct sim_options *options, int option)
     switch (option) {
     case OPTION_SET:
         if (options->set_count == SIM_SETS_MAX) {
-            return fail("too many --set");
+            return sim_fail("too many --set");
         }
         options->sets[options->set_count++] = optarg;
         return 0;
@@ -127,6 +138,14 @@ static int option_take(struct sim_options *options, int option)
         options->params.seed = strtoull(optarg, &end, 10);
         if (*optarg == '\0' || *end != '\0') {
             fprintf(stderr, "am_sim: --seed %s is no number\n", optarg);
+            return EXIT_USAGE;
+        }
+        return 0;
+    case OPTION_NODES:
+        options->nodes = (uint32_t)strtoul(optarg, &end, 10);
+        if (options->nodes < 2 || *end != '\0') {
+            fprintf(stderr, "am_sim: --nodes %s: it must be 2 or more\n",
+                    optarg);
             return EXIT_USAGE;
         }
         return 0;
@@ -230,12 +249,12 @@ static int run_check(const struct sim_options *options,
     int status = EXIT_SUCCESS;
 
     if (sim_targets_load(options->check, &targets, error, sizeof(error)) != 0) {
-        return fail(error);
+        return sim_fail(error);
     }
     if (strcmp(targets.machine, machine->name) != 0) {
         snprintf(error, sizeof(error), "%s is for the machine %s, not %s",
                  options->check, targets.machine, machine->name);
-        return fail(error);
+        return sim_fail(error);
     }
     for (uint32_t i = 0; i < targets.count; i++) {
         status |= run_figure(options, machine, targets.target[i].figure,
@@ -257,97 +276,11 @@ static int run_explain(const struct sim_options *options,
     params.trace_records = options->trace != NULL ? 1 << 16 : 0;
     if (figure_run(sim_figure_find("round_trip"), machine, &params, &value,
                    &result, &marks, error, sizeof(error)) != 0) {
-        return fail(error);
+        return sim_fail(error);
     }
     return sim_explain_print(options, machine, &marks, &result)
                    ? EXIT_SUCCESS
-                   : fail("the stages do not add up");
-}
-
-/* --------------------------------------------------------------- prediction */
-
-static const char *const ops[] = {"store_async", "get_async", "store", "get"};
-
-enum {
-    OP_COUNT = sizeof(ops) / sizeof(ops[0]),
-    CURVE_MAX = 32
-};
-
-#define SIZE_MIN_BLOCKING  16 /* spec/sp-am.md, the two bandwidth tests */
-#define SIZE_MIN_PIPELINED 64
-#define SIZE_MAX_BYTES     (1 << 20)
-#define BLOCKING_TRANSFERS 32
-
-struct curve {
-    uint32_t count;
-    uint64_t bytes[CURVE_MAX], value[CURVE_MAX];
-};
-
-/* The size at which the curve crosses half of `asymptote`, between two of its
- * points on a straight line; 0 when it does not. */
-static uint64_t half_power(const struct curve *curve, uint64_t asymptote)
-{
-    uint64_t half = asymptote / 2;
-
-    for (uint32_t i = 1; i < curve->count; i++) {
-        uint64_t low = curve->value[i - 1], high = curve->value[i];
-
-        if (low < half && high >= half) {
-            return curve->bytes[i - 1] +
-                   (curve->bytes[i] - curve->bytes[i - 1]) *
-                           ((half - low) >> 10) / ((high - low + 1023) >> 10);
-        }
-    }
-    return 0;
-}
-
-static int predict_op(const struct sim_options *options,
-                      const struct ns_machine *machine, uint32_t op,
-                      struct ns_sim_result *result)
-{
-    bool pipelined = strstr(ops[op], "async") != NULL;
-    struct curve curve = {0};
-    struct sim_row row = {.metric = ops[op], .unit = "B/s", .result = result};
-    char error[512] = "", name[64];
-
-    for (uint64_t bytes = pipelined ? SIZE_MIN_PIPELINED : SIZE_MIN_BLOCKING;
-         bytes <= SIZE_MAX_BYTES; bytes *= 2) {
-        uint64_t total =
-                pipelined ? SIZE_MAX_BYTES : bytes * BLOCKING_TRANSFERS;
-
-        total = total > SIZE_MAX_BYTES ? SIZE_MAX_BYTES : total;
-        if (figure_bandwidth(ops[op], bytes, total, machine, &options->params,
-                             &row.value, result, error, sizeof(error)) != 0) {
-            return fail(error);
-        }
-        sim_progress(options, op * 17 + curve.count, OP_COUNT * 17,
-                     result->end_ps);
-        row.bytes = bytes;
-        curve.bytes[curve.count] = bytes;
-        curve.value[curve.count++] = row.value;
-        sim_row_print(options, machine, &row);
-    }
-    snprintf(name, sizeof(name), "half_power_%s", ops[op]);
-    row = (struct sim_row){
-            .metric = name,
-            .unit = "bytes",
-            .value = half_power(&curve, curve.value[curve.count - 1]),
-            .result = result};
-    sim_row_print(options, machine, &row);
-    return EXIT_SUCCESS;
-}
-
-static int run_predict(const struct sim_options *options,
-                       const struct ns_machine *machine)
-{
-    struct ns_sim_result result;
-    int status = EXIT_SUCCESS;
-
-    for (uint32_t op = 0; op < OP_COUNT && status == EXIT_SUCCESS; op++) {
-        status = predict_op(options, machine, op, &result);
-    }
-    sim_progress(options, 1, 1, 0);
-    return status;
+                   : sim_fail("the stages do not add up");
 }
 
 int main(int argc, char **argv)
@@ -376,7 +309,11 @@ int main(int argc, char **argv)
     } else if (options.explain) {
         status = run_explain(&options, machine);
     } else if (options.predict) {
-        status = run_predict(&options, machine);
+        status = sim_predict(&options, machine);
+    } else if (options.speed) {
+        status = sim_speed(&options, machine);
+    } else if (options.growth) {
+        status = sim_growth(&options, machine);
     } else {
         status = run_figures(&options, machine);
     }

@@ -210,6 +210,51 @@ void sim_machine_print(const struct sim_options *options,
     }
 }
 
+static double per_second(uint64_t count, uint64_t ps)
+{
+    return ps == 0 ? 0.0 : (double)count * 1e12 / (double)ps;
+}
+
+void sim_speed_print(const struct sim_options *options,
+                     const struct ns_machine *machine,
+                     const struct sim_speed *row)
+{
+    double rate = per_second(row->hardware_events, row->core_ps);
+
+    if (options->json) {
+        json_t *object = json_pack(
+                "{s:s, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:f, "
+                "s:s}",
+                "test", "sim_speed", "metric", row->metric, "machine",
+                machine->name, "nodes", row->nodes, "traffic", row->traffic,
+                "events", (json_int_t)row->events, "hardware_events",
+                (json_int_t)row->hardware_events, "packets",
+                (json_int_t)row->packets, "virtual_ps",
+                (json_int_t)row->virtual_ps, "core_ns",
+                (json_int_t)(row->core_ps / 1000), "node_bytes",
+                (json_int_t)row->node_bytes, "value", rate, "unit", "events/s");
+
+        json_dumpf(object, stdout, JSON_COMPACT);
+        putchar('\n');
+        json_decref(object);
+        return;
+    }
+    if (row->nodes == 0) {
+        printf("%s of %" PRIu32
+               " events: %.2f million events a second of a core\n",
+               row->metric, row->traffic, rate / 1e6);
+        return;
+    }
+    printf("%s %s, %" PRIu32 " nodes, %" PRIu32 " rounds: %.2f million NIC and "
+           "network events a second of a core (%.2f with the hosts'), %.3f s "
+           "for %.3f ms "
+           "of virtual time, %" PRIu64 " packets, %" PRIu64 " KiB a node\n",
+           machine->name, row->metric, row->nodes, row->traffic, rate / 1e6,
+           per_second(row->events, row->core_ps) / 1e6,
+           (double)row->core_ps / 1e12, (double)row->virtual_ps / 1e9,
+           row->packets, row->node_bytes / 1024);
+}
+
 void sim_progress(const struct sim_options *options, uint32_t done,
                   uint32_t total, uint64_t virtual_ps)
 {

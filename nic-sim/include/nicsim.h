@@ -33,6 +33,7 @@ typedef enum {
     NS_PHASE_CLOCK, /* edges of clock domains */
     NS_PHASE_HOST,  /* hosts: they see all of the above */
     NS_PHASE_STAT,  /* observers */
+    NS_PHASE_COUNT
 } ns_phase_t;
 
 /* Always on: an own invariant of the simulator does not hold. */
@@ -76,8 +77,10 @@ struct ns_component {
 /* One thing that will happen; embedded in its owner, pending at most once. */
 struct ns_event {
     uint64_t time_ps;
-    uint64_t order; /* phase, component, sequence */
-    uint32_t slot;  /* 1 + index in the heap; 0: not pending */
+    uint64_t order;        /* phase, component, sequence */
+    uint32_t slot;         /* index in a heap of the queue */
+    uint8_t where;         /* in the queue; 0: not pending */
+    struct ns_event *next; /* in a bucket of the queue */
     void (*run)(struct ns_event *event);
 };
 
@@ -88,8 +91,9 @@ NS_API void ns_engine_close(struct ns_engine *engine);
 NS_API uint64_t ns_engine_now(const struct ns_engine *engine);
 NS_API uint64_t ns_engine_seed(const struct ns_engine *engine);
 NS_API bool ns_engine_no_sleep(const struct ns_engine *engine);
-/* Events run so far. */
+/* Events run so far; of these, those of networks and NICs (not of hosts). */
 NS_API uint64_t ns_engine_events(const struct ns_engine *engine);
+NS_API uint64_t ns_engine_hardware_events(const struct ns_engine *engine);
 NS_API ns_run_t ns_engine_run(struct ns_engine *engine);
 /* Run one event.  NS_RUN_STOPPED, or NS_RUN_IDLE or NS_RUN_LIMIT without. */
 NS_API ns_run_t ns_engine_step(struct ns_engine *engine);
@@ -115,7 +119,7 @@ NS_API void ns_event_cancel(struct ns_engine *engine, struct ns_event *event);
 
 static inline bool ns_event_pending(const struct ns_event *event)
 {
-    return event->slot != 0;
+    return event->where != 0;
 }
 
 /*

@@ -30,7 +30,7 @@ struct ns_sim_node {
 
 struct ns_sim_result {
     uint64_t end_ps; /* virtual time at which the last program ended */
-    uint64_t events;
+    uint64_t events, hardware_events; /* all, and without the hosts' */
     uint64_t hash;
     uint64_t packets, dropped;
 };

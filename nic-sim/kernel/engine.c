@@ -1,8 +1,6 @@
 /*
- * The engine: a binary heap of intrusive events, and the run loop.  The heap
- * array holds the keys, so that sifting touches no event but to note its
- * place; it grows by doubling when more events are pending than ever before,
- * and nothing is allocated for an event.
+ * The engine: components, events in order, the run loop.  Nothing is allocated
+ * for an event.
  */
 #include "kernel/engine.h"
 #include "nicsim_port.h"
@@ -10,8 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define HEAP_FIRST 256
 
 /* order: phase 4 bits, component 20 bits, sequence 40 bits */
 #define ORDER_PHASE_SHIFT     60
@@ -73,9 +69,7 @@ struct ns_engine *ns_engine_open(const struct ns_engine_params *params,
     engine->node_count = node_count;
     engine->trace_env.ops = &trace_env_ops;
     engine->trace_env.simulated = true;
-    engine->heap_max = HEAP_FIRST;
-    engine->heap = malloc(engine->heap_max * sizeof(*engine->heap));
-    if (engine->heap == NULL || traces_open(engine) != 0) {
+    if (ns_queue_init(&engine->queue) != 0 || traces_open(engine) != 0) {
         ns_engine_close(engine);
         return NULL;
     }
@@ -92,7 +86,7 @@ void ns_engine_close(struct ns_engine *engine)
         am_trace_close(engine->traces[i]);
     }
     free(engine->traces);
-    free(engine->heap);
+    ns_queue_fini(&engine->queue);
     free(engine);
 }
 
@@ -113,7 +107,18 @@ bool ns_engine_no_sleep(const struct ns_engine *engine)
 
 uint64_t ns_engine_events(const struct ns_engine *engine)
 {
-    return engine->events;
+    uint64_t sum = 0;
+
+    for (uint32_t phase = 0; phase < NS_PHASE_COUNT; phase++) {
+        sum += engine->events[phase];
+    }
+    return sum;
+}
+
+uint64_t ns_engine_hardware_events(const struct ns_engine *engine)
+{
+    return engine->events[NS_PHASE_WIRE] + engine->events[NS_PHASE_NIC] +
+           engine->events[NS_PHASE_CLOCK];
 }
 
 ns_phase_t ns_engine_phase(const struct ns_engine *engine)
@@ -142,88 +147,6 @@ void ns_event_init(struct ns_event *event, void (*run)(struct ns_event *event))
     *event = (struct ns_event){.run = run};
 }
 
-/* ---------------------------------------------------------------- the heap */
-
-static bool key_before(const struct ns_heap_entry *a,
-                       const struct ns_heap_entry *b)
-{
-    if (a->time_ps != b->time_ps) {
-        return a->time_ps < b->time_ps;
-    }
-    return a->order < b->order;
-}
-
-static void heap_place(struct ns_engine *engine, uint32_t index,
-                       struct ns_heap_entry entry)
-{
-    engine->heap[index] = entry;
-    entry.event->slot = index + 1;
-}
-
-static void heap_up(struct ns_engine *engine, uint32_t index,
-                    struct ns_heap_entry entry)
-{
-    while (index > 0) {
-        uint32_t parent = (index - 1) / 2;
-
-        if (!key_before(&entry, &engine->heap[parent])) {
-            break;
-        }
-        heap_place(engine, index, engine->heap[parent]);
-        index = parent;
-    }
-    heap_place(engine, index, entry);
-}
-
-static void heap_down(struct ns_engine *engine, uint32_t index,
-                      struct ns_heap_entry entry)
-{
-    for (;;) {
-        uint32_t child = 2 * index + 1;
-
-        if (child >= engine->heap_count) {
-            break;
-        }
-        if (child + 1 < engine->heap_count &&
-            key_before(&engine->heap[child + 1], &engine->heap[child])) {
-            child++;
-        }
-        if (!key_before(&engine->heap[child], &entry)) {
-            break;
-        }
-        heap_place(engine, index, engine->heap[child]);
-        index = child;
-    }
-    heap_place(engine, index, entry);
-}
-
-static void heap_remove(struct ns_engine *engine, uint32_t index)
-{
-    struct ns_heap_entry last = engine->heap[engine->heap_count - 1];
-
-    engine->heap[index].event->slot = 0;
-    engine->heap_count--;
-    if (index == engine->heap_count) {
-        return;
-    }
-    if (index > 0 && key_before(&last, &engine->heap[(index - 1) / 2])) {
-        heap_up(engine, index, last);
-    } else {
-        heap_down(engine, index, last);
-    }
-}
-
-static void heap_grow(struct ns_engine *engine)
-{
-    uint32_t max = engine->heap_max * 2;
-    struct ns_heap_entry *heap =
-            realloc(engine->heap, max * sizeof(*engine->heap));
-
-    NS_CHECK(heap != NULL);
-    engine->heap = heap;
-    engine->heap_max = max;
-}
-
 /* ------------------------------------------------------------------ events */
 
 static uint64_t order_next(struct ns_component *component, ns_phase_t phase)
@@ -238,22 +161,17 @@ void ns_event_schedule(struct ns_component *component, struct ns_event *event,
 {
     struct ns_engine *engine = component->engine;
 
-    NS_CHECK(event->slot == 0);
+    NS_CHECK(!ns_event_pending(event));
     NS_CHECK(time_ps >= engine->now_ps && time_ps != NS_NEVER);
-    if (engine->heap_count == engine->heap_max) {
-        heap_grow(engine);
-    }
     event->time_ps = time_ps;
     event->order = order_next(component, phase);
-    engine->heap_count++;
-    heap_up(engine, engine->heap_count - 1,
-            (struct ns_heap_entry){time_ps, event->order, event});
+    ns_queue_add(&engine->queue, event);
 }
 
 void ns_event_cancel(struct ns_engine *engine, struct ns_event *event)
 {
-    if (event->slot != 0) {
-        heap_remove(engine, event->slot - 1);
+    if (ns_event_pending(event)) {
+        ns_queue_remove(&engine->queue, event);
     }
 }
 
@@ -264,36 +182,41 @@ bool ns_engine_advance(struct ns_component *component, ns_phase_t phase,
     uint64_t order = (uint64_t)phase << ORDER_PHASE_SHIFT |
                      (uint64_t)component->id << ORDER_COMPONENT_SHIFT |
                      component->sequence;
-    struct ns_heap_entry entry = {time_ps, order, NULL};
+    const struct ns_heap_entry *first = ns_queue_first(&engine->queue);
 
     NS_CHECK(time_ps >= engine->now_ps);
-    if ((engine->heap_count > 0 && key_before(&engine->heap[0], &entry)) ||
-        time_ps > engine->params.limit_ps || engine->stop) {
+    if (time_ps > engine->params.limit_ps || engine->stop) {
+        return false;
+    }
+    if (first != NULL &&
+        (first->time_ps < time_ps ||
+         (first->time_ps == time_ps && first->order < order))) {
         return false;
     }
     component->sequence++;
     engine->now_ps = time_ps;
     engine->order = order;
-    engine->events++;
+    engine->events[engine->order >> ORDER_PHASE_SHIFT]++;
     return true;
 }
 
 ns_run_t ns_engine_step(struct ns_engine *engine)
 {
-    struct ns_heap_entry entry;
+    const struct ns_heap_entry *first = ns_queue_first(&engine->queue);
+    struct ns_event *event;
 
-    if (engine->heap_count == 0) {
+    if (first == NULL) {
         return NS_RUN_IDLE;
     }
-    entry = engine->heap[0];
-    if (entry.time_ps > engine->params.limit_ps) {
+    if (first->time_ps > engine->params.limit_ps) {
         return NS_RUN_LIMIT;
     }
-    heap_remove(engine, 0);
-    engine->now_ps = entry.time_ps;
-    engine->order = entry.order;
-    engine->events++;
-    entry.event->run(entry.event);
+    event = first->event;
+    engine->now_ps = first->time_ps;
+    engine->order = first->order;
+    engine->events[engine->order >> ORDER_PHASE_SHIFT]++;
+    ns_queue_pop(&engine->queue);
+    event->run(event);
     return NS_RUN_STOPPED;
 }
 

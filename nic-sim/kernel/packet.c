@@ -51,7 +51,7 @@ struct ns_packet *ns_packet_get(struct ns_packet_pool *pool)
     pool->free = packet->free_next;
     pool->out++;
     am_list_init(&packet->link);
-    packet->event.slot = 0;
+    packet->event.where = 0;
     packet->hop = 0;
     packet->at = NULL;
     packet->vc = 0;
@@ -62,7 +62,7 @@ struct ns_packet *ns_packet_get(struct ns_packet_pool *pool)
 
 void ns_packet_put(struct ns_packet_pool *pool, struct ns_packet *packet)
 {
-    NS_CHECK(pool->out > 0 && packet->event.slot == 0);
+    NS_CHECK(pool->out > 0 && !ns_event_pending(&packet->event));
     packet->free_next = pool->free;
     pool->free = packet;
     pool->out--;
