@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum {
-    HEAP_FIRST = 256,
     WAYS = 4,          /* children of a heap's node */
     NEAR_MAX = 512,    /* more than these need a wheel */
     NEAR_MIN = 64,     /* so few need none */
@@ -18,101 +17,6 @@ enum {
     BUCKETS_MAX = 1 << 20
 };
 
-/* ns_event.where */
-enum {
-    WHERE_NONE,
-    WHERE_NEAR,
-    WHERE_FAR,
-    WHERE_WHEEL
-};
-
-/* -------------------------------------------------------------------- heaps */
-
-static bool key_before(const struct ns_heap_entry *a,
-                       const struct ns_heap_entry *b)
-{
-    return a->time_ps != b->time_ps ? a->time_ps < b->time_ps
-                                    : a->order < b->order;
-}
-
-static void heap_place(struct ns_heap *heap, uint32_t index,
-                       struct ns_heap_entry entry)
-{
-    heap->entries[index] = entry;
-    entry.event->slot = index;
-}
-
-static void heap_up(struct ns_heap *heap, uint32_t index,
-                    struct ns_heap_entry entry)
-{
-    while (index > 0) {
-        uint32_t parent = (index - 1) / WAYS;
-
-        if (!key_before(&entry, &heap->entries[parent])) {
-            break;
-        }
-        heap_place(heap, index, heap->entries[parent]);
-        index = parent;
-    }
-    heap_place(heap, index, entry);
-}
-
-static void heap_down(struct ns_heap *heap, uint32_t index,
-                      struct ns_heap_entry entry)
-{
-    for (;;) {
-        uint32_t first = WAYS * index + 1;
-        uint32_t last = first + WAYS < heap->count ? first + WAYS : heap->count;
-        uint32_t best = first;
-
-        if (first >= heap->count) {
-            break;
-        }
-        for (uint32_t child = first + 1; child < last; child++) {
-            if (key_before(&heap->entries[child], &heap->entries[best])) {
-                best = child;
-            }
-        }
-        if (!key_before(&heap->entries[best], &entry)) {
-            break;
-        }
-        heap_place(heap, index, heap->entries[best]);
-        index = best;
-    }
-    heap_place(heap, index, entry);
-}
-
-static void heap_add(struct ns_heap *heap, struct ns_event *event,
-                     uint8_t where)
-{
-    if (heap->count == heap->max) {
-        struct ns_heap_entry *entries = realloc(
-                heap->entries, 2 * (size_t)heap->max * sizeof(*entries));
-
-        NS_CHECK(entries != NULL);
-        heap->entries = entries;
-        heap->max *= 2;
-    }
-    event->where = where;
-    heap_up(heap, heap->count++,
-            (struct ns_heap_entry){event->time_ps, event->order, event});
-}
-
-static void heap_remove(struct ns_heap *heap, uint32_t index)
-{
-    struct ns_heap_entry last = heap->entries[--heap->count];
-
-    heap->entries[index].event->where = WHERE_NONE;
-    if (index == heap->count) {
-        return;
-    }
-    if (index > 0 && key_before(&last, &heap->entries[(index - 1) / WAYS])) {
-        heap_up(heap, index, last);
-    } else {
-        heap_down(heap, index, last);
-    }
-}
-
 /* -------------------------------------------------------------------- wheel */
 
 static void wheel_add(struct ns_queue *queue, struct ns_event *event)
@@ -120,7 +24,7 @@ static void wheel_add(struct ns_queue *queue, struct ns_event *event)
     uint32_t at =
             (uint32_t)(event->time_ps >> queue->shift) & (queue->buckets - 1);
 
-    event->where = WHERE_WHEEL;
+    event->where = NS_WHERE_WHEEL;
     event->next = queue->bucket[at];
     queue->bucket[at] = event;
     queue->used[at / 64] |= UINT64_C(1) << at % 64;
@@ -137,7 +41,7 @@ static void wheel_remove(struct ns_queue *queue, struct ns_event *event)
         link = &(*link)->next;
     }
     *link = event->next;
-    event->where = WHERE_NONE;
+    event->where = NS_WHERE_NONE;
     if (queue->bucket[at] == NULL) {
         queue->used[at / 64] &= ~(UINT64_C(1) << at % 64);
     }
@@ -169,7 +73,7 @@ static void far_come(struct ns_queue *queue)
         if (first.time_ps >> queue->shift >= queue->next + queue->buckets) {
             break;
         }
-        heap_remove(&queue->far, 0);
+        ns_heap_remove(&queue->far, 0);
         wheel_add(queue, first.event);
     }
 }
@@ -184,12 +88,12 @@ static void near_end_set(struct ns_queue *queue, uint64_t bucket)
 static void sort_in(struct ns_queue *queue, struct ns_event *event)
 {
     if (event->time_ps < queue->near_end_ps) {
-        heap_add(&queue->near, event, WHERE_NEAR);
+        ns_heap_add(&queue->near, event, NS_WHERE_NEAR);
         queue->drained++;
     } else if (event->time_ps >> queue->shift < queue->next + queue->buckets) {
         wheel_add(queue, event);
     } else {
-        heap_add(&queue->far, event, WHERE_FAR);
+        ns_heap_add(&queue->far, event, NS_WHERE_FAR);
     }
 }
 
@@ -213,7 +117,7 @@ static void bucket_drain(struct ns_queue *queue)
         next = event->next;
         queue->in_wheel--;
         queue->drained++;
-        heap_add(&queue->near, event, WHERE_NEAR);
+        ns_heap_add(&queue->near, event, NS_WHERE_NEAR);
     }
     near_end_set(queue, bucket + 1);
     far_come(queue);
@@ -374,19 +278,13 @@ static void refill(struct ns_queue *queue)
 
 /* --------------------------------------------------------------------- both */
 
-static int heap_init(struct ns_heap *heap)
-{
-    heap->entries = malloc(HEAP_FIRST * sizeof(*heap->entries));
-    heap->max = HEAP_FIRST;
-    heap->count = 0;
-    return heap->entries == NULL ? -1 : 0;
-}
-
 int ns_queue_init(struct ns_queue *queue)
 {
     memset(queue, 0, sizeof(*queue));
     queue->near_end_ps = NS_NEVER;
-    return heap_init(&queue->near) != 0 || heap_init(&queue->far) != 0 ? -1 : 0;
+    return ns_heap_init(&queue->near) != 0 || ns_heap_init(&queue->far) != 0
+                   ? -1
+                   : 0;
 }
 
 void ns_queue_fini(struct ns_queue *queue)
@@ -407,11 +305,12 @@ void ns_queue_add(struct ns_queue *queue, struct ns_event *event)
 
 void ns_queue_remove(struct ns_queue *queue, struct ns_event *event)
 {
-    if (event->where == WHERE_WHEEL) {
+    if (event->where == NS_WHERE_WHEEL) {
         wheel_remove(queue, event);
     } else {
-        heap_remove(event->where == WHERE_NEAR ? &queue->near : &queue->far,
-                    event->slot);
+        ns_heap_remove(event->where == NS_WHERE_NEAR ? &queue->near
+                                                     : &queue->far,
+                       event->slot);
     }
 }
 
@@ -425,5 +324,5 @@ const struct ns_heap_entry *ns_queue_first(struct ns_queue *queue)
 
 void ns_queue_pop(struct ns_queue *queue)
 {
-    heap_remove(&queue->near, 0);
+    ns_heap_remove(&queue->near, 0);
 }

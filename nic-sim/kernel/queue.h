@@ -42,6 +42,20 @@ struct ns_queue {
     uint64_t drained; /* and events that came near meanwhile */
 };
 
+/* Where an event is: ns_event.where. */
+enum {
+    NS_WHERE_NONE,
+    NS_WHERE_NEAR,
+    NS_WHERE_FAR,
+    NS_WHERE_WHEEL
+};
+
+/* heap.c: 0, or -1 when out of memory. */
+int ns_heap_init(struct ns_heap *heap);
+void ns_heap_add(struct ns_heap *heap, struct ns_event *event, uint8_t where);
+/* Take out the entry at `index`. */
+void ns_heap_remove(struct ns_heap *heap, uint32_t index);
+
 /* 0, or -1 when out of memory. */
 int ns_queue_init(struct ns_queue *queue);
 void ns_queue_fini(struct ns_queue *queue);
