@@ -9,7 +9,9 @@ if BUILD_SIM
 # The NIC's driver is a device of libam: base and nic-sim/include only.
 libam_la_SOURCES += \
     am-core/dev/snic/snic.h am-core/dev/snic/snic_dev.c \
-    am-core/dev/snic/snic_init.c am-core/dev/snic/snic_lanai.c \
+    am-core/dev/snic/snic_init.c am-core/dev/snic/snic_lanai.h \
+    am-core/dev/snic/snic_lanai.c am-core/dev/snic/snic_lanai_init.c \
+    am-core/dev/snic/snic_lanai_copy.c \
     am-core/dev/snic/snic_tb2.c
 
 noinst_LTLIBRARIES += libnicsim.la
@@ -32,7 +34,10 @@ libnicsim_la_SOURCES = \
     nic-sim/include/nicsim_lanai.h nic-sim/nic/nic.h nic-sim/nic/nic.c \
     nic-sim/net/myrinet.h nic-sim/net/myrinet.c \
     nic-sim/nic/lanai/lanai.h nic-sim/nic/lanai/lanai.c \
-    nic-sim/nic/lanai/lanai_dma.c nic-sim/nic/lanai/lanai_fw.c \
+    nic-sim/nic/lanai/lanai_dma.c nic-sim/nic/lanai/lanai_task.c \
+    nic-sim/nic/lanai/lanai_window.c nic-sim/nic/lanai/lanai_goback.c \
+    nic-sim/nic/lanai/lanai_mcast.c nic-sim/nic/lanai/lanai_copy.c \
+    nic-sim/nic/lanai/lanai_fw.c \
     nic-sim/nic/lanai/lanai_rows.c \
     nic-sim/nic/tb2/tb2.h nic-sim/nic/tb2/tb2.c nic-sim/nic/tb2/tb2_fw.c \
     nic-sim/nic/tb2/tb2_rows.c \

@@ -160,6 +160,10 @@ struct ns_sim *ns_sim_open(const struct ns_machine *machine,
                  machine->name, nodes_max, params->nodes);
         return NULL;
     }
+    if (kind->fits != NULL &&
+        !kind->fits(machine, params->nodes, error, error_bytes)) {
+        return NULL;
+    }
     sim = calloc(1, sizeof(*sim));
     if (sim != NULL) {
         sim->machine = machine;

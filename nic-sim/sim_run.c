@@ -43,6 +43,28 @@ static uint64_t stat_sum(const struct ns_sim *sim, uint32_t stat)
     return sum;
 }
 
+/* What an adapter can only tell of all together. */
+static int check_whole(struct ns_sim *sim, char *error, size_t error_bytes)
+{
+    void **nics;
+    bool whole;
+
+    if (sim->kind->whole == NULL) {
+        return 0;
+    }
+    nics = calloc(sim->node_count, sizeof(*nics));
+    if (nics == NULL) {
+        snprintf(error, error_bytes, "out of memory");
+        return -1;
+    }
+    for (uint32_t i = 0; i < sim->node_count; i++) {
+        nics[i] = sim->nodes[i].nic;
+    }
+    whole = sim->kind->whole(nics, sim->node_count, error, error_bytes);
+    free(nics);
+    return whole ? 0 : -1;
+}
+
 static int check_conservation(struct ns_sim *sim, char *error,
                               size_t error_bytes)
 {
@@ -64,7 +86,7 @@ static int check_conservation(struct ns_sim *sim, char *error,
             return -1;
         }
     }
-    return 0;
+    return check_whole(sim, error, error_bytes);
 }
 
 void ns_sim_abort(struct ns_sim_node *view)
@@ -73,12 +95,32 @@ void ns_sim_abort(struct ns_sim_node *view)
     ns_engine_stop(view->sim->engine);
 }
 
+/* The first adapter that has stopped the run, and why; NULL: none has. */
+static const char *stopped_by(const struct ns_sim *sim, uint32_t *node_p)
+{
+    for (uint32_t i = 0; i < sim->node_count; i++) {
+        const char *why = sim->kind->failure == NULL
+                                  ? NULL
+                                  : sim->kind->failure(sim->nodes[i].nic);
+
+        if (why != NULL) {
+            *node_p = i;
+            return why;
+        }
+    }
+    return NULL;
+}
+
 static int report_stuck(const struct ns_sim *sim, ns_run_t why, char *error,
                         size_t error_bytes)
 {
     uint64_t now_ps = ns_engine_now(sim->engine);
+    uint32_t node = 0;
+    const char *stopped = stopped_by(sim, &node);
 
-    if (sim->aborted) {
+    if (stopped != NULL) {
+        snprintf(error, error_bytes, "node %" PRIu32 ": %s", node, stopped);
+    } else if (sim->aborted) {
         snprintf(error, error_bytes, "a node gave up");
     } else if (why == NS_RUN_LIMIT) {
         snprintf(error, error_bytes,
@@ -168,7 +210,7 @@ int ns_sim_run(struct ns_sim *sim,
         }
     }
     why = ns_engine_run(sim->engine);
-    if (why != NS_RUN_STOPPED || sim->aborted) {
+    if (why != NS_RUN_STOPPED || sim->aborted || sim->running > 0) {
         return report_stuck(sim, why, error, error_bytes);
     }
     return sim_finish(sim, result, error, error_bytes);
@@ -231,7 +273,7 @@ int ns_sim_run_shared(struct ns_sim *sim,
     why = ns_engine_run(sim->engine);
     ns_fiber_close(first->fiber);
     free(shared.nodes);
-    if (why != NS_RUN_STOPPED || sim->aborted) {
+    if (why != NS_RUN_STOPPED || sim->aborted || sim->running > 0) {
         return report_stuck(sim, why, error, error_bytes);
     }
     return sim_finish(sim, result, error, error_bytes);

@@ -74,6 +74,7 @@ static am_status_t stack_wrap(struct am_dev *lower,
                               struct am_dev **dev_p)
 {
     const uint32_t sound = AM_DEV_CAP_RELIABLE | AM_DEV_CAP_ORDERED;
+    struct am_chan_values chosen;
 
     if (values->reliability == AM_RELIABILITY_NONE ||
         (values->reliability == AM_RELIABILITY_AUTO &&
@@ -81,7 +82,12 @@ static am_status_t stack_wrap(struct am_dev *lower,
         *dev_p = lower;
         return AM_OK;
     }
-    return am_chan_wrap(lower, params, values, dev_p);
+    chosen = *values;
+    if (chosen.reliability == AM_RELIABILITY_AUTO &&
+        (lower->attr.caps & AM_DEV_CAP_TIMER) != 0) {
+        chosen.reliability = AM_RELIABILITY_TIMER;
+    }
+    return am_chan_wrap(lower, params, &chosen, dev_p);
 }
 
 am_status_t am_dev_stack_open(const struct am_dev_ops *ops,

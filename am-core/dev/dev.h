@@ -40,6 +40,7 @@ enum {
     AM_DEV_CAP_MULTICAST = 1 << 6,
     AM_DEV_CAP_COUNTER = 1 << 7,
     AM_DEV_CAP_MAPPED = 1 << 8, /* `alloc` gives memory peers may write */
+    AM_DEV_CAP_TIMER = 1 << 9,  /* not RELIABLE; its channel is the timer's */
 };
 
 enum {

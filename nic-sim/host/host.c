@@ -63,6 +63,46 @@ void ns_host_resume(struct ns_host *host)
                       ns_engine_now(host->component.engine));
 }
 
+/* --------------------------------------------------------------- interrupts */
+
+/* The interrupt, and the signal that the program's function is called by, take
+ * their time; what is left of the computation comes after that. */
+void ns_host_compute(struct ns_host *host, uint64_t ps)
+{
+    uint64_t end_ps;
+
+    ns_host_sync(host);
+    host->idle.pio = true;
+    end_ps = host->now_ps + ps;
+    while (host->now_ps < end_ps) {
+        host->computing = true;
+        ns_event_schedule(&host->component, &host->event, NS_PHASE_HOST,
+                          end_ps);
+        ns_host_block(host);
+        host->computing = false;
+        if (host->interrupted) {
+            uint64_t from_ps = host->now_ps;
+
+            host->interrupted = false;
+            host->now_ps += host->cost->interrupt_ps;
+            host->interrupt(host->interrupt_arg);
+            ns_host_sync(host);
+            end_ps += host->now_ps - from_ps;
+        }
+    }
+}
+
+bool ns_host_interrupt(struct ns_host *host)
+{
+    if (!host->computing || host->interrupt == NULL || host->interrupted) {
+        return false;
+    }
+    host->interrupted = true;
+    ns_event_cancel(host->component.engine, &host->event);
+    ns_host_resume(host);
+    return true;
+}
+
 /* -------------------------------------------------------------- environment */
 
 static struct ns_host *host_of(struct am_env *env)

@@ -16,6 +16,9 @@
 struct ns_nic_ops {
     uint32_t (*reg_load)(void *nic, uint32_t reg, uint32_t bytes);
     void (*reg_store)(void *nic, uint32_t reg, uint32_t value, uint32_t bytes);
+    /* A run of stores; NULL: it has no memory that the host may write. */
+    void (*reg_write)(void *nic, uint32_t reg, const void *from,
+                      uint32_t bytes);
 };
 
 /* How an idle poll loop goes round, learnt from its calls of relax. */
@@ -46,9 +49,14 @@ struct ns_host {
     struct ns_bus_request pio;
     uint32_t pio_reg, pio_value, pio_bytes;
     bool pio_is_load;
+    const uint8_t *pio_from; /* of a run of stores: what is left */
+    size_t pio_left;
     const struct ns_nic_ops *nic_ops;
     void *nic;
     bool no_jump; /* spin instead, for tests */
+    bool computing, interrupted;
+    void (*interrupt)(void *arg); /* the program's; NULL: it wants none */
+    void *interrupt_arg;
     struct ns_idle idle;
     uint64_t syncs, switches, jumps, rounds_skipped; /* statistics */
     void (*ended)(void *arg, struct ns_host *host);
@@ -77,6 +85,10 @@ void ns_host_sync(struct ns_host *host);
 void ns_host_block(struct ns_host *host);
 /* From an event: let a blocked fiber go on now. */
 void ns_host_resume(struct ns_host *host);
+/* From inside: `ps` of computation, during which interrupts come. */
+void ns_host_compute(struct ns_host *host, uint64_t ps);
+/* From the NIC: false when the host does not compute, or wants none. */
+bool ns_host_interrupt(struct ns_host *host);
 /* From the NIC: something that the host can see has just changed. */
 void ns_host_notify(struct ns_host *host);
 

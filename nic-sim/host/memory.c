@@ -9,7 +9,8 @@
 
 enum {
     LINE_VALID = 1,
-    LINE_DIRTY = 2
+    LINE_DIRTY = 2,
+    PINS_MAX = 4096
 };
 
 int ns_memory_init(struct ns_memory *memory, uint32_t bytes,
@@ -33,6 +34,8 @@ void ns_memory_fini(struct ns_memory *memory)
     free(memory->memory);
     free(memory->cache);
     free(memory->lines);
+    free(memory->pins);
+    free(memory->pin_free);
     *memory = (struct ns_memory){0};
 }
 
@@ -47,8 +50,68 @@ uint32_t ns_memory_alloc(struct ns_memory *memory, size_t bytes, size_t align)
     return (uint32_t)at;
 }
 
+static bool pins_alloc(struct ns_memory *memory)
+{
+    memory->pins = calloc(PINS_MAX, sizeof(uint8_t *));
+    memory->pin_free = calloc(PINS_MAX, sizeof(*memory->pin_free));
+    if (memory->pins == NULL || memory->pin_free == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < PINS_MAX; i++) {
+        memory->pin_free[i] = i;
+    }
+    memory->pin_first = 0;
+    memory->pin_count = PINS_MAX;
+    return true;
+}
+
+uint32_t ns_memory_pin(struct ns_memory *memory, void *page)
+{
+    uint32_t index;
+
+    if ((memory->pins == NULL && !pins_alloc(memory)) ||
+        memory->pin_count == 0) {
+        return NS_ADDRESS_NONE;
+    }
+    index = memory->pin_free[memory->pin_first];
+    memory->pin_first = (memory->pin_first + 1) % PINS_MAX;
+    memory->pin_count--;
+    memory->pins[index] = page;
+    return NS_PIN_BASE + index * NS_PIN_BYTES;
+}
+
+void ns_memory_unpin(struct ns_memory *memory, uint32_t address)
+{
+    uint32_t index = (address - NS_PIN_BASE) / NS_PIN_BYTES;
+
+    NS_CHECK(address >= NS_PIN_BASE && index < PINS_MAX &&
+             memory->pin_count < PINS_MAX);
+    memory->pin_free[(memory->pin_first + memory->pin_count) % PINS_MAX] =
+            index;
+    memory->pin_count++;
+}
+
+/* Where DMA to or from pinned memory goes; NULL: to shared memory. */
+static uint8_t *pinned(const struct ns_memory *memory, uint32_t address,
+                       size_t bytes)
+{
+    uint32_t at = address % NS_PIN_BYTES;
+
+    if (address < NS_PIN_BASE) {
+        return NULL;
+    }
+    address -= NS_PIN_BASE;
+    NS_CHECK(memory->pins != NULL && address / NS_PIN_BYTES < PINS_MAX &&
+             at + bytes <= NS_PIN_BYTES);
+    return memory->pins[address / NS_PIN_BYTES] + at;
+}
+
 void ns_memory_release(struct ns_memory *memory)
 {
+    free(memory->pins);
+    free(memory->pin_free);
+    memory->pins = NULL;
+    memory->pin_free = NULL;
     memset(memory->memory, 0, memory->used);
     memset(memory->lines, 0, memory->bytes / memory->line_bytes + 1);
     memory->used = 0;
@@ -191,6 +254,12 @@ void ns_memory_flush(struct ns_memory *memory, uint32_t address, size_t bytes)
 void ns_memory_dma_read(struct ns_memory *memory, uint32_t address, void *to,
                         size_t bytes)
 {
+    uint8_t *at = pinned(memory, address, bytes);
+
+    if (at != NULL) {
+        memcpy(to, at, bytes);
+        return;
+    }
     NS_CHECK(ns_memory_holds(memory, address, bytes));
     if (memory->coherent) {
         ns_memory_flush(memory, address, bytes);
@@ -201,6 +270,12 @@ void ns_memory_dma_read(struct ns_memory *memory, uint32_t address, void *to,
 void ns_memory_dma_write(struct ns_memory *memory, uint32_t address,
                          const void *from, size_t bytes)
 {
+    uint8_t *at = pinned(memory, address, bytes);
+
+    if (at != NULL) {
+        memcpy(at, from, bytes);
+        return;
+    }
     NS_CHECK(ns_memory_holds(memory, address, bytes));
     if (memory->coherent) {
         ns_memory_flush(memory, address, bytes);

@@ -15,6 +15,12 @@ struct ns_memory {
     uint32_t line_bytes;
     uint32_t bytes, used;
     bool coherent; /* DMA sees the cache, and takes lines out of it */
+    /* pages of ordinary memory that are pinned; those that are not are used
+     * again in the order in which they became free, so that transfers that
+     * were under way then still find them */
+    uint8_t **pins; /* NULL until the first */
+    uint32_t *pin_free;
+    uint32_t pin_first, pin_count; /* of pin_free */
 };
 
 /* 0, or -1 when out of memory. */
@@ -25,6 +31,9 @@ void ns_memory_fini(struct ns_memory *memory);
 uint32_t ns_memory_alloc(struct ns_memory *memory, size_t bytes, size_t align);
 /* All of it is free again, and zero. */
 void ns_memory_release(struct ns_memory *memory);
+/* Pages of ordinary memory; the host's own accesses to them cost nothing. */
+uint32_t ns_memory_pin(struct ns_memory *memory, void *page);
+void ns_memory_unpin(struct ns_memory *memory, uint32_t address);
 bool ns_memory_holds(const struct ns_memory *memory, uint64_t address,
                      uint64_t bytes);
 

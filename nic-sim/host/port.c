@@ -124,6 +124,70 @@ static void port_pio_store(struct ns_port *port, uint32_t reg, uint32_t value,
     pio_access(port_host(port), reg, value, bytes, false);
 }
 
+/* One line after the other, so that DMA gets in between. */
+static void pio_write_next(struct ns_host *host);
+
+static void pio_write_done(struct ns_bus_request *request)
+{
+    struct ns_host *host = am_container(request, struct ns_host, pio);
+    uint32_t bytes = host->pio_bytes;
+
+    host->nic_ops->reg_write(host->nic, host->pio_reg, host->pio_from, bytes);
+    host->pio_reg += bytes;
+    host->pio_from += bytes;
+    host->pio_left -= bytes;
+    if (host->pio_left > 0) {
+        pio_write_next(host);
+    } else {
+        ns_host_resume(host);
+    }
+}
+
+static void pio_write_next(struct ns_host *host)
+{
+    uint64_t line = host->cost->line_bytes;
+
+    host->pio_bytes = (uint32_t)(host->pio_left < line ? host->pio_left : line);
+    ns_bus_pio(&host->bus, &host->pio,
+               ns_bytes_ps(host->pio_bytes,
+                           host->cost->pio_stream_bytes_per_second),
+               pio_write_done);
+}
+
+static void port_pio_write(struct ns_port *port, uint32_t reg, const void *from,
+                           size_t bytes)
+{
+    struct ns_host *host = port_host(port);
+
+    NS_CHECK(host->nic_ops->reg_write != NULL && bytes > 0);
+    host->pio_reg = reg;
+    host->pio_from = from;
+    host->pio_left = bytes;
+    host->idle.pio = true;
+    ns_host_sync(host);
+    ns_trace(&host->component, NS_TRACE_PIO, reg, bytes);
+    pio_write_next(host);
+    ns_host_block(host);
+}
+
+static uint32_t port_pin(struct ns_port *port, void *page)
+{
+    struct ns_host *host = port_host(port);
+
+    host->now_ps += host->cost->pin_ps;
+    return ns_memory_pin(&host->memory, page);
+}
+
+static void port_unpin(struct ns_port *port, uint32_t address)
+{
+    struct ns_host *host = port_host(port);
+
+    /* No transfer of before may still be under way. */
+    host->now_ps += host->cost->pin_ps;
+    ns_host_sync(host);
+    ns_memory_unpin(&host->memory, address);
+}
+
 static void port_charge(struct ns_port *port, ns_work_t work, uint64_t units)
 {
     struct ns_host *host = port_host(port);
@@ -131,6 +195,10 @@ static void port_charge(struct ns_port *port, ns_work_t work, uint64_t units)
             [NS_WORK_SEND] = host->cost->send_ps,
             [NS_WORK_RECEIVE] = host->cost->receive_ps,
             [NS_WORK_POLL] = host->cost->poll_ps,
+            [NS_WORK_RELIABLE_SEND] = host->cost->reliable_send_ps,
+            [NS_WORK_RELIABLE_RECEIVE] = host->cost->reliable_receive_ps,
+            [NS_WORK_TLB] = host->cost->tlb_ps,
+            [NS_WORK_NOTICE] = host->cost->notice_ps,
     };
 
     host->now_ps += cost_ps[work] * units;
@@ -165,6 +233,9 @@ const struct ns_port_ops ns_host_port_ops = {
         .flush = port_flush,
         .pio_load = port_pio_load,
         .pio_store = port_pio_store,
+        .pio_write = port_pio_write,
+        .pin = port_pin,
+        .unpin = port_unpin,
         .charge = port_charge,
         .sent = port_sent,
         .received = port_received,

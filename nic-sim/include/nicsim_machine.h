@@ -33,6 +33,10 @@ struct ns_host_settings {
     uint64_t am_send_ps, am_word_ps;       /* AM_COST_SEND */
     uint64_t am_dispatch_ps, am_match_ps;  /* 1 each */
     uint64_t am_alloc_ps, am_poll_ps;
+    /* Myrinet's driver; see snic_lanai.c */
+    uint64_t pio_stream_bytes_per_second; /* of a run of PIO stores */
+    uint64_t reliable_send_ps, reliable_receive_ps;
+    uint64_t tlb_ps, pin_ps, notice_ps, interrupt_ps;
     uint64_t shared_bytes; /* of memory that the NIC reaches */
 };
 
@@ -60,21 +64,34 @@ struct ns_sp_settings {
     uint64_t nodes_max;
 };
 
+/* The first five choose among the LCI paper's implementations: nicsim_lanai.h. */
 struct ns_lanai_settings {
+    uint64_t reliability, transfer;
+    uint64_t mtu;            /* 0: 1 KiB, 1: 2 KiB, 2: 4 KiB */
+    uint64_t multicast_host; /* the host forwards, not the NI */
+    uint64_t binomial;       /* the tree, not binary */
     uint64_t clock_ps;
-    uint64_t send_cycles, receive_cycles, fetch_add_cycles;
-    uint64_t cleanup_cycles, step_cycles; /* in steps of so many at most */
-    uint64_t receive_buffers; /* of the NI, for all senders */
-    uint64_t send_buffers;    /* of the NI */
-    uint64_t host_buffers;    /* of the host, for packets that arrive */
-    uint64_t mtu_bytes;
+    /* cycles of the NI's processor: see lanai_fw.c */
+    uint64_t send_cycles, receive_cycles, host_dma_cycles;
+    uint64_t window_cycles, retransmit_cycles, remote_cycles;
+    uint64_t done_cycles, fetched_cycles, fetch_add_cycles;
+    uint64_t step_cycles; /* of what is done after a packet, at a time */
+    uint64_t sram_bytes, firmware_bytes;
+    uint64_t receive_bytes, send_bytes; /* of SRAM, for packets */
+    uint64_t host_buffers;              /* of the host, for what arrives */
+    uint64_t retransmit_packets;        /* unacknowledged, to one peer */
+    uint64_t retransmit_ps, ack_delay_ps;
+    uint64_t watchdog_ps; /* from an arrival to the interrupt */
 };
 
 struct ns_myrinet_settings {
     uint64_t link_bytes_per_second;
     uint64_t switch_ps;
-    uint64_t side; /* switches of the grid in each direction */
+    uint64_t clos; /* one large switch, not the grid */
+    uint64_t side; /* switches of the grid in each direction; hosts of a leaf */
+    uint64_t fibre_ps; /* of each host's link: to light and back */
     uint64_t buffer_packets;
+    uint64_t corrupt; /* ratio of packets that are spoilt */
 };
 
 /* One setting as it is in force, for the head of a run's output. */

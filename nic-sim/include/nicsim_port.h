@@ -41,9 +41,13 @@ typedef enum {
 
 /* Host work inside a driver; costs come from the machine file. */
 typedef enum {
-    NS_WORK_SEND,    /* building a packet (1 each) */
-    NS_WORK_RECEIVE, /* taking a packet (1 each) */
-    NS_WORK_POLL,    /* looking whether there is one (1 each) */
+    NS_WORK_SEND,             /* building a packet (1 each) */
+    NS_WORK_RECEIVE,          /* taking a packet (1 each) */
+    NS_WORK_POLL,             /* looking whether there is one (1 each) */
+    NS_WORK_RELIABLE_SEND,    /* host-level reliability (1 packet each) */
+    NS_WORK_RELIABLE_RECEIVE, /* the same */
+    NS_WORK_TLB,              /* looking a page up (1 each) */
+    NS_WORK_NOTICE,           /* of a remote copy that is in (1 each) */
     NS_WORK_COUNT
 } ns_work_t;
 
@@ -63,6 +67,13 @@ struct ns_port_ops {
     uint32_t (*pio_load)(struct ns_port *port, uint32_t reg, uint32_t bytes);
     void (*pio_store)(struct ns_port *port, uint32_t reg, uint32_t value,
                       uint32_t bytes);
+    /* A run of stores across the bus, which puts them together. */
+    void (*pio_write)(struct ns_port *port, uint32_t reg, const void *from,
+                      size_t bytes);
+    /* Make `page`, NS_PIN_BYTES of ordinary memory, reachable by DMA at the
+     * address that is returned, or NS_ADDRESS_NONE; and end that. */
+    uint32_t (*pin)(struct ns_port *port, void *page);
+    void (*unpin)(struct ns_port *port, uint32_t address);
     void (*charge)(struct ns_port *port, ns_work_t work, uint64_t units);
     /* For the timeline and --explain; cost nothing. */
     void (*sent)(struct ns_port *port, uint32_t peer, size_t bytes);
@@ -71,6 +82,8 @@ struct ns_port_ops {
 };
 
 #define NS_ADDRESS_NONE UINT32_MAX
+#define NS_PIN_BYTES    4096
+#define NS_PIN_BASE     UINT32_C(0x80000000) /* shared memory is below */
 
 struct ns_port {
     const struct ns_port_ops *ops;

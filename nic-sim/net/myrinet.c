@@ -30,11 +30,21 @@ static uint32_t way_to(uint64_t side, uint32_t at, uint32_t to)
     return NS_MYRINET_WAYS;
 }
 
+uint32_t ns_myrinet_nodes_max(const struct ns_myrinet_settings *settings)
+{
+    uint64_t side = settings->side;
+
+    return (uint32_t)(settings->clos != 0 ? side * side : side * side * side);
+}
+
 uint32_t ns_myrinet_switches(const struct ns_myrinet_settings *settings,
                              uint32_t from, uint32_t to)
 {
     uint32_t count = 1;
 
+    if (settings->clos != 0) {
+        return from / settings->side == to / settings->side ? 1 : 3;
+    }
     for (int dimension = 0; dimension < 3; dimension++) {
         uint64_t a = coordinate(settings->side, from, dimension);
         uint64_t b = coordinate(settings->side, to, dimension);
@@ -57,6 +67,72 @@ static void switch_sink(void *arg, struct ns_link *link,
                  packet);
 }
 
+/* A head has come from a host to its leaf. */
+static void leaf_sink(void *arg, struct ns_link *link, struct ns_packet *packet)
+{
+    struct ns_myrinet_port *port = arg;
+    struct ns_myrinet *net = port->net;
+    uint32_t side = (uint32_t)net->settings.side;
+    uint32_t leaf = port->index / side;
+    uint32_t middle = (packet->source + packet->destination) % side;
+
+    (void)link;
+    if (packet->destination / side == leaf) {
+        ns_link_send(&net->ports[packet->destination].eject, packet);
+    } else {
+        ns_link_send(&net->ports[leaf * side + middle].mesh[NS_MYRINET_UP],
+                     packet);
+    }
+}
+
+/* A head has come to a middle switch, by the link of a leaf: down to the
+ * destination's leaf. */
+static void middle_sink(void *arg, struct ns_link *link,
+                        struct ns_packet *packet)
+{
+    struct ns_myrinet_port *port = arg;
+    uint32_t side = (uint32_t)port->net->settings.side;
+    uint32_t leaf = packet->destination / side;
+
+    (void)link;
+    ns_link_send(&port->net->ports[leaf * side + port->index % side]
+                          .mesh[NS_MYRINET_DOWN],
+                 packet);
+}
+
+/* A head has come down to a leaf. */
+static void down_sink(void *arg, struct ns_link *link, struct ns_packet *packet)
+{
+    struct ns_myrinet_port *port = arg;
+
+    (void)link;
+    ns_link_send(&port->net->ports[packet->destination].eject, packet);
+}
+
+/* splitmix64 */
+static uint64_t random_next(struct ns_myrinet *net)
+{
+    uint64_t z = net->random += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* Spoil one bit of so many packets as net.corrupt says. */
+static void corrupt(struct ns_myrinet *net, struct ns_packet *packet)
+{
+    uint64_t of = net->settings.corrupt & UINT32_MAX;
+    uint64_t bit;
+
+    if (net->settings.corrupt >> 32 == 0 ||
+        random_next(net) % of >= net->settings.corrupt >> 32) {
+        return;
+    }
+    bit = random_next(net) % (packet->bytes * UINT64_C(8));
+    packet->data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+}
+
 /* A head has come to a NI. */
 static void host_sink(void *arg, struct ns_link *link, struct ns_packet *packet)
 {
@@ -64,6 +140,7 @@ static void host_sink(void *arg, struct ns_link *link, struct ns_packet *packet)
 
     (void)link;
     port->net->delivered++;
+    corrupt(port->net, packet);
     port->deliver(port->nic, packet);
 }
 
@@ -96,17 +173,27 @@ static void port_init(struct ns_myrinet *net, struct ns_engine *engine,
     struct ns_myrinet_port *port = &net->ports[index];
     uint64_t rate = settings->link_bytes_per_second;
     uint32_t buffer = (uint32_t)settings->buffer_packets;
+    bool clos = settings->clos != 0;
 
     port->net = net;
     port->index = index;
-    ns_link_init(&port->inject, engine, "inject", NS_NODE_NONE, 0, rate, buffer,
-                 switch_sink, port);
+    ns_link_init(&port->inject, engine, "inject", NS_NODE_NONE,
+                 settings->fibre_ps, rate, buffer,
+                 clos ? leaf_sink : switch_sink, port);
     ns_link_init(&port->eject, engine, "eject", NS_NODE_NONE,
-                 settings->switch_ps, rate, eject_credits, host_sink, port);
+                 settings->switch_ps + settings->fibre_ps, rate, eject_credits,
+                 host_sink, port);
     for (uint32_t way = 0; way < NS_MYRINET_WAYS; way++) {
+        struct ns_myrinet_port *to =
+                clos ? port
+                     : &net->ports[neighbour(settings->side, index, way)];
+
         ns_link_init(&port->mesh[way], engine, "mesh", NS_NODE_NONE,
-                     settings->switch_ps, rate, buffer, switch_sink,
-                     &net->ports[neighbour(settings->side, index, way)]);
+                     settings->switch_ps, rate, buffer,
+                     !clos                  ? switch_sink
+                     : way == NS_MYRINET_UP ? middle_sink
+                                            : down_sink,
+                     to);
     }
 }
 
@@ -115,19 +202,19 @@ struct ns_myrinet *ns_myrinet_open(struct ns_engine *engine,
                                    uint32_t eject_credits)
 {
     struct ns_myrinet *net = calloc(1, sizeof(*net));
-    uint64_t side = settings->side;
 
     if (net == NULL) {
         return NULL;
     }
     net->settings = *settings;
-    net->switches = (uint32_t)(side * side * side);
-    net->ports = calloc(net->switches, sizeof(*net->ports));
+    net->nodes = ns_myrinet_nodes_max(settings);
+    net->random = ns_engine_seed(engine);
+    net->ports = calloc(net->nodes, sizeof(*net->ports));
     if (net->ports == NULL) {
         free(net);
         return NULL;
     }
-    for (uint32_t i = 0; i < net->switches; i++) {
+    for (uint32_t i = 0; i < net->nodes; i++) {
         port_init(net, engine, i, eject_credits);
     }
     return net;
@@ -153,8 +240,7 @@ void ns_myrinet_attach(struct ns_myrinet *net, uint32_t node, void *nic,
 
 void ns_myrinet_inject(struct ns_myrinet *net, struct ns_packet *packet)
 {
-    NS_CHECK(packet->source < net->switches &&
-             packet->destination < net->switches);
+    NS_CHECK(packet->source < net->nodes && packet->destination < net->nodes);
     net->injected++;
     ns_link_send(&net->ports[packet->source].inject, packet);
 }
@@ -168,7 +254,7 @@ bool ns_myrinet_quiet(const struct ns_myrinet *net)
 {
     bool quiet = net->pool.out == 0 && net->injected == net->delivered;
 
-    for (uint32_t i = 0; i < net->switches && quiet; i++) {
+    for (uint32_t i = 0; i < net->nodes && quiet; i++) {
         const struct ns_myrinet_port *port = &net->ports[i];
 
         quiet = ns_link_home(&port->inject) && ns_link_home(&port->eject);

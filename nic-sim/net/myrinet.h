@@ -1,9 +1,17 @@
 /*
- * Myrinet: a 3D grid of crossbar switches with one host at each, source routes
- * (x, then y, then z, which has no cycle of waiting), cut-through, back-pressure
- * through credits.  Nothing is lost.
+ * Myrinet: crossbar switches, source routes, cut-through, back-pressure through
+ * credits.  Nothing is lost; a packet may be spoilt (net.corrupt).
  *
  *   NI -> switch -> ... -> switch -> NI      every switch passed costs switch_ps
+ *
+ * grid  A 3D grid of switches with one host at each; routes go along x, then
+ *       y, then z, which has no cycle of waiting.
+ * clos  One large switch of full bisection: leaves with `side` hosts each and
+ *       as many middle switches, each joined to all leaves.  A route is up to a
+ *       middle switch (source + destination, so that neighbours spread and a
+ *       pair keeps its order) and down again: no cycle.
+ *
+ *   NI -> leaf [-> middle -> leaf] -> NI
  */
 #ifndef NS_NET_MYRINET_H
 #define NS_NET_MYRINET_H
@@ -15,15 +23,19 @@ typedef void (*ns_myrinet_deliver_fn)(void *nic, struct ns_packet *packet);
 struct ns_myrinet;
 
 enum {
-    NS_MYRINET_WAYS = 6 /* +x -x +y -y +z -z */
+    NS_MYRINET_WAYS = 6, /* +x -x +y -y +z -z */
+    NS_MYRINET_UP = 0,
+    NS_MYRINET_DOWN = 1
 };
 
-/* A switch and its host's links. */
+/* A host's links, and of its switch those that go with its index: in a grid to
+ * the neighbours; in one large switch from leaf to middle (host i's: from leaf
+ * i / side to middle i % side) and back. */
 struct ns_myrinet_port {
     struct ns_myrinet *net;
     uint32_t index;
     struct ns_link inject, eject;
-    struct ns_link mesh[NS_MYRINET_WAYS];
+    struct ns_link mesh[NS_MYRINET_WAYS]; /* clos: UP and DOWN only */
     void *nic;
     ns_myrinet_deliver_fn deliver;
     void (*left)(void *nic); /* an injected packet's tail has left */
@@ -31,7 +43,8 @@ struct ns_myrinet_port {
 
 struct ns_myrinet {
     struct ns_myrinet_settings settings;
-    uint32_t switches;
+    uint32_t nodes;
+    uint64_t random; /* of what is spoilt */
     struct ns_myrinet_port *ports;
     struct ns_packet_pool pool;
     uint64_t injected, delivered; /* statistics */
@@ -49,6 +62,7 @@ void ns_myrinet_inject(struct ns_myrinet *net, struct ns_packet *packet);
 /* The NI has freed the packet's buffer. */
 void ns_myrinet_taken(struct ns_myrinet *net, uint32_t node);
 bool ns_myrinet_quiet(const struct ns_myrinet *net);
+uint32_t ns_myrinet_nodes_max(const struct ns_myrinet_settings *settings);
 /* Switches on the way between two nodes, for closed forms. */
 uint32_t ns_myrinet_switches(const struct ns_myrinet_settings *settings,
                              uint32_t from, uint32_t to);

@@ -26,6 +26,10 @@ struct ns_nic_kind {
     /* What is wrong between rows, as a sentence; NULL: nothing.  May be NULL. */
     const char *(*check)(const struct ns_machine *machine);
     uint32_t (*nodes_max)(const struct ns_machine *machine);
+    /* Do its buffers fit for so many nodes?  If not, one sentence.  NULL: they
+     * always do. */
+    bool (*fits)(const struct ns_machine *machine, uint32_t nodes, char *error,
+                 size_t error_bytes);
     /* The network of the machine; NULL: out of memory. */
     void *(*net_open)(struct ns_engine *engine,
                       const struct ns_machine *machine, uint32_t nodes);
@@ -39,6 +43,12 @@ struct ns_nic_kind {
     void (*close)(void *nic);
     /* Is a packet anywhere in it, or waiting for it in the host? */
     bool (*busy)(const void *nic);
+    /* At the end, nothing being under way: are all credits and buffers of all
+     * adapters where they belong?  If not, one sentence.  NULL: no such. */
+    bool (*whole)(void *const *nics, uint32_t count, char *error,
+                  size_t error_bytes);
+    /* Why the adapter has stopped the run, or NULL; may be NULL itself. */
+    const char *(*failure)(const void *nic);
     const struct am_stat_row *stat_rows;
     uint32_t stat_count;
     const uint64_t *(*stats)(const void *nic);

@@ -6,6 +6,7 @@
 
 #include "dev/snic/snic.h"
 #include "host/bus.h"
+#include "net/myrinet.h"
 #include "nicsim_lanai.h"
 #include "nicsim_sim.h"
 #include "nicsim_tb2.h"
@@ -24,6 +25,7 @@ struct scene {
     uint32_t flood_bytes; /* data of each */
     bool slow;            /* node 0 does not poll while they come */
     bool not_ready;       /* node 0 refuses requests for a while */
+    const char *set;      /* key=value, or NULL */
     /* results */
     uint64_t half_round_trip_ps;
     uint64_t flood_received;
@@ -169,6 +171,7 @@ static void ping_pong(struct node *node)
         if (node->view->rank == 0) {
             if (i + 1 == scene->pings) { /* after a quiet time */
                 am_env_charge(node->view->env, AM_COST_COPY, 20000);
+                node->dev->ops->poll(node->dev, 1); /* virtual time follows */
                 ns_marks_arm(engine);
                 ns_mark(engine, NS_STAGE_CALL, am_env_now(node->view->env));
             }
@@ -233,7 +236,8 @@ static uint64_t run(struct scene *scene, const char *machine)
     char error[256] = "";
     struct ns_sim *sim;
 
-    scene->machine = ns_machine_load(machine, NULL, 0, error, sizeof(error));
+    scene->machine = ns_machine_load(machine, &scene->set, scene->set != NULL,
+                                     error, sizeof(error));
     assert_non_null(scene->machine);
     scene->params.limit_ps = 10 * NS_PS_PER_SECOND;
     sim = ns_sim_open(scene->machine, &scene->params, error, sizeof(error));
@@ -264,8 +268,14 @@ static void check_sum(const struct scene *scene)
 {
     uint64_t sum_ps = 0;
 
+    uint64_t before_ps = scene->marks.time_ps[NS_STAGE_CALL];
+
     for (int stage = 1; stage <= NS_STAGE_COPIED; stage++) {
-        sum_ps += stage_ps(scene, (ns_stage_t)stage);
+        if (scene->marks.seen[stage]) {
+            assert_true(scene->marks.time_ps[stage] >= before_ps);
+            sum_ps += scene->marks.time_ps[stage] - before_ps;
+            before_ps = scene->marks.time_ps[stage];
+        }
     }
     assert_int_equal(sum_ps, scene->marks.time_ps[NS_STAGE_COPIED] -
                                      scene->marks.time_ps[NS_STAGE_CALL]);
@@ -316,40 +326,80 @@ static void closed_form(const char *machine)
     scene_close(&scene);
 }
 
-/* The same on Myrinet, between neighbours of the grid. */
-static void closed_form_lanai(void)
+/* Cycles of flow control for each packet on either side. */
+static uint64_t flow_cycles(const struct ns_lanai_settings *lanai)
 {
-    struct scene scene = {.params = {.nodes = 2}, .pings = 40};
+    return lanai->reliability == NS_LANAI_NONE ? lanai->window_cycles
+           : lanai->reliability == NS_LANAI_NI ? lanai->retransmit_cycles
+                                               : 0;
+}
+
+/* The host's part of sending `bytes`, by DMA or PIO. */
+static uint64_t lanai_build_ps(const struct ns_machine *machine, uint64_t bytes)
+{
+    const struct ns_host_settings *host = &machine->host;
+    uint64_t own_ps = host->send_ps;
+    uint64_t left = bytes;
+
+    if (machine->lanai.reliability == NS_LANAI_HOST) {
+        own_ps += host->reliable_send_ps;
+    }
+    if (machine->lanai.transfer != NS_LANAI_PIO) {
+        /* the line is fetched, as the DMA has taken it out of the cache */
+        return own_ps + host->memory_latency_ps +
+               ns_bytes_ps(host->line_bytes, host->memory_bytes_per_second) +
+               ns_bytes_ps(bytes, host->copy_bytes_per_second);
+    }
+    while (left > 0) {
+        uint64_t line = left < host->line_bytes ? left : host->line_bytes;
+
+        own_ps += ns_bytes_ps(line, host->pio_stream_bytes_per_second);
+        left -= line;
+    }
+    return own_ps;
+}
+
+/* The same on Myrinet, between neighbours, under settings of lanai. */
+static void closed_form_lanai(const char *machine, const char *set)
+{
+    struct scene scene = {.params = {.nodes = 2}, .pings = 40, .set = set};
     uint64_t bytes = NS_LANAI_HEADER_BYTES + 8;
-    const struct ns_host_settings *host;
+    const struct ns_machine *all;
     const struct ns_lanai_settings *lanai;
     const struct ns_myrinet_settings *net;
+    bool pio;
 
-    run(&scene, "myrinet-ppro");
-    host = &scene.machine->host;
-    lanai = &scene.machine->lanai;
-    net = &scene.machine->myrinet;
-    /* the line is fetched, as the DMA has taken it out of the cache */
+    run(&scene, machine);
+    all = scene.machine;
+    lanai = &all->lanai;
+    net = &all->myrinet;
+    pio = lanai->transfer == NS_LANAI_PIO;
     assert_int_equal(stage_ps(&scene, NS_STAGE_BUILD),
-                     host->send_ps + host->memory_latency_ps +
-                             ns_bytes_ps(host->line_bytes,
-                                         host->memory_bytes_per_second) +
-                             ns_bytes_ps(bytes, host->copy_bytes_per_second));
-    assert_int_equal(stage_ps(&scene, NS_STAGE_BELL), 2 * host->pio_ps);
+                     lanai_build_ps(all, bytes));
+    assert_int_equal(stage_ps(&scene, NS_STAGE_BELL),
+                     (pio ? 1 : 2) * all->host.pio_ps);
     assert_true(stage_ps(&scene, NS_STAGE_SEEN) <= lanai->clock_ps);
     assert_int_equal(stage_ps(&scene, NS_STAGE_FW_OUT),
-                     lanai->send_cycles * lanai->clock_ps);
-    assert_int_equal(stage_ps(&scene, NS_STAGE_DMA_OUT),
-                     ns_bus_dma_ps(&scene.machine->bus, bytes));
-    assert_int_equal(stage_ps(&scene, NS_STAGE_INJECT), 0);
-    assert_int_equal(stage_ps(&scene, NS_STAGE_HEAD), 2 * net->switch_ps);
+                     (lanai->send_cycles + flow_cycles(lanai) +
+                      (pio ? 0 : lanai->host_dma_cycles)) *
+                             lanai->clock_ps);
+    if (!pio) {
+        assert_int_equal(stage_ps(&scene, NS_STAGE_DMA_OUT),
+                         ns_bus_dma_ps(&all->bus, bytes));
+        assert_int_equal(stage_ps(&scene, NS_STAGE_INJECT), 0);
+    }
+    assert_int_equal(stage_ps(&scene, NS_STAGE_HEAD),
+                     ns_myrinet_switches(net, 0, 1) * net->switch_ps +
+                             2 * net->fibre_ps);
     assert_int_equal(stage_ps(&scene, NS_STAGE_TAIL),
-                     ns_bytes_ps(bytes + 8, net->link_bytes_per_second));
+                     ns_bytes_ps(bytes + 16, net->link_bytes_per_second));
     assert_true(stage_ps(&scene, NS_STAGE_FW_WAIT) <= lanai->clock_ps);
     assert_int_equal(stage_ps(&scene, NS_STAGE_FW_IN),
-                     lanai->receive_cycles * lanai->clock_ps);
+                     (lanai->receive_cycles + flow_cycles(lanai) +
+                      lanai->host_dma_cycles) *
+                             lanai->clock_ps);
     assert_int_equal(stage_ps(&scene, NS_STAGE_DMA_IN),
-                     ns_bus_dma_ps(&scene.machine->bus, bytes));
+                     ns_bus_dma_ps(&all->bus, bytes));
     check_sum(&scene);
     scene_close(&scene);
 }
@@ -357,7 +407,11 @@ static void closed_form_lanai(void)
 static void test_closed_form(void **state)
 {
     (void)state;
-    closed_form_lanai();
+    closed_form_lanai("myrinet-ppro", NULL);
+    closed_form_lanai("myrinet-ppro", "lanai.transfer=pio");
+    closed_form_lanai("myrinet-ppro", "lanai.reliability=ni");
+    closed_form_lanai("myrinet-ppro", "lanai.reliability=host");
+    closed_form_lanai("myrinet-ppro", "net.topology=clos");
     closed_form("sp-thin");
     closed_form("sp-wide");
 }

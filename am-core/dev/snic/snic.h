@@ -29,6 +29,8 @@
  */
 #define SNIC_HELD_MAX     64
 #define SNIC_CLASS_CREDIT AM_DEV_CLASS_COUNT /* a packet of credits only */
+/* From a multicast's root: delivered at once, as a reply is. */
+#define SNIC_CLASS_MULTICAST (AM_DEV_CLASS_COUNT + 1)
 
 extern const struct am_dev_ops am_dev_snic_ops;
 
@@ -76,7 +78,32 @@ struct snic_nic {
     am_status_t (*fetch_add)(struct snic_dev *snic, uint32_t node,
                              uint64_t value, uint64_t *old_p,
                              am_dev_done_fn done, void *arg);
+    /* Do multicasts (SNIC_CLASS_MULTICAST) work?  NULL: no. */
+    bool (*multicasts)(struct snic_dev *snic);
+    /* As the device's; NULL: it has none. */
+    am_status_t (*mem_register)(struct snic_dev *snic, void *base, size_t bytes,
+                                struct am_dev_key *key);
+    am_status_t (*put)(struct snic_dev *snic, uint32_t node,
+                       const struct iovec *local, uint32_t count,
+                       const struct am_dev_key *key, size_t offset,
+                       am_dev_done_fn done, void *arg);
 };
+
+/*
+ * Send one packet to all other nodes, along a tree that the NIs or the hosts
+ * on the way forward it in (LCI's multicast).  AM_ERR_AGAIN as send;
+ * AM_ERR_UNSUPPORTED where neither can.
+ */
+am_status_t snic_multicast(struct am_dev *dev, const void *hdr,
+                           size_t hdr_bytes, const void *data,
+                           size_t data_bytes);
+
+/*
+ * Let peers put into [address, address + bytes) of shared memory, whole pages.
+ * AM_ERR_UNSUPPORTED on a NIC without remote copies.
+ */
+am_status_t snic_lanai_expose(struct am_dev *dev, uint32_t address,
+                              size_t bytes, struct am_dev_key *key);
 
 /* The key of the variable in each NIC that fetch_add works on. */
 #define SNIC_KEY_VARIABLE UINT64_C(0x6e69637661720001)

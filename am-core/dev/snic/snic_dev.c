@@ -90,6 +90,33 @@ static am_status_t snic_transmit(struct am_dev_ep *base, uint32_t class,
     return AM_OK;
 }
 
+am_status_t snic_multicast(struct am_dev *dev, const void *hdr,
+                           size_t hdr_bytes, const void *data,
+                           size_t data_bytes)
+{
+    struct snic_dev *snic = snic_of(dev);
+    const struct snic_info info = {.node = snic->port->node,
+                                   .class = SNIC_CLASS_MULTICAST,
+                                   .hdr_bytes = (uint32_t)hdr_bytes,
+                                   .data_bytes = (uint32_t)data_bytes};
+
+    if (snic->nic->multicasts == NULL || !snic->nic->multicasts(snic)) {
+        return AM_ERR_UNSUPPORTED;
+    }
+    if (hdr_bytes > snic->base.attr.hdr_bytes_max ||
+        data_bytes > snic->base.attr.packet_bytes_max - hdr_bytes) {
+        return AM_ERR_INVALID;
+    }
+    if (!snic->nic->room(snic, SNIC_REPLY_SPARE)) {
+        snic->stats[AM_DEV_STAT_TX_AGAIN]++;
+        return AM_ERR_AGAIN;
+    }
+    packet_send(snic, &info, hdr, data, NULL, NULL);
+    snic->stats[AM_DEV_STAT_TX_PACKETS]++;
+    snic->stats[AM_DEV_STAT_TX_BYTES] += hdr_bytes + data_bytes;
+    return AM_OK;
+}
+
 static am_status_t snic_send(struct am_dev_ep *ep, uint32_t class,
                              const void *hdr, size_t hdr_bytes,
                              const void *data, size_t data_bytes)
@@ -121,10 +148,9 @@ bool snic_take(struct snic_dev *snic, const struct snic_info *info,
 {
     const struct ns_port_ops *ops = snic->port->ops;
 
-    if (info->node >= snic->port->nodes || info->class > SNIC_CLASS_CREDIT ||
+    if (info->node >= snic->port->nodes || info->class > SNIC_CLASS_MULTICAST ||
         info->hdr_bytes > SNIC_HDR_BYTES ||
-        info->data_bytes >
-                snic->base.attr.packet_bytes_max - info->hdr_bytes) {
+        info->data_bytes > snic->base.attr.packet_bytes_max - info->hdr_bytes) {
         snic->stats[AM_DEV_STAT_RX_BAD]++;
         return false;
     }
@@ -140,7 +166,7 @@ bool snic_take(struct snic_dev *snic, const struct snic_info *info,
 static bool may_deliver(struct snic_dev *snic, struct snic_ep *ep,
                         uint32_t class)
 {
-    if (class == AM_DEV_REPLY) {
+    if (class != AM_DEV_REQUEST) {
         return true;
     }
     return snic_reply_ready(&ep->base) &&
@@ -156,8 +182,10 @@ static void deliver(struct snic_dev *snic, struct snic_ep *ep,
     snic->stats[AM_DEV_STAT_RX_PACKETS]++;
     snic->stats[AM_DEV_STAT_RX_BYTES] +=
             rx->info.hdr_bytes + rx->info.data_bytes;
-    snic->base.up.packet(ep->base.user, rx->info.class, rx->hdr,
-                         rx->info.hdr_bytes, rx->data, rx->info.data_bytes);
+    snic->base.up.packet(
+            ep->base.user,
+            rx->info.class == AM_DEV_REQUEST ? AM_DEV_REQUEST : AM_DEV_REPLY,
+            rx->hdr, rx->info.hdr_bytes, rx->data, rx->info.data_bytes);
 }
 
 /* Keep a request that may not be delivered yet; at the limit it is lost. */
@@ -320,6 +348,28 @@ static am_status_t snic_fetch_add(struct am_dev_ep *base,
                                 done, arg);
 }
 
+static am_status_t snic_register(struct am_dev *dev, void *base, size_t bytes,
+                                 struct am_dev_key *key)
+{
+    struct snic_dev *snic = snic_of(dev);
+
+    return snic->nic->mem_register == NULL
+                   ? AM_ERR_UNSUPPORTED
+                   : snic->nic->mem_register(snic, base, bytes, key);
+}
+
+static am_status_t snic_put(struct am_dev_ep *base, const struct iovec *local,
+                            uint32_t count, const struct am_dev_key *key,
+                            size_t offset, am_dev_done_fn done, void *arg)
+{
+    struct snic_dev *snic = snic_of(base->dev);
+
+    return snic->nic->put == NULL
+                   ? AM_ERR_UNSUPPORTED
+                   : snic->nic->put(snic, snic_ep_of(base)->node, local, count,
+                                    key, offset, done, arg);
+}
+
 static size_t snic_describe(struct am_dev *dev, char *text, size_t bytes)
 {
     const struct ns_port *port = snic_of(dev)->port;
@@ -343,11 +393,11 @@ const struct am_dev_ops am_dev_snic_ops = {
         .send_fill = snic_send_fill,
         .reply_ready = snic_reply_ready,
         .poll = snic_poll,
-        .mem_register = am_dev_no_mem_register,
+        .mem_register = snic_register,
         .mem_deregister = am_dev_no_mem_deregister,
         .alloc = am_dev_no_alloc,
         .release = am_dev_no_release,
-        .put = am_dev_no_xfer,
+        .put = snic_put,
         .get = am_dev_no_xfer,
         .fetch_add = snic_fetch_add,
         .map = am_dev_no_map,

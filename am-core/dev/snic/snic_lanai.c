@@ -1,14 +1,13 @@
 /*
- * The host's half of the LANai (I-sdma of the LCI paper): send slots that the
- * NI fetches by DMA, a queue of receive buffers whose addresses the NI is
- * told, arrival seen by a number at the head buffer.  The host's cache is
- * coherent, so nothing is flushed.
+ * The host's half of the LANai (the LCI paper): send slots, which the NI
+ * fetches by DMA or the host writes into NI memory, a queue of receive buffers
+ * whose addresses the NI is told, arrival seen by a number at the head buffer.
+ * The host's cache is coherent, so nothing is flushed.
  */
-#include "base/assert.h"
-#include "dev/snic/snic.h"
-#include "nicsim_lanai.h"
+#include "dev/snic/snic_lanai.h"
 
-#include <stdlib.h>
+#include "base/assert.h"
+
 #include <string.h>
 
 /* The driver's part of a slot's header. */
@@ -22,33 +21,16 @@ enum {
 AM_STATIC_ASSERT(sizeof(struct ns_lanai_header) == NS_LANAI_HEADER_BYTES,
                  "the NI's header");
 
-/* Of one fetch-and-add that this host waits for; they return in order. */
-struct fetch {
-    uint64_t *old_p;
-    am_dev_done_fn done;
-    void *arg;
-};
+/* ------------------------------------------------------------------ sending */
 
-#define FETCH_MAX 64
-
-struct lanai {
-    const struct ns_lanai_facts *facts;
-    uint32_t slot_bytes;
-    uint32_t tx_base, rx_base, status;
-    uint32_t sent, done; /* slots ever filled, and known to be free again */
-    uint32_t received;   /* buffers ever taken */
-    struct fetch fetches[FETCH_MAX];
-    uint32_t fetch_head, fetch_count;
-};
-
-static uint32_t slots_used(struct snic_dev *snic)
+uint32_t lanai_slots_used(struct snic_dev *snic)
 {
     struct lanai *lanai = snic->nic_data;
 
     return lanai->sent - lanai->done;
 }
 
-static void status_look(struct snic_dev *snic)
+void lanai_status_look(struct snic_dev *snic)
 {
     struct lanai *lanai = snic->nic_data;
 
@@ -56,31 +38,38 @@ static void status_look(struct snic_dev *snic)
                           sizeof(lanai->done));
 }
 
-static bool lanai_room(struct snic_dev *snic, uint32_t spare)
+bool lanai_room(struct snic_dev *snic, uint32_t spare)
 {
     struct lanai *lanai = snic->nic_data;
 
-    if (slots_used(snic) + spare >= lanai->facts->send_slots) {
-        status_look(snic);
+    if (lanai_slots_used(snic) + spare >= lanai->facts->send_slots) {
+        lanai_status_look(snic);
     }
-    return slots_used(snic) + spare < lanai->facts->send_slots;
+    return lanai_slots_used(snic) + spare < lanai->facts->send_slots;
 }
 
-/* Two stores into SRAM; the second makes the descriptor valid. */
-static void descriptor_write(struct snic_dev *snic, uint32_t address,
-                             uint32_t node, uint32_t bytes)
+uint32_t lanai_slot(const struct lanai *lanai)
+{
+    return NS_LANAI_SLOTS +
+           lanai->sent % lanai->facts->send_slots * lanai->facts->mtu_bytes;
+}
+
+void lanai_descriptor(struct snic_dev *snic, uint32_t node, uint32_t kind,
+                      uint32_t bytes, uint32_t address)
 {
     struct lanai *lanai = snic->nic_data;
     struct ns_port *port = snic->port;
     uint32_t at = lanai->sent % lanai->facts->send_slots * NS_LANAI_DESC_BYTES;
 
-    port->ops->pio_store(port, at + NS_LANAI_DESC_ADDRESS, address, 4);
-    port->ops->pio_store(port, at + NS_LANAI_DESC_LENGTH, node << 16 | bytes,
-                         4);
+    if (kind != NS_LANAI_SEND_SLOT && kind != NS_LANAI_SEND_MCAST_SLOT) {
+        port->ops->pio_store(port, at + NS_LANAI_DESC_ADDRESS, address, 4);
+    }
+    port->ops->pio_store(port, at + NS_LANAI_DESC_LENGTH,
+                         node << 16 | kind << NS_LANAI_KIND_SHIFT | bytes, 4);
     lanai->sent++;
 }
 
-static void lanai_transmit(struct snic_dev *snic, struct snic_tx *tx)
+void lanai_transmit(struct snic_dev *snic, struct snic_tx *tx)
 {
     struct lanai *lanai = snic->nic_data;
     struct ns_port *port = snic->port;
@@ -94,35 +83,56 @@ static void lanai_transmit(struct snic_dev *snic, struct snic_tx *tx)
     uint32_t bytes = NS_LANAI_HEADER_BYTES + header.bytes;
     uint32_t slot = lanai->tx_base +
                     lanai->sent % lanai->facts->send_slots * lanai->slot_bytes;
+    bool pio = lanai->facts->transfer == NS_LANAI_PIO;
+    bool mcast = tx->info.class == SNIC_CLASS_MULTICAST;
 
     memcpy(image, &header, sizeof(header));
     port->ops->charge(port, NS_WORK_SEND, 1);
-    port->ops->store(port, slot, image, bytes);
+    if (lanai->facts->reliability == NS_LANAI_HOST) {
+        port->ops->charge(port, NS_WORK_RELIABLE_SEND, 1);
+    }
+    if (pio) {
+        port->ops->pio_write(port, lanai_slot(lanai), image, bytes);
+    } else {
+        port->ops->store(port, slot, image, bytes);
+    }
     port->ops->mark(port, NS_STAGE_BUILD);
-    descriptor_write(snic, slot, tx->info.node, bytes);
+    lanai_descriptor(snic, tx->info.node,
+                     pio ? mcast ? NS_LANAI_SEND_MCAST_SLOT : NS_LANAI_SEND_SLOT
+                     : mcast ? NS_LANAI_SEND_MCAST
+                             : NS_LANAI_SEND_FETCH,
+                     bytes, slot);
 }
 
-static am_status_t lanai_fetch_add(struct snic_dev *snic, uint32_t node,
-                                   uint64_t value, uint64_t *old_p,
-                                   am_dev_done_fn done, void *arg)
+am_status_t lanai_fetch_add(struct snic_dev *snic, uint32_t node,
+                            uint64_t value, uint64_t *old_p,
+                            am_dev_done_fn done, void *arg)
 {
     struct lanai *lanai = snic->nic_data;
 
-    if (lanai->fetch_count == FETCH_MAX || !lanai_room(snic, 0)) {
+    if (lanai->facts->reliability == NS_LANAI_HOST) {
+        return AM_ERR_UNSUPPORTED; /* the NI may lose it */
+    }
+    if (lanai->fetch_count == LANAI_FETCH_MAX || !lanai_room(snic, 0)) {
         return AM_ERR_AGAIN;
     }
-    lanai->fetches[(lanai->fetch_head + lanai->fetch_count++) % FETCH_MAX] =
-            (struct fetch){old_p, done, arg};
+    lanai->fetches[(lanai->fetch_head + lanai->fetch_count++) %
+                   LANAI_FETCH_MAX] = (struct lanai_fetch){old_p, done, arg};
     snic->port->ops->charge(snic->port, NS_WORK_SEND, 1);
-    descriptor_write(snic, (uint32_t)value, node, NS_LANAI_FETCH_ADD);
+    lanai_descriptor(snic, node, NS_LANAI_SEND_FETCH_ADD, 0, (uint32_t)value);
     return AM_OK;
 }
 
 /* ---------------------------------------------------------------- receiving */
 
-static void lanai_begin(struct snic_dev *snic)
+void lanai_begin(struct snic_dev *snic)
 {
+    struct lanai *lanai = snic->nic_data;
+
     snic->port->ops->charge(snic->port, NS_WORK_POLL, 1);
+    if (lanai->copies != NULL) {
+        lanai_copies_run(snic);
+    }
 }
 
 /* The head buffer has been copied out: the NI may fill it again. */
@@ -136,17 +146,42 @@ static void give_back(struct snic_dev *snic, uint32_t buffer)
 
 static void fetch_end(struct lanai *lanai, const struct ns_lanai_header *header)
 {
-    struct fetch fetch = lanai->fetches[lanai->fetch_head];
+    struct lanai_fetch fetch = lanai->fetches[lanai->fetch_head];
     uint32_t value;
 
     if (lanai->fetch_count == 0) {
         return;
     }
     memcpy(&value, header->user + 4, sizeof(value));
-    lanai->fetch_head = (lanai->fetch_head + 1) % FETCH_MAX;
+    lanai->fetch_head = (lanai->fetch_head + 1) % LANAI_FETCH_MAX;
     lanai->fetch_count--;
     *fetch.old_p = value;
     fetch.done(fetch.arg, AM_OK);
+}
+
+/* A multicast that the host forwards goes on as it came: one copy into a slot,
+ * one transfer to the NI, for all children. */
+static void forward(struct snic_dev *snic, const struct snic_rx *rx)
+{
+    struct snic_tx tx;
+
+    tx.info = rx->info;
+    tx.body = (uint8_t *)tx.image + SNIC_HEAD_BYTES;
+    memcpy(tx.body, rx->buffer, rx->info.hdr_bytes + rx->info.data_bytes);
+    lanai_transmit(snic, &tx);
+}
+
+static bool is_forwarded(const struct snic_dev *snic,
+                         const struct ns_lanai_header *header)
+{
+    const struct lanai *lanai = snic->nic_data;
+    uint32_t children[NS_LANAI_CHILDREN_MAX];
+
+    return lanai->facts->multicast_host != 0 &&
+           header->user[USER_CLASS] == SNIC_CLASS_MULTICAST &&
+           header->node < snic->port->nodes &&
+           lanai_children(lanai->facts, snic->port->nodes, header->node,
+                          snic->port->node, children) > 0;
 }
 
 /* Copy a packet out; false, and counted, when it cannot be one. */
@@ -154,6 +189,7 @@ static bool packet_take(struct snic_dev *snic, uint32_t buffer,
                         const struct ns_lanai_header *header,
                         struct snic_rx *rx)
 {
+    const struct lanai *lanai = snic->nic_data;
     struct snic_info info = {
             .node = header->node,
             .class = header->user[USER_CLASS],
@@ -163,10 +199,48 @@ static bool packet_take(struct snic_dev *snic, uint32_t buffer,
 
     /* Less data than none is more than a packet holds. */
     info.data_bytes = header->bytes - info.hdr_bytes;
-    return snic_take(snic, &info, buffer + NS_LANAI_HEADER_BYTES, rx);
+    if (!snic_take(snic, &info, buffer + NS_LANAI_HEADER_BYTES, rx)) {
+        return false;
+    }
+    if (lanai->facts->reliability == NS_LANAI_HOST) {
+        snic->port->ops->charge(snic->port, NS_WORK_RELIABLE_RECEIVE, 1);
+    }
+    if (is_forwarded(snic, header)) {
+        forward(snic, rx);
+    }
+    return true;
 }
 
-static bool lanai_receive(struct snic_dev *snic, struct snic_rx *rx)
+/* The head buffer: a packet for the layer above (true), or the NI's own. */
+static bool buffer_take(struct snic_dev *snic, uint32_t buffer,
+                        const struct ns_lanai_header *header,
+                        struct snic_rx *rx)
+{
+    struct lanai *lanai = snic->nic_data;
+    bool found = false;
+
+    switch (header->user[USER_KIND]) {
+    case NS_LANAI_USER_FETCHED:
+        snic->port->ops->charge(snic->port, NS_WORK_RECEIVE, 1);
+        fetch_end(lanai, header);
+        break;
+    case NS_LANAI_USER_COPIED:
+        snic->port->ops->charge(snic->port, NS_WORK_RECEIVE, 1);
+        lanai_copied(snic, header);
+        break;
+    case NS_LANAI_USER_MISS:
+        snic->port->ops->charge(snic->port, NS_WORK_RECEIVE, 1);
+        lanai_missed(snic, buffer, header);
+        break;
+    default:
+        found = packet_take(snic, buffer, header, rx);
+        break;
+    }
+    give_back(snic, buffer);
+    return found;
+}
+
+bool lanai_receive(struct snic_dev *snic, struct snic_rx *rx)
 {
     struct lanai *lanai = snic->nic_data;
     struct ns_port *port = snic->port;
@@ -179,96 +253,16 @@ static bool lanai_receive(struct snic_dev *snic, struct snic_rx *rx)
         struct ns_lanai_header header;
 
         port->ops->load(port, buffer, &header, sizeof(header));
-        if (header.sequence != lanai->received + 1) {
+        if (header.sequence != lanai->received + 1 ||
+            (is_forwarded(snic, &header) && !lanai_room(snic, 0))) {
             return false;
         }
         port->ops->mark(port, NS_STAGE_POLLED);
-        if (header.user[USER_KIND] == NS_LANAI_USER_FETCHED) {
-            port->ops->charge(port, NS_WORK_RECEIVE, 1);
-            fetch_end(lanai, &header);
-        } else {
-            found = packet_take(snic, buffer, &header, rx);
-        }
-        give_back(snic, buffer);
+        found = buffer_take(snic, buffer, &header, rx);
+    }
+    if (lanai->facts->transfer != NS_LANAI_PIO) {
+        lanai_status_look(snic); /* whose slots it may fill again */
     }
     port->ops->mark(port, NS_STAGE_COPIED);
     return true;
 }
-
-/* ------------------------------------------------------------------- set-up */
-
-static void attr_set(struct am_dev_attr *attr,
-                     const struct ns_lanai_facts *facts)
-{
-    uint64_t byte_fs = UINT64_C(1000000000000000) / facts->bytes_per_second;
-
-    *attr = (struct am_dev_attr){
-            .caps = AM_DEV_CAP_RELIABLE | AM_DEV_CAP_ORDERED,
-            .packet_bytes_max = facts->mtu_bytes - NS_LANAI_HEADER_BYTES,
-            .reply_bytes_max = facts->mtu_bytes - NS_LANAI_HEADER_BYTES,
-            .hdr_bytes_max = SNIC_HDR_BYTES,
-            .depth = facts->send_slots / 2,
-            .perf = {.send_overhead = {facts->send_ps, facts->copy_byte_fs},
-                     .recv_overhead = {facts->receive_ps, facts->copy_byte_fs},
-                     .wire = {facts->wire_ps, 2 * byte_fs},
-                     .gap_ps = facts->packet_ps},
-    };
-}
-
-static am_status_t lanai_open(struct snic_dev *snic)
-{
-    struct lanai *lanai = calloc(1, sizeof(*lanai));
-    struct ns_port *port = snic->port;
-    const struct ns_lanai_facts *facts = port->facts;
-
-    if (lanai == NULL) {
-        return AM_ERR_MEMORY;
-    }
-    lanai->facts = facts;
-    lanai->slot_bytes = (facts->mtu_bytes + 63) / 64 * 64;
-    lanai->status = port->ops->alloc(port, 64, 64);
-    lanai->tx_base = port->ops->alloc(
-            port, (size_t)facts->send_slots * lanai->slot_bytes, 64);
-    lanai->rx_base = port->ops->alloc(
-            port, (size_t)facts->receive_buffers * lanai->slot_bytes, 64);
-    if (lanai->status == NS_ADDRESS_NONE || lanai->tx_base == NS_ADDRESS_NONE ||
-        lanai->rx_base == NS_ADDRESS_NONE ||
-        facts->mtu_bytes > SNIC_PACKET_BYTES) {
-        free(lanai);
-        return AM_ERR_MEMORY;
-    }
-    snic->nic_data = lanai;
-    attr_set(&snic->base.attr, facts);
-    port->ops->pio_store(port, NS_LANAI_REG_STATUS, lanai->status, 4);
-    for (uint32_t i = 0; i < facts->receive_buffers; i++) {
-        port->ops->pio_store(port, NS_LANAI_REG_FREE,
-                             lanai->rx_base + i * lanai->slot_bytes, 4);
-    }
-    return AM_OK;
-}
-
-static void lanai_close(struct snic_dev *snic)
-{
-    struct ns_port *port = snic->port;
-
-    while (slots_used(snic) > 0) {
-        status_look(snic);
-        port->ops->charge(port, NS_WORK_POLL, 1);
-    }
-    port->ops->pio_store(port, NS_LANAI_REG_CLOSE, 0, 4);
-    while (port->ops->pio_load(port, NS_LANAI_REG_BUSY, 4) != 0) {
-    }
-    port->ops->release(port);
-    free(snic->nic_data);
-}
-
-const struct snic_nic snic_lanai = {
-        .name = "lanai",
-        .open = lanai_open,
-        .close = lanai_close,
-        .room = lanai_room,
-        .transmit = lanai_transmit,
-        .begin = lanai_begin,
-        .receive = lanai_receive,
-        .fetch_add = lanai_fetch_add,
-};

@@ -1,8 +1,10 @@
 /*
- * The LANai's registers and set-up.
+ * The LANai's registers, set-up, and the check at the end that all credits,
+ * buffers and numbers are where they belong.
  */
 #include "nic/lanai/lanai.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,13 +12,26 @@ static const struct am_stat_row stat_rows[NS_LANAI_STAT_COUNT] = {
         [NS_NIC_STAT_SENT] = {"sent", "packets", "packets put on the network"},
         [NS_NIC_STAT_RECEIVED] = {"received", "packets",
                                   "packets put into host memory, or used up"},
-        [NS_NIC_STAT_DROPPED] = {"dropped", "packets", "packets lost"},
+        [NS_NIC_STAT_DROPPED] = {"dropped", "packets",
+                                 "packets lost, or not wanted"},
         [NS_NIC_STAT_CLOSED] = {"closed", "packets",
                                 "packets that came when the host had closed"},
-        [NS_LANAI_STAT_CREDIT_WAIT] = {"credit_wait", "packets",
-                                       "packets that waited for a credit"},
+        [NS_LANAI_STAT_WAIT] = {"window_wait", "packets",
+                                "packets that waited for credits or a window"},
         [NS_LANAI_STAT_ACKS] = {"acks", "packets",
-                                "packets sent for their credits only"},
+                                "packets sent for what they tell only"},
+        [NS_LANAI_STAT_RESENT] = {"resent", "packets", "packets sent again"},
+        [NS_LANAI_STAT_CORRUPT] = {"corrupt", "packets",
+                                   "packets with a wrong CRC"},
+        [NS_LANAI_STAT_NO_ROOM] = {"no_room", "packets",
+                                   "packets that found no buffer"},
+        [NS_LANAI_STAT_NUMBER] = {"number", "packets",
+                                  "packets before or after the one wanted"},
+        [NS_LANAI_STAT_MISSES] =
+                {"tlb_misses", "packets",
+                 "remote copies to a page the NI did not know"},
+        [NS_LANAI_STAT_INTERRUPTS] = {"interrupts", "times",
+                                      "the host had not polled in time"},
         [NS_LANAI_STAT_BAD] = {"bad", "packets",
                                "descriptors with an impossible node"},
         [NS_LANAI_STAT_BUSY] = {"busy", "ps", "time spent in tasks"},
@@ -37,58 +52,174 @@ static void descriptor_store(struct ns_lanai *lanai, uint32_t reg,
                              uint32_t value)
 {
     uint32_t index = reg / NS_LANAI_DESC_BYTES;
-    uint32_t *descriptor = &lanai->descriptors[2 * index];
+    uint32_t word = reg % NS_LANAI_DESC_BYTES / 4;
+    uint32_t *descriptor = &lanai->descriptors[4 * index];
 
-    NS_CHECK(index < lanai->settings->send_buffers);
-    if (reg % NS_LANAI_DESC_BYTES == NS_LANAI_DESC_ADDRESS) {
-        descriptor[0] = value;
-        return;
+    NS_CHECK(index < lanai->facts.send_slots && reg % 4 == 0);
+    if (word == NS_LANAI_DESC_LENGTH / 4) {
+        NS_CHECK(descriptor[word] == 0 && value != 0);
+        NS_CHECK((value & NS_LANAI_BYTES_MASK) <=
+                 ns_lanai_mtu(lanai->settings));
+        ns_mark(lanai->component.engine, NS_STAGE_BELL,
+                ns_engine_now(lanai->component.engine));
     }
-    NS_CHECK(reg % NS_LANAI_DESC_BYTES == NS_LANAI_DESC_LENGTH);
-    NS_CHECK(descriptor[1] == 0 && value != 0);
-    NS_CHECK((value & 0xffff) == NS_LANAI_FETCH_ADD ||
-             (value & 0xffff) <= lanai->settings->mtu_bytes);
-    descriptor[1] = value;
-    ns_mark(lanai->component.engine, NS_STAGE_BELL,
-            ns_engine_now(lanai->component.engine));
+    descriptor[word] = value;
+}
+
+/* A driver opens: what the last one left is forgotten. */
+static void host_opens(struct ns_lanai *lanai, uint32_t status_address)
+{
+    lanai->status_address = status_address;
+    lanai->open = true;
+    lanai->send_next = 0;
+    lanai->send_done = 0;
+    lanai->send_told = 0;
+    lanai->sequence = 0;
+    lanai->free_count = 0;
+    lanai->given = 0;
+    lanai->arrived = 0;
+    lanai->polled = 0;
+    lanai->interrupts = false;
+    memset(lanai->child_count, 0, lanai->nodes);
+    for (uint32_t i = 0; i < NS_LANAI_TLB_ENTRIES; i++) {
+        lanai->tlb_frame[i] = NS_LANAI_TLB_NONE;
+    }
+}
+
+static void buffer_free(struct ns_lanai *lanai, uint32_t address)
+{
+    uint32_t max = (uint32_t)lanai->settings->host_buffers;
+
+    NS_CHECK(lanai->free_count < max);
+    lanai->free_buffers[(lanai->free_head + lanai->free_count) % max] = address;
+    lanai->free_count++;
+    lanai->polled += lanai->given >= max;
+    lanai->given++;
+    ns_lanai_host_queue_run(lanai);
 }
 
 static void lanai_reg_store(void *nic, uint32_t reg, uint32_t value,
                             uint32_t bytes)
 {
     struct ns_lanai *lanai = nic;
-    uint32_t max = (uint32_t)lanai->settings->host_buffers;
 
     (void)bytes;
     switch (reg) {
     case NS_LANAI_REG_FREE:
-        NS_CHECK(lanai->free_count < max);
-        lanai->free_buffers[(lanai->free_head + lanai->free_count) % max] =
-                value;
-        lanai->free_count++;
+        buffer_free(lanai, value);
         break;
     case NS_LANAI_REG_STATUS:
-        lanai->status_address = value;
-        lanai->open = true;
-        lanai->send_next = 0;
-        lanai->send_done = 0;
-        lanai->sequence = 0;
-        lanai->free_count = 0;
+        host_opens(lanai, value);
         break;
     case NS_LANAI_REG_CLOSE:
         lanai->open = false;
+        lanai->interrupts = false;
+        break;
+    case NS_LANAI_REG_FORWARD:
+        ns_lanai_forward_set(lanai, value);
+        break;
+    case NS_LANAI_REG_TLB_PAGE:
+        lanai->tlb_written = value;
+        break;
+    case NS_LANAI_REG_TLB_FRAME:
+        ns_lanai_tlb_write(lanai, value);
+        break;
+    case NS_LANAI_REG_COPIED:
+        NS_CHECK(value < lanai->nodes && lanai->peers[value].misses > 0);
+        lanai->peers[value].misses--;
+        break;
+    case NS_LANAI_REG_INTERRUPT:
+        lanai->interrupts = value != 0;
         break;
     default:
         descriptor_store(lanai, reg, value);
         break;
     }
-    ns_clocked_wake(&lanai->processor);
+    ns_lanai_wake(lanai);
+}
+
+static void lanai_reg_write(void *nic, uint32_t reg, const void *from,
+                            uint32_t bytes)
+{
+    struct ns_lanai *lanai = nic;
+    uint64_t at = reg - NS_LANAI_SLOTS;
+
+    NS_CHECK(reg >= NS_LANAI_SLOTS &&
+             at + bytes <=
+                     lanai->facts.send_slots * ns_lanai_mtu(lanai->settings));
+    memcpy(lanai->slots + at, from, bytes);
 }
 
 static const struct ns_nic_ops lanai_ops = {
         .reg_load = lanai_reg_load,
         .reg_store = lanai_reg_store,
+        .reg_write = lanai_reg_write,
 };
+
+/* --------------------------------------------------------------------- SRAM */
+
+uint32_t ns_lanai_buffers(const struct ns_lanai_settings *settings)
+{
+    return (uint32_t)(settings->receive_bytes / ns_lanai_mtu(settings));
+}
+
+uint32_t ns_lanai_share(const struct ns_lanai_settings *settings,
+                        uint32_t nodes)
+{
+    return ns_lanai_buffers(settings) / (nodes > 1 ? nodes - 1 : 1);
+}
+
+static uint64_t send_slots(const struct ns_lanai_settings *settings)
+{
+    return settings->send_bytes / ns_lanai_mtu(settings);
+}
+
+/* Firmware, packets, descriptors, free list, table of peers, forwarding table,
+ * TLB. */
+static uint64_t sram_used(const struct ns_machine *machine, uint64_t nodes)
+{
+    const struct ns_lanai_settings *settings = &machine->lanai;
+
+    return settings->firmware_bytes + settings->receive_bytes +
+           settings->send_bytes + send_slots(settings) * NS_LANAI_DESC_BYTES +
+           settings->host_buffers * 4 + nodes * 32 +
+           nodes * 2 * NS_LANAI_CHILDREN_MAX +
+           (settings->transfer == NS_LANAI_RCPY ? NS_LANAI_TLB_ENTRIES * 8 : 0);
+}
+
+bool ns_lanai_fits(const struct ns_machine *machine, uint32_t nodes,
+                   char *error, size_t error_bytes)
+{
+    const struct ns_lanai_settings *settings = &machine->lanai;
+    uint64_t used = sram_used(machine, nodes);
+
+    if (used > settings->sram_bytes) {
+        snprintf(error, error_bytes,
+                 "%s: %" PRIu32 " nodes need %" PRIu64 " B of SRAM, of which "
+                 "packets %" PRIu64 " B, and nic.sram is %" PRIu64 " B",
+                 machine->name, nodes, used,
+                 settings->receive_bytes + settings->send_bytes,
+                 settings->sram_bytes);
+        return false;
+    }
+    if (settings->reliability == NS_LANAI_NONE &&
+        ns_lanai_share(settings, nodes) == 0) {
+        snprintf(error, error_bytes,
+                 "%s: %" PRIu32 " nodes need a buffer of %" PRIu32
+                 " B for each sender, and nic.receive_memory holds %" PRIu32,
+                 machine->name, nodes, ns_lanai_mtu(settings),
+                 ns_lanai_buffers(settings));
+        return false;
+    }
+    if (ns_lanai_buffers(settings) < 4 || send_slots(settings) < 32) {
+        snprintf(error, error_bytes,
+                 "%s: nic.receive_memory must hold 4 packets and "
+                 "nic.send_memory 32; a packet is %" PRIu32 " B",
+                 machine->name, ns_lanai_mtu(settings));
+        return false;
+    }
+    return true;
+}
 
 /* ------------------------------------------------------------------- set-up */
 
@@ -96,20 +227,31 @@ static void facts_set(struct ns_lanai_facts *facts,
                       const struct ns_machine *machine)
 {
     const struct ns_lanai_settings *lanai = &machine->lanai;
-    uint64_t ni_ps =
-            (lanai->send_cycles + lanai->receive_cycles) * lanai->clock_ps;
+    const struct ns_host_settings *host = &machine->host;
+    uint64_t flow = lanai->reliability == NS_LANAI_NONE ? lanai->window_cycles
+                    : lanai->reliability == NS_LANAI_NI
+                            ? lanai->retransmit_cycles
+                            : 0;
+    uint64_t in = lanai->receive_cycles + lanai->host_dma_cycles + flow;
+    uint64_t out =
+            lanai->send_cycles + flow +
+            (lanai->transfer == NS_LANAI_PIO ? 0 : lanai->host_dma_cycles);
 
     *facts = (struct ns_lanai_facts){
-            .send_slots = (uint32_t)lanai->send_buffers,
+            .send_slots = (uint32_t)send_slots(lanai),
             .receive_buffers = (uint32_t)lanai->host_buffers,
-            .mtu_bytes = (uint32_t)lanai->mtu_bytes,
-            .send_ps = machine->host.send_ps + 2 * machine->host.pio_ps,
-            .receive_ps = machine->host.receive_ps + machine->host.pio_ps,
-            .copy_byte_fs = UINT64_C(1000000000000000) /
-                            machine->host.copy_bytes_per_second,
-            .wire_ps = ni_ps + 2 * machine->myrinet.switch_ps,
-            .packet_ps = (lanai->receive_cycles + lanai->cleanup_cycles) *
-                         lanai->clock_ps,
+            .mtu_bytes = ns_lanai_mtu(lanai),
+            .reliability = (uint32_t)lanai->reliability,
+            .transfer = (uint32_t)lanai->transfer,
+            .multicast_host = (uint32_t)lanai->multicast_host,
+            .binomial = (uint32_t)lanai->binomial,
+            .send_ps = host->send_ps + 2 * host->pio_ps,
+            .receive_ps = host->receive_ps + host->pio_ps,
+            .copy_byte_fs =
+                    UINT64_C(1000000000000000) / host->copy_bytes_per_second,
+            .wire_ps = (in + out) * lanai->clock_ps +
+                       2 * machine->myrinet.switch_ps,
+            .packet_ps = (in + lanai->done_cycles) * lanai->clock_ps,
             .bytes_per_second = machine->bus.bytes_per_second,
     };
 }
@@ -120,49 +262,87 @@ static void lanai_close(void *nic)
 
     free(lanai->peers);
     free(lanai->descriptors);
+    free(lanai->slots);
     free(lanai->free_buffers);
+    free(lanai->children);
+    free(lanai->child_count);
+    free(lanai->groups);
     free(lanai->jobs);
     free(lanai);
+}
+
+static bool lanai_alloc(struct ns_lanai *lanai)
+{
+    const struct ns_lanai_settings *settings = lanai->settings;
+    size_t slots = lanai->facts.send_slots;
+    size_t groups = slots + ns_lanai_buffers(settings);
+
+    lanai->jobs_max =
+            (uint32_t)(2 * slots + settings->host_buffers + groups + 1);
+    lanai->peers = calloc(lanai->nodes, sizeof(*lanai->peers));
+    lanai->descriptors = calloc(4 * slots, sizeof(*lanai->descriptors));
+    lanai->slots = calloc(slots, ns_lanai_mtu(settings));
+    lanai->free_buffers =
+            calloc(settings->host_buffers, sizeof(*lanai->free_buffers));
+    lanai->children = calloc((size_t)lanai->nodes * NS_LANAI_CHILDREN_MAX,
+                             sizeof(*lanai->children));
+    lanai->child_count = calloc(lanai->nodes, 1);
+    lanai->groups = calloc(groups, sizeof(*lanai->groups));
+    lanai->jobs = calloc(lanai->jobs_max, sizeof(*lanai->jobs));
+    if (lanai->peers == NULL || lanai->descriptors == NULL ||
+        lanai->slots == NULL || lanai->free_buffers == NULL ||
+        lanai->children == NULL || lanai->child_count == NULL ||
+        lanai->groups == NULL || lanai->jobs == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < groups; i++) {
+        lanai->groups[i].next_free = i + 1 < groups ? i + 1 : NS_LANAI_NO_GROUP;
+    }
+    return true;
+}
+
+static void flow_init(struct ns_lanai *lanai)
+{
+    const struct ns_lanai_settings *settings = lanai->settings;
+
+    lanai->window = settings->reliability == NS_LANAI_NONE
+                            ? ns_lanai_share(settings, lanai->nodes)
+                            : (uint32_t)settings->retransmit_packets;
+    /* Two buffers stay for what comes and for what is looked at. */
+    lanai->room = ns_lanai_buffers(settings) - 2;
+    for (uint32_t i = 0; i < lanai->nodes; i++) {
+        struct ns_lanai_peer *peer = &lanai->peers[i];
+
+        peer->credits = lanai->window;
+        peer->resend_at_ps = NS_NEVER;
+        peer->tell_at_ps = NS_NEVER;
+        am_list_init(&peer->blocked);
+        am_list_init(&peer->unacked);
+    }
 }
 
 static struct ns_lanai *lanai_new(const struct ns_machine *machine,
                                   uint32_t nodes)
 {
-    const struct ns_lanai_settings *settings = &machine->lanai;
     struct ns_lanai *lanai = calloc(1, sizeof(*lanai));
 
     if (lanai == NULL) {
         return NULL;
     }
-    lanai->settings = settings;
+    lanai->settings = &machine->lanai;
     lanai->nodes = nodes;
-    lanai->jobs_max =
-            (uint32_t)(2 * settings->send_buffers + settings->host_buffers + 1);
-    lanai->peers = calloc(nodes, sizeof(*lanai->peers));
-    lanai->descriptors =
-            calloc(2 * settings->send_buffers, sizeof(*lanai->descriptors));
-    lanai->free_buffers =
-            calloc(settings->host_buffers, sizeof(*lanai->free_buffers));
-    lanai->jobs = calloc(lanai->jobs_max, sizeof(*lanai->jobs));
-    if (lanai->peers == NULL || lanai->descriptors == NULL ||
-        lanai->free_buffers == NULL || lanai->jobs == NULL) {
+    facts_set(&lanai->facts, machine);
+    if (!lanai_alloc(lanai)) {
         lanai_close(lanai);
         return NULL;
     }
+    flow_init(lanai);
+    am_list_init(&lanai->in_queue);
+    am_list_init(&lanai->done_queue);
+    am_list_init(&lanai->host_queue);
+    ns_lanai_goback_init(lanai);
+    ns_event_init(&lanai->watchdog, ns_lanai_watchdog_run);
     return lanai;
-}
-
-/* Each sender has its share of the receive buffers. */
-static void credits_init(struct ns_lanai *lanai)
-{
-    uint32_t others = lanai->nodes > 1 ? lanai->nodes - 1 : 1;
-
-    lanai->window = (uint32_t)lanai->settings->receive_buffers / others;
-    NS_CHECK(lanai->window > 0);
-    for (uint32_t i = 0; i < lanai->nodes; i++) {
-        lanai->peers[i].credits = lanai->window;
-        am_list_init(&lanai->peers[i].blocked);
-    }
 }
 
 static void *lanai_open(struct ns_host *host, void *net,
@@ -177,10 +357,6 @@ static void *lanai_open(struct ns_host *host, void *net,
     }
     lanai->host = host;
     lanai->net = net;
-    credits_init(lanai);
-    am_list_init(&lanai->in_queue);
-    am_list_init(&lanai->done_queue);
-    facts_set(&lanai->facts, machine);
     ns_component_init(&lanai->component, engine, "lanai", node);
     ns_clock_init(&lanai->clock, engine, "lanai clock", node,
                   machine->lanai.clock_ps);
@@ -192,19 +368,86 @@ static void *lanai_open(struct ns_host *host, void *net,
     return lanai;
 }
 
+/* ------------------------------------------------------------------- checks */
+
 static bool lanai_busy(const void *nic)
 {
     const struct ns_lanai *lanai = nic;
     bool busy = lanai->task != NS_LANAI_IDLE || lanai->job_count > 0 ||
-                lanai->sent_cleanups > 0 ||
-                lanai->descriptors[2 * lanai->send_next + 1] != 0 ||
+                lanai->slot_cleanups > 0 || lanai->fetched_cleanups > 0 ||
+                lanai->descriptors[4 * lanai->send_next + 1] != 0 ||
                 !am_list_is_empty(&lanai->in_queue) ||
                 !am_list_is_empty(&lanai->done_queue);
 
     for (uint32_t i = 0; i < lanai->nodes && !busy; i++) {
-        busy = !am_list_is_empty(&lanai->peers[i].blocked);
+        busy = !am_list_is_empty(&lanai->peers[i].blocked) ||
+               lanai->peers[i].unacked_count > 0;
     }
     return busy;
+}
+
+/* The credits that `a` has for `b` and those that `b` owes are all there are;
+ * or what `a` has numbered is what `b` has taken. */
+static bool pair_whole(const struct ns_lanai *a, const struct ns_lanai *b)
+{
+    const struct ns_lanai_peer *at = &a->peers[b->component.node];
+    const struct ns_lanai_peer *back = &b->peers[a->component.node];
+
+    switch (a->settings->reliability) {
+    case NS_LANAI_NONE:
+        return at->credits + back->owed == a->window;
+    case NS_LANAI_NI:
+        return at->number == back->wanted;
+    default:
+        return true;
+    }
+}
+
+static uint32_t groups_free(const struct ns_lanai *lanai)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = lanai->group_free; i != NS_LANAI_NO_GROUP;
+         i = lanai->groups[i].next_free) {
+        count++;
+    }
+    return count;
+}
+
+static bool lanai_whole(void *const *nics, uint32_t count, char *error,
+                        size_t error_bytes)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ns_lanai *lanai = nics[i];
+
+        if (lanai->taken > 0 && lanai->settings->reliability != NS_LANAI_NONE) {
+            snprintf(error, error_bytes,
+                     "node %" PRIu32 ": %" PRIu32 " buffers are not released",
+                     i, lanai->taken);
+            return false;
+        }
+        if (groups_free(lanai) !=
+            lanai->facts.send_slots + ns_lanai_buffers(lanai->settings)) {
+            snprintf(error, error_bytes,
+                     "node %" PRIu32 ": a multicast is not over", i);
+            return false;
+        }
+        for (uint32_t k = 0; k < count; k++) {
+            if (k != i && !pair_whole(lanai, nics[k])) {
+                snprintf(error, error_bytes,
+                         "credits or packets are missing between nodes %" PRIu32
+                         " and %" PRIu32,
+                         i, k);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static const char *lanai_failure(const void *nic)
+{
+    return ((const struct ns_lanai *)nic)->failure;
 }
 
 static const uint64_t *lanai_stats(const void *nic)
@@ -216,21 +459,16 @@ static const uint64_t *lanai_stats(const void *nic)
 
 static uint32_t lanai_nodes_max(const struct ns_machine *machine)
 {
-    uint64_t side = machine->myrinet.side;
-    uint64_t nodes = side * side * side;
-
-    /* Each sender needs a buffer. */
-    return (uint32_t)(nodes <= machine->lanai.receive_buffers
-                              ? nodes
-                              : machine->lanai.receive_buffers);
+    return ns_myrinet_nodes_max(&machine->myrinet);
 }
 
-/* The window guarantees a buffer for data; credits come on top of them. */
+/* A buffer for each packet that may be on its way in; credits and
+ * acknowledgements come on top of them. */
 static void *lanai_net_open(struct ns_engine *engine,
                             const struct ns_machine *machine, uint32_t nodes)
 {
     return ns_myrinet_open(engine, &machine->myrinet,
-                           (uint32_t)machine->lanai.receive_buffers + nodes);
+                           ns_lanai_buffers(&machine->lanai) + nodes);
 }
 
 static void lanai_net_close(void *net)
@@ -249,13 +487,17 @@ const struct ns_nic_kind ns_lanai_kind = {
         .coherent = true,
         .rows = ns_lanai_rows,
         .row_count = &ns_lanai_row_count,
+        .check = ns_lanai_check,
         .nodes_max = lanai_nodes_max,
+        .fits = ns_lanai_fits,
         .net_open = lanai_net_open,
         .net_close = lanai_net_close,
         .net_quiet = lanai_net_quiet,
         .open = lanai_open,
         .close = lanai_close,
         .busy = lanai_busy,
+        .whole = lanai_whole,
+        .failure = lanai_failure,
         .stat_rows = stat_rows,
         .stat_count = NS_LANAI_STAT_COUNT,
         .stats = lanai_stats,

@@ -1,16 +1,10 @@
 /*
- * The LANai's DMA engines: to and from the network, with credits, and to and
- * from host memory.
+ * The LANai's DMA engines: to and from the network, with the CRC, and to and
+ * from host memory, with the watchdog of what the host has not taken.
  */
 #include "nic/lanai/lanai.h"
 
 #include <string.h>
-
-/* A packet's `route`, which the switches work out themselves, tells whether it
- * holds a send slot. */
-enum {
-    FROM_SLOT = 1
-};
 
 void ns_lanai_mark(struct ns_lanai *lanai, uint32_t stage)
 {
@@ -23,60 +17,107 @@ void ns_lanai_wake(struct ns_lanai *lanai)
     ns_clocked_wake(&lanai->processor);
 }
 
-/* ------------------------------------------------------------------ network */
+/* ---------------------------------------------------------------------- CRC */
 
-/* Put a packet on the network with all the credits that its receiver is owed. */
-void ns_lanai_inject(struct ns_lanai *lanai, struct ns_packet *packet)
+/* CRC-32 (IEEE 802.3), four bits at a time. */
+static uint32_t crc_add(uint32_t crc, const uint8_t *data, size_t bytes)
 {
-    struct ns_lanai_peer *peer = &lanai->peers[packet->destination];
-    struct ns_lanai_wire wire;
+    static const uint32_t table[16] = {
+            0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
+            0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+            0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+            0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
 
-    memcpy(&wire, packet->data, sizeof(wire));
-    wire.credits = (uint16_t)peer->owed;
-    peer->owed = 0;
-    memcpy(packet->data, &wire, sizeof(wire));
-    lanai->stats[NS_NIC_STAT_SENT]++;
-    ns_trace(&lanai->component, NS_TRACE_INJECT, packet->id, packet->bytes);
-    ns_myrinet_inject(lanai->net, packet);
-}
-
-/* Packets for which credits have come go, in order. */
-void ns_lanai_unblock(struct ns_lanai *lanai, struct ns_lanai_peer *peer)
-{
-    while (peer->credits > 0 && !am_list_is_empty(&peer->blocked)) {
-        peer->credits--;
-        ns_lanai_inject(lanai, am_container(am_list_pop(&peer->blocked),
-                                            struct ns_packet, link));
+    for (size_t i = 0; i < bytes; i++) {
+        crc = table[(crc ^ data[i]) & 15] ^ crc >> 4;
+        crc = table[(crc ^ data[i] >> 4) & 15] ^ crc >> 4;
     }
+    return crc;
 }
 
-void ns_lanai_send_with_credit(struct ns_lanai *lanai, struct ns_packet *packet)
+/* Of a whole packet, as if its field were 0. */
+static uint32_t packet_crc(struct ns_packet *packet)
 {
-    struct ns_lanai_peer *peer = &lanai->peers[packet->destination];
+    struct ns_lanai_wire *wire = ns_lanai_wire_of(packet);
+    uint32_t kept = wire->crc;
+    uint32_t crc;
 
-    am_list_push(&peer->blocked, &packet->link);
-    if (peer->credits == 0) {
-        lanai->stats[NS_LANAI_STAT_CREDIT_WAIT]++;
-    }
-    ns_lanai_unblock(lanai, peer);
+    wire->crc = 0;
+    crc = ~crc_add(UINT32_MAX, packet->data, packet->bytes);
+    wire->crc = kept;
+    return crc;
 }
 
-/* A new packet of `bytes` after the wire header. */
-struct ns_packet *ns_lanai_packet_new(struct ns_lanai *lanai, uint32_t to,
-                                      uint8_t type, uint32_t value,
-                                      uint32_t bytes)
+bool ns_lanai_crc_good(struct ns_packet *packet)
+{
+    return ns_lanai_wire_of(packet)->crc == packet_crc(packet);
+}
+
+/* ------------------------------------------------------------------ packets */
+
+static struct ns_packet *packet_get(struct ns_lanai *lanai)
 {
     struct ns_packet *packet = ns_packet_get(&lanai->net->pool);
-    struct ns_lanai_wire wire = {.type = type, .value = value};
 
     NS_CHECK(packet != NULL);
     packet->id = (uint64_t)lanai->component.node << 40 | lanai->packet_count++;
     packet->source = lanai->component.node;
+    packet->route = NS_LANAI_FREES_NOTHING;
+    return packet;
+}
+
+struct ns_packet *ns_lanai_packet_new(struct ns_lanai *lanai, uint32_t to,
+                                      uint8_t type, uint32_t value,
+                                      uint32_t bytes)
+{
+    struct ns_packet *packet = packet_get(lanai);
+
     packet->destination = to;
     packet->bytes = NS_LANAI_WIRE_BYTES + bytes;
-    packet->route = type == NS_LANAI_DATA ? FROM_SLOT : 0;
-    memcpy(packet->data, &wire, sizeof(wire));
+    *ns_lanai_wire_of(packet) =
+            (struct ns_lanai_wire){.type = type, .value = value};
     return packet;
+}
+
+struct ns_packet *ns_lanai_packet_copy(struct ns_lanai *lanai,
+                                       const struct ns_packet *packet)
+{
+    struct ns_packet *copy = packet_get(lanai);
+
+    copy->destination = packet->destination;
+    copy->bytes = packet->bytes;
+    memcpy(copy->data, packet->data, packet->bytes);
+    return copy;
+}
+
+void ns_lanai_drop(struct ns_lanai *lanai, struct ns_packet *packet,
+                   uint32_t stat)
+{
+    lanai->stats[NS_NIC_STAT_DROPPED]++;
+    lanai->stats[stat]++;
+    ns_trace(&lanai->component, NS_TRACE_DROP, packet->id, packet->bytes);
+    ns_packet_put(&lanai->net->pool, packet);
+    ns_myrinet_taken(lanai->net, lanai->component.node);
+}
+
+/* ------------------------------------------------------------------ network */
+
+void ns_lanai_inject(struct ns_lanai *lanai, struct ns_packet *packet)
+{
+    struct ns_lanai_peer *peer = &lanai->peers[packet->destination];
+    struct ns_lanai_wire *wire = ns_lanai_wire_of(packet);
+
+    if (lanai->settings->reliability == NS_LANAI_NONE) {
+        wire->told = (uint16_t)peer->owed;
+    } else {
+        wire->told = peer->wanted;
+    }
+    peer->owed = 0;
+    peer->tell_at_ps = NS_NEVER;
+    wire->crc = packet_crc(packet);
+    lanai->stats[NS_NIC_STAT_SENT]++;
+    ns_trace(&lanai->component, NS_TRACE_INJECT, packet->id, packet->bytes);
+    ns_myrinet_inject(lanai->net, packet);
 }
 
 static void tail_run(struct ns_event *event)
@@ -106,14 +147,13 @@ void ns_lanai_deliver(void *nic, struct ns_packet *packet)
                                 lanai->net->settings.link_bytes_per_second));
 }
 
-/* A packet's tail has left: its send slot is to be given back.  Credits and
- * answers of the NI's own came from no slot. */
+/* A packet's tail has left. */
 void ns_lanai_left(void *nic)
 {
     struct ns_lanai *lanai = nic;
 
-    lanai->sent_cleanups +=
-            lanai->net->ports[lanai->component.node].inject.route == FROM_SLOT;
+    ns_lanai_frees(lanai,
+                   lanai->net->ports[lanai->component.node].inject.route);
     ns_lanai_wake(lanai);
 }
 
@@ -145,14 +185,50 @@ void ns_lanai_job_queue(struct ns_lanai *lanai, struct ns_lanai_job job)
 static void out_done(struct ns_lanai *lanai, const struct ns_lanai_job *job)
 {
     struct ns_packet *packet = job->packet;
+    uint32_t root = ns_lanai_wire_of(packet)->root;
 
     ns_memory_dma_read(&lanai->host->memory, job->address,
                        packet->data + NS_LANAI_WIRE_BYTES,
                        packet->bytes - NS_LANAI_WIRE_BYTES);
     ns_trace(&lanai->component, NS_TRACE_DMA_OUT, packet->id, packet->bytes);
     ns_lanai_mark(lanai, NS_STAGE_DMA_OUT);
-    ns_lanai_send_with_credit(lanai, packet);
+    if (ns_lanai_wire_of(packet)->type == NS_LANAI_MCAST) {
+        ns_lanai_mcast_start(lanai, packet, root, packet->route);
+    } else {
+        ns_lanai_flow_send(lanai, packet);
+    }
     ns_lanai_wake(lanai);
+}
+
+/* Has the host taken something since it was last looked at?  If not, it is
+ * interrupted. */
+void ns_lanai_watchdog_run(struct ns_event *event)
+{
+    struct ns_lanai *lanai = am_container(event, struct ns_lanai, watchdog);
+
+    if (!lanai->interrupts || lanai->arrived == lanai->polled) {
+        return;
+    }
+    if (lanai->polled == lanai->polled_then && ns_host_interrupt(lanai->host)) {
+        lanai->stats[NS_LANAI_STAT_INTERRUPTS]++;
+    }
+    lanai->polled_then = lanai->polled;
+    ns_event_schedule(&lanai->component, event, NS_PHASE_NIC,
+                      ns_engine_now(lanai->component.engine) +
+                              lanai->settings->watchdog_ps);
+}
+
+/* The host has something to see. */
+static void arrived(struct ns_lanai *lanai)
+{
+    lanai->arrived++;
+    ns_host_notify(lanai->host);
+    if (lanai->interrupts && !ns_event_pending(&lanai->watchdog)) {
+        lanai->polled_then = lanai->polled;
+        ns_event_schedule(&lanai->component, &lanai->watchdog, NS_PHASE_NIC,
+                          ns_engine_now(lanai->component.engine) +
+                                  lanai->settings->watchdog_ps);
+    }
 }
 
 /* A packet is with the host: its SRAM buffer is to be released. */
@@ -166,8 +242,15 @@ static void in_done(struct ns_lanai *lanai, const struct ns_lanai_job *job)
     lanai->stats[NS_NIC_STAT_RECEIVED]++;
     ns_trace(&lanai->component, NS_TRACE_DMA_IN, packet->id, packet->bytes);
     ns_lanai_mark(lanai, NS_STAGE_DMA_IN);
-    am_list_push(&lanai->done_queue, &packet->link);
-    ns_host_notify(lanai->host);
+    if (ns_lanai_wire_of(packet)->type == NS_LANAI_COPY) {
+        ns_lanai_copy_done(lanai, packet);
+        ns_host_notify(lanai->host);
+    } else {
+        arrived(lanai);
+    }
+    if (ns_lanai_group_host(lanai, packet)) {
+        am_list_push(&lanai->done_queue, &packet->link);
+    }
     ns_lanai_wake(lanai);
 }
 

@@ -1,0 +1,104 @@
+/*
+ * Multicast along trees.  The host writes the forwarding table at start: this
+ * node's children in the tree of each root.  A packet comes into SRAM once and
+ * goes to all children from there, each by its own flow control; its buffer is
+ * free when all of them have it and, where it was received, the host too.
+ */
+#include "nic/lanai/lanai.h"
+
+void ns_lanai_forward_set(struct ns_lanai *lanai, uint32_t value)
+{
+    uint32_t root = value >> 16;
+
+    NS_CHECK(root < lanai->nodes && (value & 0xffff) < lanai->nodes);
+    NS_CHECK(lanai->child_count[root] < NS_LANAI_CHILDREN_MAX);
+    lanai->children[root * NS_LANAI_CHILDREN_MAX + lanai->child_count[root]++] =
+            (uint16_t)value;
+}
+
+uint32_t ns_lanai_child_count(const struct ns_lanai *lanai, uint32_t root)
+{
+    return root < lanai->nodes ? lanai->child_count[root] : 0;
+}
+
+static uint32_t group_new(struct ns_lanai *lanai, struct ns_lanai_group group)
+{
+    uint32_t index = lanai->group_free;
+
+    NS_CHECK(index != NS_LANAI_NO_GROUP);
+    lanai->group_free = lanai->groups[index].next_free;
+    lanai->groups[index] = group;
+    return index;
+}
+
+void ns_lanai_group_part(struct ns_lanai *lanai, uint32_t index)
+{
+    struct ns_lanai_group *group = &lanai->groups[index];
+
+    NS_CHECK(group->left > 0);
+    if (--group->left > 0) {
+        return;
+    }
+    if (group->from != NULL) {
+        am_list_push(&lanai->done_queue, &group->from->link);
+        ns_lanai_wake(lanai);
+    } else {
+        ns_lanai_frees(lanai, group->frees);
+    }
+    group->next_free = lanai->group_free;
+    lanai->group_free = index;
+}
+
+static void to_children(struct ns_lanai *lanai, const struct ns_packet *packet,
+                        uint32_t root, uint32_t group)
+{
+    for (uint32_t i = 0; i < lanai->child_count[root]; i++) {
+        struct ns_packet *part = ns_lanai_packet_copy(lanai, packet);
+
+        part->destination = lanai->children[root * NS_LANAI_CHILDREN_MAX + i];
+        part->route = NS_LANAI_FREES_GROUP + group;
+        ns_lanai_flow_send(lanai, part);
+    }
+}
+
+void ns_lanai_mcast_start(struct ns_lanai *lanai, struct ns_packet *packet,
+                          uint32_t root, uint32_t frees)
+{
+    uint32_t count = ns_lanai_child_count(lanai, root);
+
+    if (count == 0) {
+        ns_lanai_frees(lanai, frees);
+    } else {
+        to_children(lanai, packet, root,
+                    group_new(lanai, (struct ns_lanai_group){.left = count,
+                                                             .frees = frees}));
+    }
+    ns_packet_put(&lanai->net->pool, packet);
+}
+
+void ns_lanai_mcast_receive(struct ns_lanai *lanai, struct ns_packet *packet,
+                            uint32_t root)
+{
+    uint32_t count = ns_lanai_child_count(lanai, root);
+
+    packet->route = NS_LANAI_FREES_NOTHING;
+    if (lanai->settings->multicast_host == 0 && count > 0) {
+        uint32_t group =
+                group_new(lanai, (struct ns_lanai_group){.left = count + 1,
+                                                         .from = packet});
+
+        packet->route = NS_LANAI_FREES_GROUP + group;
+        to_children(lanai, packet, root, group);
+    }
+    ns_lanai_to_host(lanai, packet);
+}
+
+bool ns_lanai_group_host(struct ns_lanai *lanai, struct ns_packet *packet)
+{
+    if (ns_lanai_wire_of(packet)->type != NS_LANAI_MCAST ||
+        packet->route < NS_LANAI_FREES_GROUP) {
+        return true;
+    }
+    ns_lanai_group_part(lanai, packet->route - NS_LANAI_FREES_GROUP);
+    return false;
+}
