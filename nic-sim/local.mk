@@ -11,7 +11,8 @@ libam_la_SOURCES += \
     am-core/dev/snic/snic.h am-core/dev/snic/snic_dev.c \
     am-core/dev/snic/snic_init.c am-core/dev/snic/snic_lanai.h \
     am-core/dev/snic/snic_lanai.c am-core/dev/snic/snic_lanai_init.c \
-    am-core/dev/snic/snic_lanai_copy.c \
+    am-core/dev/snic/snic_lanai_copy.c am-core/dev/snic/snic_lanai_page.h \
+    am-core/dev/snic/snic_lanai_page.c am-core/dev/snic/snic_extra.c \
     am-core/dev/snic/snic_tb2.c
 
 noinst_LTLIBRARIES += libnicsim.la
@@ -34,7 +35,8 @@ libnicsim_la_SOURCES = \
     nic-sim/include/nicsim_lanai.h nic-sim/nic/nic.h nic-sim/nic/nic.c \
     nic-sim/net/myrinet.h nic-sim/net/myrinet.c \
     nic-sim/nic/lanai/lanai.h nic-sim/nic/lanai/lanai.c \
-    nic-sim/nic/lanai/lanai_dma.c nic-sim/nic/lanai/lanai_task.c \
+    nic-sim/nic/lanai/lanai_check.c nic-sim/nic/lanai/lanai_dma.c \
+    nic-sim/nic/lanai/lanai_task.c \
     nic-sim/nic/lanai/lanai_window.c nic-sim/nic/lanai/lanai_goback.c \
     nic-sim/nic/lanai/lanai_mcast.c nic-sim/nic/lanai/lanai_copy.c \
     nic-sim/nic/lanai/lanai_fw.c \

@@ -27,7 +27,9 @@
  * packets, or with one of their own for half of them.  So requests that wait
  * never keep a reply from being taken.
  */
-#define SNIC_HELD_MAX     64
+#define SNIC_HELD_MAX 64
+/* Packets that requests leave free, so that replies always find room. */
+#define SNIC_REPLY_SPARE  16
 #define SNIC_CLASS_CREDIT AM_DEV_CLASS_COUNT /* a packet of credits only */
 /* From a multicast's root: delivered at once, as a reply is. */
 #define SNIC_CLASS_MULTICAST (AM_DEV_CLASS_COUNT + 1)
@@ -146,6 +148,26 @@ static inline struct snic_dev *snic_of(struct am_dev *dev)
  */
 bool snic_take(struct snic_dev *snic, const struct snic_info *info,
                uint32_t address, struct snic_rx *rx);
+
+static inline struct snic_ep *snic_ep_of(struct am_dev_ep *ep)
+{
+    return am_container(ep, struct snic_ep, base);
+}
+
+/* Header and data one after the other, and to the NIC; there is room. */
+void snic_packet_send(struct snic_dev *snic, const struct snic_info *info,
+                      const void *hdr, const void *data, am_dev_fill_fn fill,
+                      void *arg);
+
+/* The ops of snic_extra.c; as dev.h says. */
+am_status_t snic_fetch_add(struct am_dev_ep *base, const struct am_dev_key *key,
+                           size_t offset, uint64_t value, uint64_t *old_p,
+                           am_dev_done_fn done, void *arg);
+am_status_t snic_register(struct am_dev *dev, void *base, size_t bytes,
+                          struct am_dev_key *key);
+am_status_t snic_put(struct am_dev_ep *base, const struct iovec *local,
+                     uint32_t count, const struct am_dev_key *key,
+                     size_t offset, am_dev_done_fn done, void *arg);
 
 /* The ops of snic_init.c; as dev.h says. */
 am_status_t snic_open(const struct am_dev_params *params,

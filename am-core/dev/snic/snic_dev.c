@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Packets that requests leave free, so that replies always find room. */
-#define SNIC_REPLY_SPARE 16
-
-static struct snic_ep *snic_ep_of(struct am_dev_ep *ep)
-{
-    return am_container(ep, struct snic_ep, base);
-}
-
 /* ------------------------------------------------------------------ sending */
 
 static bool has_credits(const struct snic_dev *snic)
@@ -34,9 +26,9 @@ static uint32_t credits_take(struct snic_dev *snic, struct snic_ep *ep)
 }
 
 /* Header and data one after the other, and to the NIC. */
-static void packet_send(struct snic_dev *snic, const struct snic_info *info,
-                        const void *hdr, const void *data, am_dev_fill_fn fill,
-                        void *arg)
+void snic_packet_send(struct snic_dev *snic, const struct snic_info *info,
+                      const void *hdr, const void *data, am_dev_fill_fn fill,
+                      void *arg)
 {
     struct snic_tx tx;
 
@@ -81,39 +73,12 @@ static am_status_t snic_transmit(struct am_dev_ep *base, uint32_t class,
         return AM_ERR_AGAIN;
     }
     info.credits = credits_take(snic, ep);
-    packet_send(snic, &info, hdr, data, fill, arg);
+    snic_packet_send(snic, &info, hdr, data, fill, arg);
     ep->requests_out += class == AM_DEV_REQUEST && has_credits(snic);
     snic->port->ops->sent(snic->port, ep->node, hdr_bytes + data_bytes);
     snic->stats[AM_DEV_STAT_TX_PACKETS]++;
     snic->stats[AM_DEV_STAT_TX_BYTES] += hdr_bytes + data_bytes;
     snic->stats[AM_DEV_STAT_COPY_BYTES] += hdr_bytes + data_bytes;
-    return AM_OK;
-}
-
-am_status_t snic_multicast(struct am_dev *dev, const void *hdr,
-                           size_t hdr_bytes, const void *data,
-                           size_t data_bytes)
-{
-    struct snic_dev *snic = snic_of(dev);
-    const struct snic_info info = {.node = snic->port->node,
-                                   .class = SNIC_CLASS_MULTICAST,
-                                   .hdr_bytes = (uint32_t)hdr_bytes,
-                                   .data_bytes = (uint32_t)data_bytes};
-
-    if (snic->nic->multicasts == NULL || !snic->nic->multicasts(snic)) {
-        return AM_ERR_UNSUPPORTED;
-    }
-    if (hdr_bytes > snic->base.attr.hdr_bytes_max ||
-        data_bytes > snic->base.attr.packet_bytes_max - hdr_bytes) {
-        return AM_ERR_INVALID;
-    }
-    if (!snic->nic->room(snic, SNIC_REPLY_SPARE)) {
-        snic->stats[AM_DEV_STAT_TX_AGAIN]++;
-        return AM_ERR_AGAIN;
-    }
-    packet_send(snic, &info, hdr, data, NULL, NULL);
-    snic->stats[AM_DEV_STAT_TX_PACKETS]++;
-    snic->stats[AM_DEV_STAT_TX_BYTES] += hdr_bytes + data_bytes;
     return AM_OK;
 }
 
@@ -288,7 +253,7 @@ static void credits_return(struct snic_dev *snic)
                                            .class = SNIC_CLASS_CREDIT,
                                            .credits = credits_take(snic, ep)};
 
-            packet_send(snic, &info, NULL, NULL, NULL, NULL);
+            snic_packet_send(snic, &info, NULL, NULL, NULL, NULL);
         }
     }
 }
@@ -330,44 +295,6 @@ static void snic_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
 {
     /* Who may not sleep counts polls: each must happen. */
     am_env_relax(snic_of(dev)->env, may_sleep ? UINT64_MAX : 0);
-}
-
-/* Not a capability: it reaches the NIC's variable, and no memory. */
-static am_status_t snic_fetch_add(struct am_dev_ep *base,
-                                  const struct am_dev_key *key, size_t offset,
-                                  uint64_t value, uint64_t *old_p,
-                                  am_dev_done_fn done, void *arg)
-{
-    struct snic_dev *snic = snic_of(base->dev);
-
-    if (snic->nic->fetch_add == NULL || key->w[0] != SNIC_KEY_VARIABLE ||
-        offset != 0) {
-        return AM_ERR_UNSUPPORTED;
-    }
-    return snic->nic->fetch_add(snic, snic_ep_of(base)->node, value, old_p,
-                                done, arg);
-}
-
-static am_status_t snic_register(struct am_dev *dev, void *base, size_t bytes,
-                                 struct am_dev_key *key)
-{
-    struct snic_dev *snic = snic_of(dev);
-
-    return snic->nic->mem_register == NULL
-                   ? AM_ERR_UNSUPPORTED
-                   : snic->nic->mem_register(snic, base, bytes, key);
-}
-
-static am_status_t snic_put(struct am_dev_ep *base, const struct iovec *local,
-                            uint32_t count, const struct am_dev_key *key,
-                            size_t offset, am_dev_done_fn done, void *arg)
-{
-    struct snic_dev *snic = snic_of(base->dev);
-
-    return snic->nic->put == NULL
-                   ? AM_ERR_UNSUPPORTED
-                   : snic->nic->put(snic, snic_ep_of(base)->node, local, count,
-                                    key, offset, done, arg);
 }
 
 static size_t snic_describe(struct am_dev *dev, char *text, size_t bytes)

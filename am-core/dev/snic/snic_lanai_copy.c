@@ -8,24 +8,16 @@
  *   receiver page in the NI's TLB: DMA in place
  *            else: a buffer; the host copies it, pins the page, tells the NI
  *
- * Virtual pages are numbered as they are met, so that nothing depends on where
- * the memory of this process happens to lie.  At the limit of transfers put
- * answers AM_ERR_AGAIN.
+ * At the limit of transfers put answers AM_ERR_AGAIN.
  */
 #include "dev/snic/snic_lanai.h"
+#include "dev/snic/snic_lanai_page.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define TRANSFERS_MAX 64
-#define PAGES_MAX     (UINT32_C(1) << 19) /* virtual addresses have 31 bits */
 #define COPY_KEY      UINT64_C(0x72637079)
-
-/* What a virtual page is: ordinary memory, or shared memory. */
-struct page {
-    uint8_t *memory; /* NULL: shared */
-    uint32_t shared;
-};
 
 /* One put; between `first` and `next` of the ring. */
 struct transfer {
@@ -49,10 +41,7 @@ struct notice {
 };
 
 struct lanai_copies {
-    struct page *pages; /* by virtual page */
-    uint32_t page_count, page_max;
-    uint32_t *known; /* hash of ordinary pages: 1 + virtual page; 0: free */
-    uint32_t known_max;
+    struct lanai_pages pages;
     struct entry out[NS_LANAI_TLB_ENTRIES]; /* what is sent */
     struct entry in[NS_LANAI_TLB_ENTRIES];  /* as the NI has it */
     struct transfer transfers[TRANSFERS_MAX];
@@ -67,99 +56,12 @@ static struct lanai_copies *copies_of(struct snic_dev *snic)
     return ((struct lanai *)snic->nic_data)->copies;
 }
 
-/* -------------------------------------------------------------------- pages */
-
-/* `count` new virtual pages; UINT32_MAX: no more. */
-static uint32_t pages_new(struct lanai_copies *copies, size_t count)
-{
-    uint32_t first = copies->page_count;
-
-    if (count > PAGES_MAX - first) {
-        return UINT32_MAX;
-    }
-    if (first + count > copies->page_max) {
-        uint32_t max = (uint32_t)(first + count) * 2;
-        struct page *pages =
-                realloc(copies->pages, max * sizeof(*copies->pages));
-
-        if (pages == NULL) {
-            return UINT32_MAX;
-        }
-        copies->pages = pages;
-        copies->page_max = max;
-    }
-    copies->page_count += (uint32_t)count;
-    return first;
-}
-
-static uint32_t hash_of(const struct lanai_copies *copies, const uint8_t *page)
-{
-    uint64_t number = (uintptr_t)page / NS_LANAI_PAGE_BYTES;
-
-    return (uint32_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> 32) &
-           (copies->known_max - 1);
-}
-
-static void known_add(struct lanai_copies *copies, uint32_t virtual)
-{
-    uint32_t at = hash_of(copies, copies->pages[virtual].memory);
-
-    while (copies->known[at] != 0) {
-        at = (at + 1) & (copies->known_max - 1);
-    }
-    copies->known[at] = virtual + 1;
-}
-
-static bool known_grow(struct lanai_copies *copies)
-{
-    uint32_t *old = copies->known;
-    uint32_t old_max = copies->known_max;
-
-    copies->known_max = old_max == 0 ? 256 : 2 * old_max;
-    copies->known = calloc(copies->known_max, sizeof(*copies->known));
-    if (copies->known == NULL) {
-        copies->known = old;
-        copies->known_max = old_max;
-        return false;
-    }
-    for (uint32_t i = 0; i < old_max; i++) {
-        if (old[i] != 0) {
-            known_add(copies, old[i] - 1);
-        }
-    }
-    free(old);
-    return true;
-}
-
-/* The virtual page of ordinary memory that is sent from; UINT32_MAX: none. */
-static uint32_t page_number(struct lanai_copies *copies, uint8_t *page)
-{
-    uint32_t virtual, at;
-
-    if (copies->page_count * 2 >= copies->known_max && !known_grow(copies)) {
-        return UINT32_MAX;
-    }
-    for (at = hash_of(copies, page); copies->known[at] != 0;
-         at = (at + 1) & (copies->known_max - 1)) {
-        virtual = copies->known[at] - 1;
-        if (copies->pages[virtual].memory == page) {
-            return virtual;
-        }
-    }
-    virtual = pages_new(copies, 1);
-    if (virtual != UINT32_MAX) {
-        copies->pages[virtual] = (struct page){.memory = page};
-        copies->known[at] = virtual + 1;
-    }
-    return virtual;
-}
+/* ------------------------------------------------------------------ sending */
 
 static uint8_t *page_start(const void *at)
 {
     return (uint8_t *)at - (uintptr_t)at % NS_LANAI_PAGE_BYTES;
 }
-
-/* ------------------------------------------------------------------ sending */
 
 /* May the entry be used for another page, its transfers being over? */
 static bool entry_quiet(struct snic_dev *snic, const struct entry *entry)
@@ -177,7 +79,7 @@ static uint32_t out_frame(struct snic_dev *snic, uint8_t *from)
     struct lanai_copies *copies = copies_of(snic);
     struct ns_port *port = snic->port;
     uint8_t *memory = page_start(from);
-    uint32_t page = page_number(copies, memory);
+    uint32_t page = lanai_page_number(&copies->pages, memory);
     struct entry *entry = &copies->out[page % NS_LANAI_TLB_ENTRIES];
 
     port->ops->charge(port, NS_WORK_TLB, 1);
@@ -349,13 +251,13 @@ am_status_t snic_lanai_register(struct snic_dev *snic, void *base, size_t bytes,
     if (copies == NULL || base == NULL || bytes > SIZE_MAX / 2) {
         return AM_ERR_UNSUPPORTED;
     }
-    first = pages_new(copies, count);
+    first = lanai_pages_new(&copies->pages, count);
     if (first == UINT32_MAX) {
         return AM_ERR_MEMORY;
     }
     for (size_t i = 0; i < count; i++) {
-        copies->pages[first + i] =
-                (struct page){.memory = page + i * NS_LANAI_PAGE_BYTES};
+        copies->pages.page[first + i] =
+                (struct lanai_page){.memory = page + i * NS_LANAI_PAGE_BYTES};
     }
     key->w[0] = (uint64_t)first * NS_LANAI_PAGE_BYTES + skip;
     key->w[1] = bytes;
@@ -368,14 +270,15 @@ am_status_t snic_lanai_expose(struct am_dev *dev, uint32_t address,
 {
     struct lanai_copies *copies = copies_of(snic_of(dev));
     size_t count = (bytes + NS_LANAI_PAGE_BYTES - 1) / NS_LANAI_PAGE_BYTES;
-    uint32_t first = copies == NULL ? UINT32_MAX : pages_new(copies, count);
+    uint32_t first = copies == NULL ? UINT32_MAX
+                                    : lanai_pages_new(&copies->pages, count);
 
     if (first == UINT32_MAX || address % NS_LANAI_PAGE_BYTES != 0) {
         return AM_ERR_UNSUPPORTED;
     }
     for (uint32_t i = 0; i < count; i++) {
-        copies->pages[first + i] =
-                (struct page){.shared = address + i * NS_LANAI_PAGE_BYTES};
+        copies->pages.page[first + i] = (struct lanai_page){
+                .shared = address + i * NS_LANAI_PAGE_BYTES};
     }
     *key = (struct am_dev_key){
             {(uint64_t)first * NS_LANAI_PAGE_BYTES, bytes, COPY_KEY}};
@@ -405,7 +308,7 @@ static void in_enter(struct snic_dev *snic, uint32_t page)
 {
     struct lanai_copies *copies = copies_of(snic);
     struct ns_port *port = snic->port;
-    const struct page *memory = &copies->pages[page];
+    const struct lanai_page *memory = &copies->pages.page[page];
     struct entry *entry = &copies->in[page % NS_LANAI_TLB_ENTRIES];
     struct entry old = *entry;
     uint32_t frame = memory->memory == NULL
@@ -436,16 +339,16 @@ void lanai_missed(struct snic_dev *snic, uint32_t buffer,
     memcpy(&to, header->user + 4, sizeof(to));
     page = to / NS_LANAI_PAGE_BYTES;
     at = to % NS_LANAI_PAGE_BYTES;
-    if (copies == NULL || page >= copies->page_count ||
+    if (copies == NULL || page >= copies->pages.count ||
         header->bytes > NS_LANAI_PAGE_BYTES - at) {
         snic->stats[AM_DEV_STAT_RX_BAD]++;
         return;
     }
     port->ops->load(port, buffer + NS_LANAI_HEADER_BYTES, data, header->bytes);
-    if (copies->pages[page].memory != NULL) {
-        memcpy(copies->pages[page].memory + at, data, header->bytes);
+    if (copies->pages.page[page].memory != NULL) {
+        memcpy(copies->pages.page[page].memory + at, data, header->bytes);
     } else {
-        port->ops->store(port, copies->pages[page].shared + at, data,
+        port->ops->store(port, copies->pages.page[page].shared + at, data,
                          header->bytes);
     }
     snic->stats[AM_DEV_STAT_COPY_BYTES] += header->bytes;
@@ -490,8 +393,7 @@ void lanai_copies_free(struct lanai_copies *copies)
     if (copies == NULL) {
         return;
     }
-    free(copies->pages);
-    free(copies->known);
+    lanai_pages_fini(&copies->pages);
     free(copies->notices);
     free(copies);
 }

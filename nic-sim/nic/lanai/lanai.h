@@ -176,11 +176,15 @@ struct ns_lanai {
 
 #define NS_LANAI_NO_GROUP UINT32_MAX
 
-/* lanai.c */
+/* lanai_check.c */
+bool ns_lanai_busy(const void *nic);
+bool ns_lanai_whole(void *const *nics, uint32_t count, char *error,
+                    size_t error_bytes);
 /* One sentence if the machine's buffers do not fit for so many nodes. */
 bool ns_lanai_fits(const struct ns_machine *machine, uint32_t nodes,
                    char *error, size_t error_bytes);
-/* Receive buffers of SRAM, and the share of each sender. */
+/* Send slots and receive buffers of SRAM, and the share of each sender. */
+uint64_t ns_lanai_slots(const struct ns_lanai_settings *settings);
 uint32_t ns_lanai_buffers(const struct ns_lanai_settings *settings);
 uint32_t ns_lanai_share(const struct ns_lanai_settings *settings,
                         uint32_t nodes);
