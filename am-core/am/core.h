@@ -63,8 +63,9 @@ struct am_op {
 struct am_peer {
     /* hot: one cache line for a short send */
     struct am_dev_ep *ep;
-    am_status_t (*send)(struct am_dev_ep *ep, uint32_t class, const void *hdr,
-                        size_t hdr_bytes, const void *data, size_t data_bytes);
+    am_status_t (*send)(struct am_dev_ep *ep, uint32_t class, uint64_t first,
+                        const uint64_t *words, const void *data,
+                        size_t data_bytes); /* the device's send_words */
     struct am_ctx *ctx;
     uint32_t index;
     uint32_t ordered_count; /* ops on `ordered`; 0 = send directly */
@@ -119,7 +120,18 @@ struct am_module {
 extern const struct am_module *const am_modules[]; /* NULL-terminated */
 
 struct am_ctx;
-void *am_module_data(const struct am_ctx *ctx, uint32_t slot);
+
+/* A module's own state; the first thing in a context, so that the modules find
+ * theirs without a call. */
+struct am_ctx_modules {
+    void *data[AM_MODULES_MAX];
+};
+
+static inline void *am_module_data(const struct am_ctx *ctx, uint32_t slot)
+{
+    return ((const struct am_ctx_modules *)ctx)->data[slot];
+}
+
 void am_module_set_data(struct am_ctx *ctx, uint32_t slot, void *data);
 
 struct am_env *am_ctx_env(struct am_ctx *ctx);

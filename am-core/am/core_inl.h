@@ -16,14 +16,19 @@ struct am_packet_hdr {
     uint64_t words[AM_WORDS_MAX];
 };
 
-/* The header is stored as one word: the device loads it as one at once, and a
- * load that spans several stores would wait until they reach the cache. */
+/* struct am_hdr as one word. */
+static inline uint64_t am_hdr_bits(uint32_t handler, uint32_t aux,
+                                   uint32_t word_count)
+{
+    return (uint8_t)handler | (uint64_t)(uint8_t)word_count << 8 |
+           (uint64_t)aux << 32;
+}
+
 static inline size_t am_hdr_fill(struct am_packet_hdr *packet, uint32_t handler,
                                  uint32_t aux, const uint64_t *words,
                                  uint32_t word_count)
 {
-    packet->bits = (uint8_t)handler | (uint64_t)(uint8_t)word_count << 8 |
-                   (uint64_t)aux << 32;
+    packet->bits = am_hdr_bits(handler, aux, word_count);
     for (uint32_t i = 0; i < word_count; i++) {
         packet->words[i] = words[i];
     }
@@ -35,13 +40,11 @@ static inline am_status_t am_peer_send(struct am_peer *peer, uint32_t handler,
                                        uint32_t word_count, const void *data,
                                        size_t bytes)
 {
-    struct am_packet_hdr packet;
-    size_t hdr_bytes = am_hdr_fill(&packet, handler, aux, words, word_count);
-
     if (am_unlikely(peer->ordered_count != 0)) {
         return peer->dead ? AM_ERR_PEER : AM_ERR_AGAIN;
     }
-    return peer->send(peer->ep, AM_DEV_REQUEST, &packet, hdr_bytes, data,
+    return peer->send(peer->ep, AM_DEV_REQUEST,
+                      am_hdr_bits(handler, aux, word_count), words, data,
                       bytes);
 }
 

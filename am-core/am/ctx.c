@@ -336,14 +336,9 @@ const char *am_error_text(const struct am_ctx *ctx)
     return ctx->error;
 }
 
-void *am_module_data(const struct am_ctx *ctx, uint32_t slot)
-{
-    return ctx->module_data[slot];
-}
-
 void am_module_set_data(struct am_ctx *ctx, uint32_t slot, void *data)
 {
-    ctx->module_data[slot] = data;
+    ctx->modules.data[slot] = data;
 }
 
 struct am_env *am_ctx_env(struct am_ctx *ctx)

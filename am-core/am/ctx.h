@@ -93,6 +93,7 @@ struct am_blob {
 AM_STATIC_ASSERT(sizeof(struct am_blob) == AM_ADDRESS_BYTES, "wire format");
 
 struct am_ctx {
+    struct am_ctx_modules modules; /* first: am_module_data */
     /* hot: what a poll and a short send read */
     struct am_peer **peers;
     uint32_t peer_count; /* job ranks, then late peers */
@@ -133,9 +134,17 @@ struct am_ctx {
     struct am_values values;
     void *table_values[AM_TABLES_MAX]; /* by table of am_config_tables() */
     uint64_t *module_stats[AM_MODULES_MAX];
-    void *module_data[AM_MODULES_MAX];
     char error[512];
 };
+
+/* Let a simulated host pay; one test of a hot flag in real runs. */
+static inline void am_ctx_charge(struct am_ctx *ctx, am_cost_t kind,
+                                 uint64_t units)
+{
+    if (am_unlikely(ctx->watched)) {
+        am_env_charge(ctx->env, kind, units);
+    }
+}
 
 /* ---------------------------------------------------------------- peer.c */
 

@@ -7,15 +7,16 @@
 
 #include <string.h>
 
-void am_dispatch(void *user, uint32_t class, const void *packet,
-                 size_t hdr_bytes, void *data, size_t bytes)
+/* Dispatch with all that the hot path leaves out: bad packets, a trace, a host
+ * that pays.  Reads the header anew, and believes only what it reads. */
+static __attribute__((noinline)) void
+dispatch_odd(struct am_peer *peer, uint32_t class,
+             const struct am_packet_hdr *p, size_t hdr_bytes, void *data,
+             size_t bytes)
 {
-    struct am_peer *peer = user;
     struct am_ctx *ctx = peer->ctx;
-    const struct am_packet_hdr *p = packet;
-    /* read once: the peer can still write it */
     uint64_t bits = *(const volatile uint64_t *)&p->bits;
-    uint32_t word_count = (uint8_t)(bits >> 8);
+    uint32_t word_count = am_dev_word_count(bits);
     const struct am_handler *handler = &ctx->handlers[(uint8_t)bits];
     struct am_token token = {
             .ctx = ctx,
@@ -25,18 +26,45 @@ void am_dispatch(void *user, uint32_t class, const void *packet,
             .class = class,
     };
 
-    if (am_unlikely(hdr_bytes != 8 + 8u * word_count)) {
+    if (hdr_bytes != 8 + 8u * word_count) {
         ctx->stats[AM_STAT_RX_BAD_PACKET]++;
         return;
     }
-    if (am_unlikely(handler->fn == NULL)) {
+    if (handler->fn == NULL) {
         ctx->stats[AM_STAT_RX_BAD_HANDLER]++;
         return;
     }
-    if (am_unlikely(ctx->watched)) {
+    if (ctx->watched) {
         am_trace_event(ctx->trace, (uint8_t)bits, peer->index, bytes);
         am_env_charge(ctx->env, AM_COST_DISPATCH, 1);
     }
+    ctx->stats[AM_STAT_RX_REQUESTS + class]++;
+    handler->fn(&token, p->words, word_count, bytes == 0 ? NULL : data, bytes);
+}
+
+void am_dispatch(void *user, uint32_t class, const void *packet,
+                 size_t hdr_bytes, void *data, size_t bytes)
+{
+    struct am_peer *peer = user;
+    struct am_ctx *ctx = peer->ctx;
+    const struct am_packet_hdr *p = packet;
+    /* read once: the peer can still write it */
+    uint64_t bits = *(const volatile uint64_t *)&p->bits;
+    uint32_t word_count = am_dev_word_count(bits);
+    const struct am_handler *handler = &ctx->handlers[(uint8_t)bits];
+    struct am_token token;
+
+    if (am_unlikely(hdr_bytes != 8 + 8u * word_count || handler->fn == NULL ||
+                    ctx->watched)) {
+        dispatch_odd(peer, class, packet, hdr_bytes, data, bytes);
+        return;
+    }
+    token.ctx = ctx;
+    token.peer = peer;
+    token.arg = handler->arg;
+    token.aux = (uint32_t)(bits >> 32);
+    token.class = class;
+    token.replied = false;
     ctx->stats[AM_STAT_RX_REQUESTS + class]++;
     handler->fn(&token, p->words, word_count, bytes == 0 ? NULL : data, bytes);
 }
@@ -62,8 +90,6 @@ am_status_t am_token_reply_aux(struct am_token *token, uint32_t handler,
                                size_t bytes)
 {
     struct am_peer *peer = token->peer;
-    struct am_packet_hdr packet;
-    size_t hdr_bytes;
     am_status_t status;
 
     if (token->class != AM_DEV_REQUEST || token->replied) {
@@ -72,14 +98,15 @@ am_status_t am_token_reply_aux(struct am_token *token, uint32_t handler,
     if (word_count > AM_WORDS_MAX || handler >= AM_HANDLERS_MAX) {
         return AM_ERR_INVALID;
     }
-    hdr_bytes = am_hdr_fill(&packet, handler, aux, words, word_count);
-    if (hdr_bytes + bytes > peer->dev->attr.reply_bytes_max) {
+    if (sizeof(struct am_hdr) + word_count * sizeof(*words) + bytes >
+        peer->dev->attr.reply_bytes_max) {
         return AM_ERR_INVALID;
     }
-    am_env_charge(token->ctx->env, AM_COST_SEND, word_count);
+    am_ctx_charge(token->ctx, AM_COST_SEND, word_count);
     /* The device delivered the request only with room for this reply. */
-    status =
-            peer->send(peer->ep, AM_DEV_REPLY, &packet, hdr_bytes, data, bytes);
+    status = peer->send(peer->ep, AM_DEV_REPLY,
+                        am_hdr_bits(handler, aux, word_count), words, data,
+                        bytes);
     if (am_likely(status == AM_OK)) {
         token->replied = true;
         token->ctx->stats[AM_STAT_TX_REPLIES]++;

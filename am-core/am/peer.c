@@ -11,7 +11,7 @@
 
 /* What a dead peer's `send` is: no test on the path of the living. */
 static am_status_t send_to_dead(struct am_dev_ep *ep, uint32_t class,
-                                const void *hdr, size_t hdr_bytes,
+                                uint64_t first, const uint64_t *words,
                                 const void *data, size_t data_bytes)
 {
     return AM_ERR_PEER;
@@ -57,7 +57,7 @@ static void peer_bind(struct am_peer *peer, struct am_dev_ep *ep)
 {
     peer->ep = ep;
     peer->dev = ep->dev;
-    peer->send = ep->dev->ops->send;
+    peer->send = ep->dev->ops->send_words;
 }
 
 /* Room for one more late peer; its index, or UINT32_MAX. */

@@ -175,7 +175,13 @@ int am_poll_blocked(struct am_ctx *ctx, bool for_space)
             ctx->polling = false;
         }
     }
-    return 0;
+    /* the wait has most often ended because something came: deliver it here,
+     * not after a way round through the caller's loop */
+    count = am_ctx_poll(ctx);
+    if (count != 0) {
+        ctx->idle = 0;
+    }
+    return count;
 }
 
 int am_ctx_poll_wait(struct am_ctx *ctx)

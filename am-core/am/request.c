@@ -108,7 +108,7 @@ am_status_t am_ctx_try_request(struct am_ctx *ctx, uint32_t dest,
     if (am_unlikely(peer == NULL)) {
         return status;
     }
-    am_env_charge(ctx->env, AM_COST_SEND, word_count);
+    am_ctx_charge(ctx, AM_COST_SEND, word_count);
     status = am_peer_send(peer, handler, 0, words, word_count, data, bytes);
     ctx->stats[AM_STAT_TX_REQUESTS] += status == AM_OK;
     return status;
@@ -125,7 +125,7 @@ am_status_t am_ctx_request(struct am_ctx *ctx, uint32_t dest, uint32_t handler,
     if (am_unlikely(peer == NULL)) {
         return status;
     }
-    am_env_charge(ctx->env, AM_COST_SEND, word_count);
+    am_ctx_charge(ctx, AM_COST_SEND, word_count);
     status = am_peer_send(peer, handler, 0, words, word_count, data, bytes);
     if (am_unlikely(status == AM_ERR_AGAIN)) {
         status = request_wait(peer, handler, words, word_count, data, bytes);
@@ -174,10 +174,9 @@ am_status_t am_op_send(struct am_op *op, uint32_t handler, uint32_t aux,
                        const void *data, size_t bytes)
 {
     struct am_peer *peer = op->peer;
-    struct am_packet_hdr packet;
-    size_t hdr_bytes = am_hdr_fill(&packet, handler, aux, words, word_count);
 
-    return peer->send(peer->ep, AM_DEV_REQUEST, &packet, hdr_bytes, data,
+    return peer->send(peer->ep, AM_DEV_REQUEST,
+                      am_hdr_bits(handler, aux, word_count), words, data,
                       bytes);
 }
 

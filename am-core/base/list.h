@@ -40,6 +40,14 @@ static inline void am_list_remove(struct am_list *node)
     node->next = node->prev = node;
 }
 
+/* am_list_remove for a node that is pushed again before anybody asks whether it
+ * is on a list: its own links stay as they were. */
+static inline void am_list_cut(struct am_list *node)
+{
+    node->prev->next = node->next;
+    node->next->prev = node->prev;
+}
+
 /* Take the head, NULL when empty. */
 static inline struct am_list *am_list_pop(struct am_list *list)
 {

@@ -288,6 +288,7 @@ const struct am_dev_ops chan_ops = {
         .disconnect = chan_disconnect,
         .send = chan_send,
         .send_fill = chan_send_fill,
+        .send_words = am_dev_send_words,
         .reply_ready = chan_reply_ready,
         .poll = chan_poll,
         .mem_register = am_dev_no_mem_register,

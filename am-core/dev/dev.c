@@ -18,6 +18,21 @@ const struct am_dev_ops *const am_dev_table[] = {
 #endif
         NULL};
 
+am_status_t am_dev_send_words(struct am_dev_ep *ep, uint32_t class,
+                              uint64_t first, const uint64_t *words,
+                              const void *data, size_t data_bytes)
+{
+    uint64_t hdr[1 + UINT8_MAX];
+    uint32_t count = am_dev_word_count(first);
+
+    hdr[0] = first;
+    for (uint32_t i = 0; i < count; i++) {
+        hdr[1 + i] = words[i];
+    }
+    return ep->dev->ops->send(ep, class, hdr, (1 + count) * sizeof(hdr[0]),
+                              data, data_bytes);
+}
+
 am_status_t am_dev_no_connect_all(struct am_dev *dev, const void *const *parts,
                                   const size_t *part_bytes, uint32_t count)
 {

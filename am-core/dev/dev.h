@@ -169,6 +169,12 @@ struct am_dev_ops {
     am_status_t (*send_fill)(struct am_dev_ep *ep, uint32_t class,
                              const void *hdr, size_t hdr_bytes,
                              am_dev_fill_fn fill, void *arg, size_t data_bytes);
+    /* `send` with the header in two parts, so that nobody need build it in
+     * memory first: its first word, of which bits 8..15 count the words that
+     * follow, and those. */
+    am_status_t (*send_words)(struct am_dev_ep *ep, uint32_t class,
+                              uint64_t first, const uint64_t *words,
+                              const void *data, size_t data_bytes);
     /* Is there room for one reply of the largest size? */
     bool (*reply_ready)(struct am_dev_ep *ep);
     int (*poll)(struct am_dev *dev, uint32_t packets_max);
@@ -210,7 +216,17 @@ struct am_dev {
 /* The devices of this build, NULL-terminated, in order of preference. */
 extern const struct am_dev_ops *const am_dev_table[];
 
+/* Words after the first of a header whose first word this is. */
+static inline uint32_t am_dev_word_count(uint64_t first)
+{
+    return (uint8_t)(first >> 8);
+}
+
 /* Defaults for ops that a device lacks: AM_ERR_UNSUPPORTED and the like. */
+am_status_t am_dev_send_words(struct am_dev_ep *ep, uint32_t class,
+                              uint64_t first, const uint64_t *words,
+                              const void *data,
+                              size_t data_bytes); /* by `send` */
 am_status_t am_dev_no_connect_all(struct am_dev *dev, const void *const *parts,
                                   const size_t *part_bytes, uint32_t count);
 am_status_t am_dev_no_mem_register(struct am_dev *dev, void *base, size_t bytes,

@@ -70,7 +70,7 @@ static inline struct am_match_node *am_match_arrive(struct am_match *match,
     }
     if (found != NULL) {
         match->posted.count--;
-        am_list_remove(&found->link);
+        am_list_cut(&found->link);
     }
     return found;
 }

@@ -196,6 +196,7 @@ struct am_msg {
     struct am_env *env;
     uint64_t *stats;
     bool staged; /* pvm: receives go through a buffer */
+    bool plain;  /* neither staged nor simulated: eager has a short way */
     uint32_t
             trouble_count; /* peers that wait for credit from here; dead ones */
     struct am_match match;

@@ -111,6 +111,7 @@ static am_status_t eager_emit(struct am_msg_req *send, bool queued)
     struct am_op *op = queued ? &send->op : NULL;
     uint64_t words[5] = {send->node.key, am_credit_riding(mp), 0, 0, 0};
     bool whole = send->data.bytes <= mp->kind->packet_max;
+    uint32_t count;
     am_status_t status;
 
     if (send->sync && send->id == 0 && am_msg_id_get(send) != AM_OK) {
@@ -120,8 +121,10 @@ static am_status_t eager_emit(struct am_msg_req *send, bool queued)
     if (!whole) {
         return mp->slots_free == 0 ? AM_ERR_AGAIN : emit_first(send, op, words);
     }
-    status = am_msg_packet(send, op, AM_MSG_H_EAGER, send->node.tag, words, 3,
-                           send->data.bytes);
+    /* no more words than it needs: the receiver's short way takes one */
+    count = send->id != 0 ? 3 : words[1] != 0 ? 2 : 1;
+    status = am_msg_packet(send, op, AM_MSG_H_EAGER, send->node.tag, words,
+                           count, send->data.bytes);
     if (status != AM_OK) {
         return status;
     }
@@ -286,13 +289,12 @@ static void eager_handle(struct am_token *token, const uint64_t *words,
     struct am_msg_status out;
     uint64_t key;
 
-    if (am_unlikely(word_count != 1 || mp == NULL || msg->staged)) {
+    if (am_unlikely(word_count != 1 || mp == NULL || !msg->plain)) {
         eager_general(token, words, word_count, data, bytes);
         return;
     }
     key = am_msg_word(words, 0);
     node = am_match_arrive(&msg->match, key, token->aux);
-    am_msg_charge_match(msg);
     if (am_unlikely(node == NULL)) {
         eager_unexpected(mp, key, token->aux, data, bytes);
         return;
@@ -309,7 +311,6 @@ static void eager_handle(struct am_token *token, const uint64_t *words,
         am_copy_small(recv->data.u.base, data, bytes);
         msg->stats[AM_MSG_COPIES]++;
         msg->stats[AM_MSG_COPY_BYTES] += bytes;
-        am_env_charge(msg->env, AM_COST_COPY, bytes);
     } else {
         eager_odd(recv, data, &out);
     }

@@ -386,6 +386,7 @@ const struct am_dev_ops pipe_dev_ops = {
         .disconnect = pipe_disconnect,
         .send = pipe_send,
         .send_fill = pipe_send_fill,
+        .send_words = am_dev_send_words,
         .reply_ready = pipe_reply_ready,
         .poll = pipe_poll,
         .mem_register = am_dev_no_mem_register,

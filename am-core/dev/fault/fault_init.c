@@ -135,6 +135,7 @@ static const struct am_dev_ops fault_ops = {
         .disconnect = fault_disconnect,
         .send = fault_send,
         .send_fill = fault_send_fill,
+        .send_words = am_dev_send_words,
         .reply_ready = fault_reply_ready,
         .poll = fault_poll,
         .mem_register = am_dev_no_mem_register,

@@ -425,18 +425,17 @@ static am_status_t self_fetch_add(struct am_dev_ep *ep,
                                   am_dev_done_fn done, void *arg)
 {
     struct self_dev *self = self_of(ep->dev);
-    uint8_t *at = self_range(self, key, offset, sizeof(uint64_t));
+    uint64_t *at = (void *)self_range(self, key, offset, sizeof(*at));
 
     if (at == NULL) {
         return AM_ERR_INVALID;
     }
-    if ((uintptr_t)at % sizeof(uint64_t) != 0) {
+    if ((uintptr_t)at % sizeof(*at) != 0) {
         self->stats[AM_DEV_STAT_RX_BAD]++;
         return AM_ERR_INVALID;
     }
     /* Other devices may add to the same word from another process. */
-    *old_p =
-            __atomic_fetch_add((uint64_t *)(void *)at, value, __ATOMIC_RELAXED);
+    *old_p = __atomic_fetch_add(at, value, __ATOMIC_RELAXED);
     return AM_DONE;
 }
 
@@ -453,6 +452,7 @@ const struct am_dev_ops am_dev_self_ops = {
         .disconnect = self_disconnect,
         .send = self_send,
         .send_fill = self_send_fill,
+        .send_words = am_dev_send_words,
         .reply_ready = self_reply_ready,
         .poll = self_poll,
         .mem_register = self_mem_register,

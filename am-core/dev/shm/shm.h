@@ -34,31 +34,44 @@ struct shm_seg {
     struct shm_seg *next;
 };
 
-/* Sender's half of one class of a lane; positions count slots ever written,
- * and bytes ever given out, padding at the ring's end included. */
+/*
+ * The two halves of one class of a lane.  Both go through the ring in runs: the
+ * slots from `next` to before `stop` lie side by side and bear the same stamp,
+ * so that a short message costs one pointer and no index.  At the end of a run
+ * the sender learns what has been consumed, and the receiver tells it.
+ * Positions count slots ever written, and bytes ever given out in the data
+ * ring, padding at its end included.
+ *
+ *     slots    |.......|#########|..........|     # run, all of one lap
+ *                      next      stop = position stop_at
+ */
 struct shm_tx {
+    struct shm_slot *next; /* to be written */
+    struct shm_slot *stop;
+    uint32_t lap;        /* stamp of this run's slots */
+    uint32_t mask;       /* slots - 1 */
+    uint64_t stop_at;    /* position of `stop` */
+    uint64_t limit;      /* no run goes beyond: consumed + depth */
+    uint64_t data_tail;  /* given out */
+    uint64_t data_limit; /* it may not pass this: consumed + ring_bytes */
     struct shm_slot *slots;
-    uint64_t tail;  /* written */
-    uint64_t limit; /* tail may not reach this: consumed + depth */
-    uint32_t mask;  /* slots - 1 */
-    uint32_t ring_bytes;
-    uint64_t data_tail;
-    uint64_t data_head; /* known to be consumed */
     struct shm_head *shared;
     char *data;
+    uint32_t ring_bytes;
 };
 
-/* Receiver's half. */
 struct shm_rx {
-    struct shm_slot *slots;
-    uint64_t head;       /* consumed */
-    uint64_t publish_at; /* tell the sender when head gets here */
+    struct shm_slot *next; /* to be consumed */
+    struct shm_slot *stop; /* tell the sender when `next` gets here */
+    uint32_t lap;
     uint32_t mask;
-    uint32_t ring_bytes;
-    uint64_t data_head;
+    uint64_t stop_at;
+    uint64_t data_head; /* consumed */
     uint64_t data_published;
+    struct shm_slot *slots;
     struct shm_head *shared;
     char *data;
+    uint32_t ring_bytes;
 };
 
 struct shm_ep {
@@ -177,17 +190,26 @@ bool shm_seg_announced(struct shm_seg *seg, uint32_t index);
 
 am_status_t shm_send(struct am_dev_ep *ep, uint32_t class, const void *hdr,
                      size_t hdr_bytes, const void *data, size_t data_bytes);
+am_status_t shm_send_words(struct am_dev_ep *ep, uint32_t class, uint64_t first,
+                           const uint64_t *words, const void *data,
+                           size_t data_bytes);
 am_status_t shm_send_fill(struct am_dev_ep *ep, uint32_t class, const void *hdr,
                           size_t hdr_bytes, am_dev_fill_fn fill, void *arg,
                           size_t data_bytes);
 /* Learn what the receiver has consumed; its numbers are not trusted. */
 void shm_tx_refresh(struct shm_tx *tx);
+/* Start the next run; false when no slot is free. */
+bool shm_tx_advance(struct shm_tx *tx);
 bool shm_reply_ready(struct am_dev_ep *ep);
 int shm_poll(struct am_dev *dev, uint32_t packets_max);
 /* Deliver all that a dead peer has left. */
 void shm_rx_empty(struct shm_ep *ep);
+/* Start a receiver's next run, from the position `stop_at`. */
+void shm_rx_start(struct shm_rx *rx);
 /* Has any lane something that poll would deliver? */
-bool shm_has_input(struct shm_dev *dev);
+bool shm_has_packet(const struct shm_dev *dev);
+/* Has a peer opened a lane that poll does not look at yet? */
+bool shm_has_lane(const struct shm_dev *dev);
 
 /* ------------------------------------------------------------ shm_init.c */
 

@@ -269,6 +269,7 @@ const struct am_dev_ops am_shm_ops = {
         .disconnect = shm_disconnect,
         .send = shm_send,
         .send_fill = shm_send_fill,
+        .send_words = shm_send_words,
         .reply_ready = shm_reply_ready,
         .poll = shm_poll,
         .mem_register = shm_mem_register,

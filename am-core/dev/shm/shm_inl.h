@@ -9,26 +9,23 @@
 #define SHM_LIKELY(_x)   __builtin_expect(!!(_x), 1)
 #define SHM_UNLIKELY(_x) __builtin_expect(!!(_x), 0)
 
-/* Slots after which a receiver tells what it has consumed. */
-static inline uint32_t shm_publish_step(uint32_t depth)
+/* The stamp of a position: the number of its lap, never that of the slot's
+ * last use, and not 0 in a ring that is not used yet. */
+static inline uint32_t shm_lap(uint64_t position, uint32_t mask)
 {
-    return depth < 4 ? 1 : depth / 4;
+    return (uint32_t)(position / ((uint64_t)mask + 1)) + 1;
 }
 
 static inline bool shm_tx_has_slot(struct shm_tx *tx)
 {
-    if (SHM_UNLIKELY(tx->tail >= tx->limit)) {
-        shm_tx_refresh(tx);
-        return tx->tail < tx->limit;
-    }
-    return true;
+    return SHM_LIKELY(tx->next != tx->stop) || shm_tx_advance(tx);
 }
 
 static inline bool shm_tx_has_data(struct shm_tx *tx, uint64_t need)
 {
-    if (SHM_UNLIKELY(tx->data_tail + need - tx->data_head > tx->ring_bytes)) {
+    if (SHM_UNLIKELY(tx->data_tail + need > tx->data_limit)) {
         shm_tx_refresh(tx);
-        return tx->data_tail + need - tx->data_head <= tx->ring_bytes;
+        return tx->data_tail + need <= tx->data_limit;
     }
     return true;
 }

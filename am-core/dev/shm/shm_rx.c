@@ -7,14 +7,33 @@
 
 #include "dev/shm/shm_inl.h"
 
-/* Tell the sender what has been consumed. */
-static inline void rx_publish(struct shm_rx *rx)
+/* A quarter of the ring. */
+void shm_rx_start(struct shm_rx *rx)
 {
-    rx->publish_at = rx->head + shm_publish_step(rx->mask + 1);
+    uint32_t step = rx->mask < 3 ? 1 : (rx->mask + 1) / 4;
+
+    rx->next = rx->slots + (rx->stop_at & rx->mask);
+    rx->stop = rx->next + step;
+    rx->lap = shm_lap(rx->stop_at, rx->mask);
+    rx->stop_at += step;
+}
+
+/* Tell the sender what has been consumed. */
+static void rx_publish(struct shm_rx *rx)
+{
+    uint64_t head = rx->stop_at - (uint64_t)(rx->stop - rx->next);
+
     rx->data_published = rx->data_head;
     atomic_store_explicit(&rx->shared->data_bytes, rx->data_head,
                           memory_order_relaxed);
-    atomic_store_explicit(&rx->shared->slots, rx->head, memory_order_release);
+    atomic_store_explicit(&rx->shared->slots, head, memory_order_release);
+}
+
+/* A run is consumed. */
+static __attribute__((noinline)) void rx_turn(struct shm_rx *rx)
+{
+    rx_publish(rx);
+    shm_rx_start(rx);
 }
 
 /* Deliver a packet with its payload in the ring, after checking every number
@@ -47,6 +66,9 @@ static __attribute__((noinline)) void rx_data(struct shm_ep *ep, uint32_t class,
     dev->stats[AM_DEV_STAT_RX_BYTES] += hdr_bytes + bytes;
     dev->base.up.packet(ep->ep.user, class, hdr, hdr_bytes, data, bytes);
     rx->data_head += skip + total;
+    if (rx->data_head - rx->data_published >= rx->ring_bytes / 4) {
+        rx_publish(rx);
+    }
 }
 
 /* Is there room for a reply of the largest size?  Twice the packet, because
@@ -67,68 +89,63 @@ bool shm_reply_ready(struct am_dev_ep *dep)
 
 static inline bool rx_is_stamped(const struct shm_rx *rx)
 {
-    struct shm_slot *slot = &rx->slots[rx->head & rx->mask];
-
-    return (uint32_t)atomic_load_explicit(&slot->ctl, memory_order_acquire) ==
-           (uint32_t)(rx->head + 1);
+    return (uint32_t)atomic_load_explicit(&rx->next->ctl,
+                                          memory_order_acquire) == rx->lap;
 }
 
-/* Deliver up to `max` packets of one class of a lane. */
-static inline __attribute__((always_inline)) int
+/* A packet that is not all in its slot; or a peer wrote nonsense. */
+static __attribute__((noinline)) void
+rx_odd(struct shm_ep *ep, uint32_t class, struct shm_slot *slot, uint64_t ctl)
+{
+    unsigned kind = (uint8_t)(ctl >> 48);
+
+    if (kind == SHM_DATA || kind == SHM_ALL_DATA) {
+        rx_data(ep, class, slot, (uint8_t)(ctl >> 32), kind);
+    } else {
+        shm_dev_of(ep->ep.dev)->stats[AM_DEV_STAT_RX_BAD]++;
+    }
+}
+
+static inline bool may_deliver(struct shm_dev *dev, struct shm_ep *ep)
+{
+    return reply_has_room(&ep->tx[AM_DEV_REPLY],
+                          ep->seg->header.packet_bytes[AM_DEV_REPLY]) &&
+           (SHM_LIKELY(dev->base.up.ready == NULL) ||
+            dev->base.up.ready(ep->ep.user));
+}
+
+/* Deliver up to `max` packets of one class of a lane; the first is there. */
+static __attribute__((noinline)) int
 rx_drain(struct shm_dev *dev, struct shm_ep *ep, uint32_t class, uint32_t max)
 {
-    bool (*ready)(void *user) = dev->base.up.ready;
-    uint64_t reply_bytes = ep->seg->header.packet_bytes[AM_DEV_REPLY];
     struct shm_rx *rx = &ep->rx[class];
-    uint64_t inline_bytes = 0;
-    uint32_t count = 0;
+    uint32_t left = max;
 
     do {
-        struct shm_slot *slot = &rx->slots[rx->head & rx->mask];
+        struct shm_slot *slot = rx->next;
         uint64_t ctl = atomic_load_explicit(&slot->ctl, memory_order_acquire);
         size_t hdr_bytes = (uint8_t)(ctl >> 32);
         size_t bytes = (uint8_t)(ctl >> 40);
-        unsigned kind = (uint8_t)(ctl >> 48);
 
-        if ((uint32_t)ctl != (uint32_t)(rx->head + 1)) {
+        if ((uint32_t)ctl != rx->lap ||
+            (class == AM_DEV_REQUEST && !may_deliver(dev, ep))) {
             break;
         }
-        if (class == AM_DEV_REQUEST &&
-            (!reply_has_room(&ep->tx[AM_DEV_REPLY], reply_bytes) ||
-             (SHM_UNLIKELY(ready != NULL) && !ready(ep->ep.user)))) {
-            break;
-        }
-        if (SHM_LIKELY(kind == SHM_INLINE &&
+        if (SHM_LIKELY(ctl >> 48 == SHM_INLINE &&
                        hdr_bytes + bytes <= SHM_SLOT_BYTES)) {
-            inline_bytes += hdr_bytes + bytes;
+            dev->stats[AM_DEV_STAT_RX_BYTES] += hdr_bytes + bytes;
             dev->base.up.packet(ep->ep.user, class, slot->u.w, hdr_bytes,
                                 (char *)slot->u.w + hdr_bytes, bytes);
-        } else if (kind == SHM_DATA || kind == SHM_ALL_DATA) {
-            rx_data(ep, class, slot, hdr_bytes, kind);
         } else {
-            dev->stats[AM_DEV_STAT_RX_BAD]++;
+            rx_odd(ep, class, slot, ctl);
         }
-        if (SHM_UNLIKELY(++rx->head == rx->publish_at ||
-                         rx->data_head - rx->data_published >=
-                                 rx->ring_bytes / 4)) {
-            rx_publish(rx);
+        rx->next = slot + 1;
+        if (SHM_UNLIKELY(rx->next == rx->stop)) {
+            rx_turn(rx);
         }
-    } while (++count < max);
-    dev->stats[AM_DEV_STAT_RX_PACKETS] += count;
-    dev->stats[AM_DEV_STAT_RX_BYTES] += inline_bytes;
-    return (int)count;
-}
-
-static __attribute__((noinline)) int
-drain_requests(struct shm_dev *dev, struct shm_ep *ep, uint32_t max)
-{
-    return rx_drain(dev, ep, AM_DEV_REQUEST, max);
-}
-
-static __attribute__((noinline)) int
-drain_replies(struct shm_dev *dev, struct shm_ep *ep, uint32_t max)
-{
-    return rx_drain(dev, ep, AM_DEV_REPLY, max);
+    } while (--left > 0);
+    dev->stats[AM_DEV_STAT_RX_PACKETS] += max - left;
+    return (int)(max - left);
 }
 
 /* It ends because a dead peer adds nothing. */
@@ -137,14 +154,14 @@ void shm_rx_empty(struct shm_ep *ep)
     struct shm_dev *dev = shm_dev_of(ep->ep.dev);
 
     while (ep->rx_open && rx_is_stamped(&ep->rx[AM_DEV_REPLY])) {
-        (void)drain_replies(dev, ep, UINT32_MAX);
+        (void)rx_drain(dev, ep, AM_DEV_REPLY, UINT32_MAX);
     }
     while (ep->rx_open && rx_is_stamped(&ep->rx[AM_DEV_REQUEST]) &&
-           drain_requests(dev, ep, UINT32_MAX) > 0) {
+           rx_drain(dev, ep, AM_DEV_REQUEST, UINT32_MAX) > 0) {
     }
 }
 
-bool shm_has_input(struct shm_dev *dev)
+bool shm_has_packet(const struct shm_dev *dev)
 {
     for (uint32_t i = 0; i < dev->active_count; i++) {
         if (rx_is_stamped(&dev->active[i]->rx[AM_DEV_REPLY]) ||
@@ -152,6 +169,11 @@ bool shm_has_input(struct shm_dev *dev)
             return true;
         }
     }
+    return false;
+}
+
+bool shm_has_lane(const struct shm_dev *dev)
+{
     for (struct shm_seg *seg = dev->segs; seg != NULL; seg = seg->next) {
         if (atomic_load(&seg->me->attached) != seg->attached_seen) {
             return true;
@@ -177,23 +199,43 @@ static __attribute__((noinline)) int poll_rare(struct shm_dev *dev)
     return count;
 }
 
-int shm_poll(struct am_dev *adev, uint32_t packets_max)
+/* The lanes from `first` on; there is something. */
+static __attribute__((noinline)) int poll_from(struct shm_dev *dev,
+                                               uint32_t first, uint32_t max)
 {
-    struct shm_dev *dev = shm_dev_of(adev);
     int count = 0;
 
-    for (uint32_t i = 0; i < dev->active_count; i++) {
+    for (uint32_t i = first; i < dev->active_count; i++) {
         struct shm_ep *ep = dev->active[i];
 
         if (rx_is_stamped(&ep->rx[AM_DEV_REPLY])) {
-            count += drain_replies(dev, ep, packets_max);
+            count += rx_drain(dev, ep, AM_DEV_REPLY, max);
         }
         if (rx_is_stamped(&ep->rx[AM_DEV_REQUEST])) {
-            count += drain_requests(dev, ep, packets_max);
+            count += rx_drain(dev, ep, AM_DEV_REQUEST, max);
         }
     }
     if (SHM_UNLIKELY((++dev->polls & 7) == 0)) {
         count += poll_rare(dev);
     }
     return count;
+}
+
+/* An empty poll, of which there are many, saves no register. */
+int shm_poll(struct am_dev *adev, uint32_t packets_max)
+{
+    struct shm_dev *dev = shm_dev_of(adev);
+
+    for (uint32_t i = 0; i < dev->active_count; i++) {
+        struct shm_ep *ep = dev->active[i];
+
+        if (rx_is_stamped(&ep->rx[AM_DEV_REPLY]) ||
+            rx_is_stamped(&ep->rx[AM_DEV_REQUEST])) {
+            return poll_from(dev, i, packets_max);
+        }
+    }
+    if (SHM_UNLIKELY((++dev->polls & 7) == 0)) {
+        return poll_rare(dev);
+    }
+    return 0;
 }

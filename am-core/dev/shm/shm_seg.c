@@ -223,20 +223,21 @@ void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
 
         ep->tx[c] = (struct shm_tx){
                 .slots = (struct shm_slot *)(out + seg->geometry.slots[c]),
-                .limit = depth,
+                .limit = depth, /* no run yet: next and stop are NULL */
                 .mask = depth - 1,
                 .ring_bytes = seg->header.ring_bytes[c],
+                .data_limit = seg->header.ring_bytes[c],
                 .shared = (struct shm_head *)out + c,
                 .data = out + seg->geometry.data[c],
         };
         ep->rx[c] = (struct shm_rx){
                 .slots = (struct shm_slot *)(in + seg->geometry.slots[c]),
-                .publish_at = shm_publish_step(depth),
                 .mask = depth - 1,
                 .ring_bytes = seg->header.ring_bytes[c],
                 .shared = (struct shm_head *)in + c,
                 .data = in + seg->geometry.data[c],
         };
+        shm_rx_start(&ep->rx[c]);
     }
     seg->eps[index] = ep;
 }

@@ -8,11 +8,11 @@
 
 #include <string.h>
 
-static inline uint64_t ctl_make(uint64_t position, size_t hdr_bytes,
-                                size_t bytes, unsigned kind)
+static inline uint64_t ctl_make(uint32_t lap, size_t hdr_bytes, size_t bytes,
+                                unsigned kind)
 {
-    return (uint64_t)(uint32_t)(position + 1) | (uint64_t)hdr_bytes << 32 |
-           (uint64_t)bytes << 40 | (uint64_t)kind << 48;
+    return lap | (uint64_t)hdr_bytes << 32 | (uint64_t)bytes << 40 |
+           (uint64_t)kind << 48;
 }
 
 /* Copy up to 56 bytes without a call: two overlapping moves at the end. */
@@ -66,6 +66,12 @@ static inline uint64_t tx_data_skip(const struct shm_tx *tx, uint64_t bytes)
     return at + bytes > tx->ring_bytes ? tx->ring_bytes - at : 0;
 }
 
+/* Slots written so far. */
+static inline uint64_t tx_tail(const struct shm_tx *tx)
+{
+    return tx->stop_at - (uint64_t)(tx->stop - tx->next);
+}
+
 /* Learn what the receiver has consumed; its numbers are not trusted. */
 __attribute__((noinline)) void shm_tx_refresh(struct shm_tx *tx)
 {
@@ -73,15 +79,38 @@ __attribute__((noinline)) void shm_tx_refresh(struct shm_tx *tx)
             atomic_load_explicit(&tx->shared->slots, memory_order_acquire);
     uint64_t data_head =
             atomic_load_explicit(&tx->shared->data_bytes, memory_order_relaxed);
-
     uint64_t consumed = tx->limit - tx->mask - 1; /* as known so far */
 
-    if (head - consumed <= tx->tail - consumed) {
+    if (head - consumed <= tx_tail(tx) - consumed) {
         tx->limit = head + tx->mask + 1;
     }
-    if (data_head - tx->data_head <= tx->data_tail - tx->data_head) {
-        tx->data_head = data_head;
+    consumed = tx->data_limit - tx->ring_bytes;
+    if (data_head - consumed <= tx->data_tail - consumed) {
+        tx->data_limit = data_head + tx->ring_bytes;
     }
+}
+
+__attribute__((noinline)) bool shm_tx_advance(struct shm_tx *tx)
+{
+    uint64_t tail = tx->stop_at;
+    uint64_t index = tail & tx->mask;
+    uint64_t run;
+
+    if (tail >= tx->limit) {
+        shm_tx_refresh(tx);
+        if (tail >= tx->limit) {
+            return false;
+        }
+    }
+    run = tx->limit - tail;
+    if (run > tx->mask + 1 - index) {
+        run = tx->mask + 1 - index; /* to the ring's end */
+    }
+    tx->next = tx->slots + index;
+    tx->stop = tx->next + run;
+    tx->stop_at = tail + run;
+    tx->lap = shm_lap(tail, tx->mask);
+    return true;
 }
 
 /* Off the fast path, and last: its result is the send's. */
@@ -96,7 +125,7 @@ static inline am_status_t tx_publish(struct shm_ep *ep, struct shm_tx *tx,
                                      struct shm_slot *slot, uint64_t ctl)
 {
     atomic_store_explicit(&slot->ctl, ctl, memory_order_release);
-    tx->tail++;
+    tx->next = slot + 1;
     /* The sleeper's membarrier makes this load see its flag or the sleeper
      * see the stamp; only the compiler must be kept from moving it up. */
     atomic_signal_fence(memory_order_seq_cst);
@@ -120,17 +149,26 @@ static __attribute__((noinline)) am_status_t tx_open(struct shm_ep *ep)
     return AM_OK;
 }
 
+/* A payload as it is given: by a function that writes it, or an address. */
+struct payload {
+    am_dev_fill_fn fill;
+    void *arg;
+    const void *data;
+    size_t bytes;
+};
+
 /* A packet whose payload goes through the data ring. */
 static __attribute__((noinline)) am_status_t
-send_data(struct shm_ep *ep, uint32_t class, const void *hdr, size_t hdr_bytes,
-          am_dev_fill_fn fill, void *arg, const void *data, size_t bytes)
+send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
+          size_t hdr_bytes, const struct payload *payload)
 {
     uint64_t *stats = shm_dev_of(ep->ep.dev)->stats;
     struct shm_tx *tx = &ep->tx[class];
-    struct shm_slot *slot = &tx->slots[tx->tail & tx->mask];
+    size_t bytes = payload->bytes;
     bool hdr_out = hdr_bytes > SHM_EXT_BYTES;
     uint64_t total = shm_data_units((hdr_out ? hdr_bytes : 0) + bytes);
     uint64_t skip = tx_data_skip(tx, total);
+    struct shm_slot *slot;
     uint32_t at;
 
     if (hdr_bytes + bytes > ep->seg->header.packet_bytes[class]) {
@@ -140,6 +178,7 @@ send_data(struct shm_ep *ep, uint32_t class, const void *hdr, size_t hdr_bytes,
         stats[AM_DEV_STAT_TX_AGAIN]++;
         return AM_ERR_AGAIN;
     }
+    slot = tx->next;
     at = (uint32_t)((tx->data_tail + skip) & (tx->ring_bytes - 1));
     tx->data_tail += skip + total;
     slot->u.ext.offset = at;
@@ -150,25 +189,41 @@ send_data(struct shm_ep *ep, uint32_t class, const void *hdr, size_t hdr_bytes,
     } else {
         copy_words(slot->u.ext.hdr, hdr, hdr_bytes);
     }
-    if (fill != NULL) {
-        fill(arg, tx->data + at, bytes);
+    if (payload->fill != NULL) {
+        payload->fill(payload->arg, tx->data + at, bytes);
     } else if (bytes > 0) {
-        memcpy(tx->data + at, data, bytes);
+        memcpy(tx->data + at, payload->data, bytes);
     }
     stats[AM_DEV_STAT_COPY_BYTES] += bytes;
     stats[AM_DEV_STAT_TX_PACKETS]++;
     stats[AM_DEV_STAT_TX_BYTES] += hdr_bytes + bytes;
-    return tx_publish(ep, tx, slot,
-                      ctl_make(tx->tail, hdr_bytes, 0,
-                               hdr_out ? SHM_ALL_DATA : SHM_DATA));
+    return tx_publish(
+            ep, tx, slot,
+            ctl_make(tx->lap, hdr_bytes, 0, hdr_out ? SHM_ALL_DATA : SHM_DATA));
 }
 
-/* All that the short way of shm_send is not for: a lane not open yet, a full
- * one, a payload that does not fit a slot. */
-static __attribute__((noinline)) am_status_t
-send_slow(struct shm_ep *ep, uint32_t class, const void *hdr, size_t hdr_bytes,
-          const void *data, size_t data_bytes)
+/* The slot is written and not yet stamped.  Stamp first, count after: the
+ * receiver waits for the stamp. */
+static inline am_status_t publish_short(struct shm_ep *ep, struct shm_tx *tx,
+                                        struct shm_slot *slot, size_t hdr_bytes,
+                                        size_t data_bytes)
 {
+    uint64_t *stats;
+    am_status_t status = tx_publish(
+            ep, tx, slot, ctl_make(tx->lap, hdr_bytes, data_bytes, SHM_INLINE));
+
+    stats = shm_dev_of(ep->ep.dev)->stats;
+    stats[AM_DEV_STAT_TX_PACKETS]++;
+    stats[AM_DEV_STAT_TX_BYTES] += hdr_bytes + data_bytes;
+    return status;
+}
+
+am_status_t shm_send(struct am_dev_ep *dep, uint32_t class, const void *hdr,
+                     size_t hdr_bytes, const void *data, size_t data_bytes)
+{
+    struct shm_ep *ep = shm_ep_of(dep);
+    struct shm_tx *tx = &ep->tx[class];
+
     if (!ep->tx_open) {
         am_status_t status = tx_open(ep);
 
@@ -177,40 +232,76 @@ send_slow(struct shm_ep *ep, uint32_t class, const void *hdr, size_t hdr_bytes,
         }
     }
     if (hdr_bytes + data_bytes > SHM_SLOT_BYTES) {
-        return send_data(ep, class, hdr, hdr_bytes, NULL, NULL, data,
-                         data_bytes);
+        return send_data(ep, class, hdr, hdr_bytes,
+                         &(struct payload){.data = data, .bytes = data_bytes});
     }
-    if (!shm_tx_has_slot(&ep->tx[class])) {
-        shm_dev_of(ep->ep.dev)->stats[AM_DEV_STAT_TX_AGAIN]++;
+    if (!shm_tx_has_slot(tx)) {
+        shm_dev_of(dep->dev)->stats[AM_DEV_STAT_TX_AGAIN]++;
         return AM_ERR_AGAIN;
     }
-    return shm_send(&ep->ep, class, hdr, hdr_bytes, data, data_bytes);
+    copy_words(tx->next->u.w, hdr, hdr_bytes);
+    copy_short((char *)tx->next->u.w + hdr_bytes, data, data_bytes);
+    return publish_short(ep, tx, tx->next, hdr_bytes, data_bytes);
 }
 
-/* Written so that the short way calls nothing and saves no registers. */
-am_status_t shm_send(struct am_dev_ep *dep, uint32_t class, const void *hdr,
-                     size_t hdr_bytes, const void *data, size_t data_bytes)
+/* A short packet into a free slot of an open lane; all else goes by shm_send.
+ * Each word is moved once, from the caller's to the slot. */
+static inline __attribute__((always_inline)) am_status_t
+send_short(struct shm_ep *ep, uint32_t class, uint64_t first,
+           const uint64_t *words, const void *data, size_t data_bytes,
+           bool any_length)
+{
+    struct shm_tx *tx = &ep->tx[class];
+    struct shm_slot *slot = tx->next;
+    uint32_t count = am_dev_word_count(first);
+    size_t hdr_bytes = sizeof(first) * (1 + (size_t)count);
+
+    if (SHM_UNLIKELY(!ep->tx_open || slot == tx->stop ||
+                     hdr_bytes + data_bytes > SHM_SLOT_BYTES)) {
+        return am_dev_send_words(&ep->ep, class, first, words, data,
+                                 data_bytes);
+    }
+    slot->u.w[0] = first;
+    for (uint32_t i = 0; i < count; i++) {
+        slot->u.w[1 + i] = words[i];
+    }
+    if (any_length) {
+        copy_short((char *)slot->u.w + hdr_bytes, data, data_bytes);
+    } else if (data_bytes != 0) {
+        memcpy((char *)slot->u.w + hdr_bytes, data, 8);
+    }
+    return publish_short(ep, tx, slot, hdr_bytes, data_bytes);
+}
+
+static __attribute__((noinline)) am_status_t
+send_payload(struct am_dev_ep *dep, uint32_t class, uint64_t first,
+             const uint64_t *words, const void *data, size_t data_bytes)
 {
     struct shm_ep *ep = shm_ep_of(dep);
-    struct shm_tx *tx = &ep->tx[class];
-    uint64_t tail = tx->tail;
-    uint64_t *stats;
-    struct shm_slot *slot;
+    uint64_t hdr[SHM_EXT_BYTES / 8];
+    uint32_t count = am_dev_word_count(first);
+    size_t hdr_bytes = sizeof(first) * (1 + (size_t)count);
 
-    if (SHM_UNLIKELY(!ep->tx_open || tail >= tx->limit ||
-                     hdr_bytes + data_bytes > SHM_SLOT_BYTES)) {
-        return send_slow(ep, class, hdr, hdr_bytes, data, data_bytes);
+    if (hdr_bytes + data_bytes <= SHM_SLOT_BYTES || hdr_bytes > SHM_EXT_BYTES ||
+        !ep->tx_open) {
+        return send_short(ep, class, first, words, data, data_bytes, true);
     }
-    slot = &tx->slots[tail & tx->mask];
-    copy_words(slot->u.w, hdr, hdr_bytes);
-    if (data_bytes > 0) {
-        copy_short((char *)slot->u.w + hdr_bytes, data, data_bytes);
+    hdr[0] = first;
+    copy_words(hdr + 1, words, hdr_bytes - sizeof(first));
+    return send_data(ep, class, hdr, hdr_bytes,
+                     &(struct payload){.data = data, .bytes = data_bytes});
+}
+
+/* No payload, or one word of it: so few registers that none is saved. */
+am_status_t shm_send_words(struct am_dev_ep *ep, uint32_t class, uint64_t first,
+                           const uint64_t *words, const void *data,
+                           size_t data_bytes)
+{
+    if (data_bytes != 0 && data_bytes != 8) {
+        return send_payload(ep, class, first, words, data, data_bytes);
     }
-    stats = shm_dev_of(dep->dev)->stats;
-    stats[AM_DEV_STAT_TX_PACKETS]++;
-    stats[AM_DEV_STAT_TX_BYTES] += hdr_bytes + data_bytes;
-    return tx_publish(ep, tx, slot,
-                      ctl_make(tail, hdr_bytes, data_bytes, SHM_INLINE));
+    return send_short(shm_ep_of(ep), class, first, words, data, data_bytes,
+                      false);
 }
 
 am_status_t shm_send_fill(struct am_dev_ep *dep, uint32_t class,
@@ -235,5 +326,7 @@ am_status_t shm_send_fill(struct am_dev_ep *dep, uint32_t class,
         fill(arg, payload, data_bytes);
         return shm_send(dep, class, hdr, hdr_bytes, payload, data_bytes);
     }
-    return send_data(ep, class, hdr, hdr_bytes, fill, arg, NULL, data_bytes);
+    return send_data(
+            ep, class, hdr, hdr_bytes,
+            &(struct payload){.fill = fill, .arg = arg, .bytes = data_bytes});
 }

@@ -318,6 +318,7 @@ const struct am_dev_ops am_dev_snic_ops = {
         .disconnect = snic_disconnect,
         .send = snic_send,
         .send_fill = snic_send_fill,
+        .send_words = am_dev_send_words,
         .reply_ready = snic_reply_ready,
         .poll = snic_poll,
         .mem_register = snic_register,
