@@ -391,6 +391,26 @@ class SweepTest(Tools):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stdout, r"B against A: [45]\.\d% slower")
 
+    def write_runs(self, name, costs, begins):
+        row = {"key": "t", "bytes": None, "unit": "s", "better": "lower"}
+        lines = [{"command": []}] + [
+            {"round": i, "setting": {}, "problem": None, "begin": begin,
+             "rows": [{**row, "value": cost}]}
+            for i, (cost, begin) in enumerate(zip(costs, begins))]
+        write_text(self.path(name),
+                   "".join(json.dumps(line) + "\n" for line in lines))
+
+    def test_runs_that_took_turns_are_compared_in_pairs(self):
+        a = [1.5 ** i for i in range(8)]
+        b = [1.1 * x for x in a]
+        self.write_runs("a", a, range(0, 16, 2))
+        self.write_runs("turns", b, range(1, 17, 2))
+        self.write_runs("later", b, range(16, 24))
+        done = self.tool("am_compare", self.path("a"), self.path("turns"))
+        self.assertIn("B against A: 10.0% slower", done.stdout)
+        done = self.tool("am_compare", self.path("a"), self.path("later"))
+        self.assertIn("B against A: cannot tell", done.stdout)
+
     def test_compare_bad_files(self):
         write_text(self.path("x"), "no json\n")
         done = self.tool("am_compare", self.path("x"), self.path("x"))
