@@ -17,12 +17,12 @@ libam_la_SOURCES += \
 
 noinst_LTLIBRARIES += libnicsim.la
 libnicsim_la_SOURCES = \
-    nic-sim/include/nicsim.h nic-sim/include/nicsim_machine.h \
+    nic-sim/include/nicsim.h nic-sim/include/nicsim_link.h nic-sim/include/nicsim_machine.h \
     nic-sim/include/nicsim_port.h nic-sim/include/nicsim_sim.h \
     nic-sim/include/nicsim_tb2.h \
     nic-sim/kernel/engine.h nic-sim/kernel/engine.c \
     nic-sim/kernel/queue.h nic-sim/kernel/queue.c nic-sim/kernel/heap.c \
-    nic-sim/kernel/clock.c nic-sim/kernel/link.c \
+    nic-sim/kernel/clock.c nic-sim/kernel/link.c nic-sim/kernel/fault.c \
     nic-sim/kernel/packet.c nic-sim/kernel/fiber.c \
     nic-sim/kernel/switch.h nic-sim/kernel/switch.c \
     nic-sim/host/memory.h nic-sim/host/memory.c \

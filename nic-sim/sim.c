@@ -123,6 +123,7 @@ static int sim_build(struct ns_sim *sim)
 {
     const struct ns_engine_params engine_params = {
             .seed = sim->params.seed,
+            .fault = &sim->machine->fault,
             .limit_ps = sim->params.limit_ps,
             .trace_records = sim->params.trace_records,
             .no_sleep = sim->params.no_sleep,
@@ -170,7 +171,12 @@ struct ns_sim *ns_sim_open(const struct ns_machine *machine,
         sim->kind = kind;
         sim->params = *params;
         if (sim_build(sim) == 0) {
-            return sim;
+            if (ns_engine_fault_wrong(sim->engine, error, error_bytes) ==
+                NULL) {
+                return sim;
+            }
+            ns_sim_close(sim);
+            return NULL;
         }
         ns_sim_close(sim);
     }

@@ -70,8 +70,10 @@ static int check_conservation(struct ns_sim *sim, char *error,
 {
     uint64_t sent = stat_sum(sim, NS_NIC_STAT_SENT);
     uint64_t received = stat_sum(sim, NS_NIC_STAT_RECEIVED);
+    const struct ns_fault_counts *faults = ns_engine_faults(sim->engine);
     uint64_t lost = stat_sum(sim, NS_NIC_STAT_DROPPED) +
-                    stat_sum(sim, NS_NIC_STAT_CLOSED);
+                    stat_sum(sim, NS_NIC_STAT_CLOSED) + faults->dropped +
+                    faults->overflowed;
 
     if (sent != received + lost || !sim->kind->net_quiet(sim->net)) {
         snprintf(error, error_bytes,
@@ -183,7 +185,10 @@ static int sim_finish(struct ns_sim *sim, struct ns_sim_result *result,
             .hardware_events = ns_engine_hardware_events(sim->engine),
             .hash = ns_engine_hash(sim->engine),
             .packets = stat_sum(sim, NS_NIC_STAT_SENT),
-            .dropped = stat_sum(sim, NS_NIC_STAT_DROPPED),
+            .dropped = stat_sum(sim, NS_NIC_STAT_DROPPED) +
+                       ns_engine_faults(sim->engine)->dropped +
+                       ns_engine_faults(sim->engine)->overflowed,
+            .faults = *ns_engine_faults(sim->engine),
     };
     if (trace_write(sim, error, error_bytes) != 0) {
         return -1;

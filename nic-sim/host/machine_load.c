@@ -144,6 +144,31 @@ static int number_parse(struct loader *loader, int line,
     return 0;
 }
 
+/* Check the value and put it into the machine. */
+static int value_take(struct loader *loader, int line,
+                      const struct ns_machine_row *row, const char *value)
+{
+    char *to = (char *)loader->machine + row->offset;
+    uint64_t number = 0;
+    int status;
+
+    if (row->type == NS_UNIT_NAME) {
+        if (strlen(value) >= 32) {
+            return ns_load_fail(loader, line, "%s is longer than 31 characters",
+                                row->key);
+        }
+        snprintf(to, 32, "%s", value);
+        return 0;
+    }
+    status = row->type == NS_UNIT_WORD
+                     ? word_parse(loader, line, row, value, &number)
+                     : number_parse(loader, line, row, value, &number);
+    if (status == 0) {
+        memcpy(to, &number, sizeof(number));
+    }
+    return status;
+}
+
 int ns_load_setting(struct loader *loader, int line, const char *key,
                     const char *value, const char *kind, const char *source)
 {
@@ -151,8 +176,6 @@ int ns_load_setting(struct loader *loader, int line, const char *key,
     uint32_t index = 0;
     const struct ns_machine_row *row = row_find(loader, key, &index, &near);
     struct ns_setting *setting;
-    uint64_t number;
-    int status;
 
     if (row == NULL) {
         return ns_load_fail(loader, line,
@@ -160,13 +183,9 @@ int ns_load_setting(struct loader *loader, int line, const char *key,
                             "knows is %s",
                             key, near);
     }
-    status = row->type == NS_UNIT_WORD
-                     ? word_parse(loader, line, row, value, &number)
-                     : number_parse(loader, line, row, value, &number);
-    if (status != 0) {
-        return status;
+    if (value_take(loader, line, row, value) != 0) {
+        return -1;
     }
-    memcpy((char *)loader->machine + row->offset, &number, sizeof(number));
     setting = setting_slot(loader->machine, row->key);
     snprintf(setting->value, sizeof(setting->value), "%s", value);
     snprintf(setting->kind, sizeof(setting->kind), "%s", kind);

@@ -1,10 +1,12 @@
 /*
- * The settings that every machine has: host and bus.
+ * The settings that every machine has: host, bus, and faults of links, which
+ * there are none of unless a run asks for them.
  */
 #include "host/machine_rows.h"
 
-#define HOST(_name) offsetof(struct ns_machine, host._name)
-#define BUS(_name)  offsetof(struct ns_machine, bus._name)
+#define HOST(_name)  offsetof(struct ns_machine, host._name)
+#define BUS(_name)   offsetof(struct ns_machine, bus._name)
+#define FAULT(_name) offsetof(struct ns_machine, fault._name)
 
 const struct ns_machine_row ns_machine_rows[] = {
         NS_ROW("host.clock", FREQUENCY, 1, 1000000, HOST(clock_ps)),
@@ -28,6 +30,17 @@ const struct ns_machine_row ns_machine_rows[] = {
         NS_ROW("bus.rate", RATE, 1000000, NS_ROW_TB, BUS(bytes_per_second)),
         NS_ROW("bus.arbitration", TIME, 0, NS_ROW_MS, BUS(arbitration_ps)),
         NS_ROW("bus.burst", BYTES, 4, 65536, BUS(burst_bytes)),
+        NS_ROW_OR("net.fault.port", NAME, 0, 0, FAULT(port), "any"),
+        NS_ROW_OR("net.fault.drop", RATIO, 0, UINT64_MAX, FAULT(drop), "0"),
+        NS_ROW_OR("net.fault.corrupt", RATIO, 0, UINT64_MAX, FAULT(corrupt),
+                  "0"),
+        NS_ROW_OR("net.fault.stall", RATIO, 0, UINT64_MAX, FAULT(stall), "0"),
+        NS_ROW_OR("net.fault.stall_time", TIME, 1, NS_ROW_MS, FAULT(stall_ps),
+                  "10 us"),
+        NS_ROW_OR("net.fault.overflow", RATIO, 0, UINT64_MAX, FAULT(overflow),
+                  "0"),
+        NS_ROW_OR("net.fault.overflow_time", TIME, 1, NS_ROW_MS,
+                  FAULT(overflow_ps), "10 us"),
 };
 
 const uint32_t ns_machine_row_count =

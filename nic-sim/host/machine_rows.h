@@ -11,7 +11,7 @@ struct ns_machine_row {
     const char *key; /* "group.name" or "group.group.name" */
     ns_unit_t type;
     uint64_t min, max;
-    size_t offset;            /* of a uint64_t in struct ns_machine */
+    size_t offset; /* in struct ns_machine: a uint64_t; NAME: a char[32] */
     const char *fallback;     /* when the file has none; NULL: it must have */
     const char *const *words; /* NS_UNIT_WORD: what it may be, NULL at the end;
                                  the value is the index */

@@ -12,7 +12,7 @@
 #ifndef NS_NICSIM_MACHINE_H
 #define NS_NICSIM_MACHINE_H
 
-#include "nicsim.h"
+#include "nicsim_link.h"
 
 #define NS_MACHINE_TEXT 160
 
@@ -109,6 +109,7 @@ struct ns_machine {
     char nic[16], network[16];
     struct ns_host_settings host;
     struct ns_bus_settings bus;
+    struct ns_fault fault;
     struct ns_tb2_settings tb2;
     struct ns_sp_settings sp;
     struct ns_lanai_settings lanai;
@@ -142,8 +143,9 @@ typedef enum {
     NS_UNIT_COUNT,
     NS_UNIT_CYCLES,
     NS_UNIT_FREQUENCY, /* becomes its period in ps */
-    NS_UNIT_RATIO,     /* "1/100" or "0": see ns_ratio_hits */
+    NS_UNIT_RATIO,     /* "1/100" or "0"; numerator << 32 | denominator */
     NS_UNIT_WORD,      /* one of a list; its index (ns_unit_parse: none) */
+    NS_UNIT_NAME,      /* up to 31 characters (ns_unit_parse: none) */
 } ns_unit_t;
 
 NS_API const char *ns_unit_parse(const char *text, ns_unit_t type,

@@ -32,7 +32,8 @@ struct ns_sim_result {
     uint64_t end_ps; /* virtual time at which the last program ended */
     uint64_t events, hardware_events; /* all, and without the hosts' */
     uint64_t hash;
-    uint64_t packets, dropped;
+    uint64_t packets, dropped; /* by NICs that were full, or faulty links */
+    struct ns_fault_counts faults;
 };
 
 /* `machine` is borrowed.  NULL with one sentence in `error`. */

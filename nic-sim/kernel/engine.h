@@ -5,6 +5,9 @@
 #define NS_KERNEL_ENGINE_H
 
 #include "kernel/queue.h"
+#include "nicsim_link.h"
+
+#define NS_LINK_NAMES 32
 
 struct ns_engine {
     struct ns_engine_params params;
@@ -19,6 +22,20 @@ struct ns_engine {
     uint64_t trace_ps;
     struct am_trace **traces; /* node_count + 1 */
     struct ns_marks marks;
+    struct ns_fault_counts faults;
+    uint32_t faulty_links;
+
+    struct {
+        const char *name;
+        uint32_t count;
+    } links[NS_LINK_NAMES]; /* how many links there are of each name */
 };
+
+/* fault.c: does the link fail?  Sets its number and its random numbers. */
+void ns_fault_init(struct ns_link *link);
+/* How long the link waits before this packet. */
+uint64_t ns_fault_stall_ps(struct ns_link *link);
+/* The packet's head arrives: may change it; true if the link loses it. */
+bool ns_fault_arrive(struct ns_link *link, struct ns_packet *packet);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Links: serialisation, latency, virtual channels and their credits.
  */
-#include "nicsim.h"
+#include "kernel/engine.h"
 
 /* ------------------------------------------------------------------ credits */
 
@@ -85,12 +85,30 @@ static struct ns_packet *link_pick(struct ns_link *link, uint64_t now_ps)
 
 /* -------------------------------------------------------------------- links */
 
+/* The tail of a packet that the link loses is over. */
+static void lost_run(struct ns_event *event)
+{
+    struct ns_packet *packet = am_container(event, struct ns_packet, event);
+    struct ns_packet_pool *pool = packet->pool;
+
+    ns_link_release(packet);
+    pool->lost++;
+    ns_packet_put(pool, packet);
+}
+
 /* The head arrives: the packet's own event, as a head is at one place. */
 static void head_run(struct ns_event *event)
 {
     struct ns_packet *packet = am_container(event, struct ns_packet, event);
     struct ns_link *link = packet->at;
 
+    if (link->fault != NULL && ns_fault_arrive(link, packet)) {
+        ns_trace(&link->component, NS_TRACE_DROP, packet->id, packet->bytes);
+        ns_event_init(&packet->event, lost_run);
+        ns_event_schedule(&link->component, &packet->event, NS_PHASE_WIRE,
+                          packet->tail_ps);
+        return;
+    }
     packet->hop++;
     link->sink(link->sink_arg, link, packet);
 }
@@ -103,8 +121,10 @@ static void packet_start(struct ns_link *link, struct ns_packet *packet,
                          uint64_t now_ps)
 {
     struct ns_link_vc *vc = &link->vc[packet->vc];
+    uint64_t stall_ps = link->fault == NULL ? 0 : ns_fault_stall_ps(link);
+    uint64_t from_ps = now_ps + stall_ps;
     uint64_t end_ps =
-            now_ps + ns_bytes_ps(packet->bytes, link->bytes_per_second);
+            from_ps + ns_bytes_ps(packet->bytes, link->bytes_per_second);
 
     end_ps = end_ps > packet->tail_ps ? end_ps : packet->tail_ps;
     stall_end(vc, now_ps);
@@ -117,7 +137,7 @@ static void packet_start(struct ns_link *link, struct ns_packet *packet,
     link->packets++;
     link->bytes += packet->bytes;
     link->busy_ps += end_ps - now_ps;
-    packet->started_ps = packet->hop == 0 ? now_ps : packet->started_ps;
+    packet->started_ps = packet->hop == 0 ? from_ps : packet->started_ps;
     packet->at = link;
     packet->at_vc = packet->vc;
     packet->at_units = ns_link_units(link, packet->bytes);
@@ -127,7 +147,7 @@ static void packet_start(struct ns_link *link, struct ns_packet *packet,
     ns_event_schedule(&link->component, &link->tail, NS_PHASE_WIRE, end_ps);
     ns_event_init(&packet->event, head_run);
     ns_event_schedule(&link->component, &packet->event, NS_PHASE_WIRE,
-                      now_ps + link->latency_ps);
+                      from_ps + link->latency_ps);
 }
 
 /* Start the next packet if the wire and its far buffer are free. */
@@ -190,6 +210,7 @@ void ns_link_open(struct ns_link *link, struct ns_engine *engine,
     }
     ns_component_init(&link->component, engine, params->name, params->node);
     ns_event_init(&link->tail, tail_run);
+    ns_fault_init(link);
 }
 
 void ns_link_init(struct ns_link *link, struct ns_engine *engine,

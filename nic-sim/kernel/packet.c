@@ -1,7 +1,7 @@
 /*
  * The pool of packets.
  */
-#include "nicsim.h"
+#include "nicsim_link.h"
 
 #include <stdlib.h>
 
@@ -57,6 +57,8 @@ struct ns_packet *ns_packet_get(struct ns_packet_pool *pool)
     packet->vc = 0;
     packet->spare = 0;
     packet->tail_ps = 0;
+    packet->corrupt = false;
+    packet->pool = pool;
     return packet;
 }
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum {
-    WAYS = 4,          /* children of a heap's node */
     NEAR_MAX = 512,    /* more than these need a wheel */
     NEAR_MIN = 64,     /* so few need none */
     BUCKET_WANTED = 8, /* events in a bucket */

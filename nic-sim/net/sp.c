@@ -166,6 +166,6 @@ bool ns_sp_quiet(const struct ns_sp *sp)
             return false;
         }
     }
-    return sp->pool.out == 0 && sp->injected == sp->delivered &&
+    return sp->pool.out == 0 && sp->injected == sp->delivered + sp->pool.lost &&
            links_home(sp->up, middle) && links_home(sp->down, middle);
 }

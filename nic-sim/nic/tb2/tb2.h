@@ -14,7 +14,8 @@
  *   task     starts when                          at its end
  *   send     slot filled, space in the out half   left DMA host -> FIFO
  *   receive  packet in the in half                left DMA FIFO -> host, or
- *                                                 drop: host's FIFO is full
+ *                                                 drop: host's FIFO is full,
+ *                                                 or the CRC is wrong
  */
 #ifndef NS_NIC_TB2_H
 #define NS_NIC_TB2_H
@@ -43,6 +44,7 @@ struct ns_tb2_job {
 
 enum {
     NS_TB2_STAT_BAD = NS_NIC_STAT_COMMON,
+    NS_TB2_STAT_CORRUPT,
     NS_TB2_STAT_SENT_BYTES,
     NS_TB2_STAT_RECEIVED_BYTES,
     NS_TB2_STAT_FW_BUSY,

@@ -147,6 +147,13 @@ static void receive_finish(struct ns_tb2 *tb2)
     uint32_t entry = tb2->rx_next;
 
     ns_trace(&tb2->component, NS_TRACE_FW, NS_TB2_RECEIVE, packet->id);
+    if (packet->corrupt) {
+        tb2->stats[NS_NIC_STAT_DROPPED]++;
+        tb2->stats[NS_TB2_STAT_CORRUPT]++;
+        packet_drop(tb2, packet);
+        ns_sp_taken(tb2->net, tb2->component.node);
+        return;
+    }
     /* Also when the host has closed: rx_count is 0. */
     if (tb2->rx_used >= tb2->rx_count) {
         tb2->stats[tb2->rx_count == 0 ? NS_NIC_STAT_CLOSED
