@@ -2,9 +2,18 @@
  * Completions of native point to point, and all that is not on its fast path:
  * errors, truncation, cancel, receives of claimed messages.
  */
+#include <sched.h>
+#include <time.h>
 #include <mpidimpl.h>
 #include "am_impl.h"
 #include "am_pt2pt.h"
+
+/* A wait that may not sleep on the doorbell, since others need polls, naps after
+ * so many polls (some 0.3 ms).  A yield is not enough: Linux gives each session
+ * its share of the cores, every rank is a session of its own, and a yield stays
+ * inside a session. */
+#define NAP_POLLS 4096u
+#define NAP_NS    50000
 
 int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status)
 {
@@ -21,14 +30,55 @@ int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status)
     return mpi_errno;
 }
 
-int MPIDI_AM_idle(struct am_ctx *ctx, int events)
+static void rest(bool nap)
+{
+    struct timespec time = {.tv_nsec = NAP_NS };
+
+    if (nap) {
+        nanosleep(&time, NULL);
+    } else {
+        sched_yield();
+    }
+}
+
+/* Give up the core, and meanwhile the lock of all threads: MPICH's own yield lets
+ * the lock go only for an instant, and its threads starve each other.  The loops
+ * that wait let the lock go too, so nothing relies on its being held. */
+static void rest_unlocked(bool nap)
+{
+#if defined(MPICH_IS_THREADED) && MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__GLOBAL
+    if (MPIR_ThreadInfo.isThreaded) {
+        MPIDU_Thread_mutex_t *mutex = &MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX;
+        MPL_thread_id_t owner = mutex->owner;
+        int count = mutex->count;
+        int err = 0;
+
+        mutex->count = 0;
+        mutex->owner = 0;
+        MPIDU_Thread_mutex_unlock(mutex, &err);
+        MPIR_Assert(err == 0);
+        rest(nap);
+        MPIDU_Thread_mutex_lock(mutex, &err, MPL_THREAD_PRIO_LOW);
+        MPIR_Assert(err == 0);
+        mutex->count = count;
+        mutex->owner = owner;
+        return;
+    }
+#endif
+    rest(nap);
+}
+
+int MPIDI_AM_idle(struct am_ctx *ctx, int events, int blocking)
 {
     if (events < 0) {
         /* ch4's callbacks may poll from inside a poll: nothing to do then */
         return events == AM_ERR_HANDLER ? MPI_SUCCESS : MPIDI_AM_error(ctx, (am_status_t) events);
     }
-    MPIDI_AM_global.idle_polls = 0;
-    MPL_sched_yield();
+    if (blocking == MPIDI_AM_YIELD) {
+        rest_unlocked(MPIDI_AM_global.idle_polls >= NAP_POLLS);
+    } else {
+        rest(false);
+    }
     return MPI_SUCCESS;
 }
 

@@ -248,12 +248,12 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci, int blocking)
         MPIDI_AM_global.idle_polls = 0;
         return MPI_SUCCESS;
     }
-    /* libam waits by itself; a loop of tests gives up the core now and then */
+    /* libam waits by itself; others give up the core now and then */
     if (events == 0 && (blocking == MPIDI_AM_WAIT ||
-                        ++MPIDI_AM_global.idle_polls < MPIDI_AM_IDLE_POLLS_MAX)) {
+                        ++MPIDI_AM_global.idle_polls % MPIDI_AM_IDLE_POLLS_MAX != 0)) {
         return MPI_SUCCESS;
     }
-    return MPIDI_AM_idle(ctx, events);
+    return MPIDI_AM_idle(ctx, events, blocking);
 }
 
 /* ---------------------------------------------- ch4's active messages */

@@ -24,11 +24,11 @@ typedef struct {
     struct am_client *client[MPIDI_CH4_MAX_VCIS];       /* ch4's active messages, */
     struct MPIDI_AM_queues *queues[MPIDI_CH4_MAX_VCIS]; /* their order */
     int n_ctx;
-    int idle_polls;             /* in a row, of callers that do not sleep */
+    unsigned idle_polls;        /* in a row, of callers that do not sleep on the doorbell */
 } MPIDI_AM_global_t;
 
-/* Then such a caller yields the core once: others may want it to send to us. */
-#define MPIDI_AM_IDLE_POLLS_MAX 128
+/* After so many such a caller gives up the core once: others may want it to send to us. */
+#define MPIDI_AM_IDLE_POLLS_MAX 128u
 
 extern MPIDI_AM_global_t MPIDI_AM_global;
 
@@ -57,7 +57,7 @@ void MPIDI_AM_recv_error(MPIR_Request * rreq, const struct am_msg_status *status
 /* An MPI error code for a failed call of libam. */
 int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status);
 /* A poll failed (negative), or too many in a row found nothing (0). */
-int MPIDI_AM_idle(struct am_ctx *ctx, int events);
+int MPIDI_AM_idle(struct am_ctx *ctx, int events, int blocking);
 int MPIDI_AM_cancel_recv(MPIR_Request * rreq);
 int MPIDI_AM_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request * message);
 

@@ -2,6 +2,7 @@
  * Dynamic processes: what ch4's spawn, connect and accept need.  An address is
  * libam's blob; processes outside the world are connected late.
  */
+#include <sched.h>
 #include <mpidimpl.h>
 #include "am_impl.h"
 #include "am_noinline.h"
@@ -38,7 +39,7 @@ static int wait_for(struct wait *wait, int timeout)
         mpi_errno = MPID_Progress_test(NULL);
         MPIR_ERR_CHECK(mpi_errno);
         MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-        MPL_sched_yield();
+        sched_yield();
         MPL_wtime(&now);
         MPL_wtime_diff(&start, &now, &seconds);
     }
