@@ -1,5 +1,6 @@
 # test/mpi: MPICH's own suite on ch4:am.
-EXTRA_DIST += test/mpi/run test/mpi/xfail test/mpi/faults test/mpi/wait.c
+EXTRA_DIST += test/mpi/run test/mpi/xfail test/mpi/faults test/mpi/wait.c \
+    test/mpi/rests test/mpi/rest.c
 
 # Part of make check: needs no MPICH.
 dist_check_SCRIPTS += test/mpi/cvars
@@ -14,6 +15,7 @@ mpich-check-ci: mpich
 	$(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS) \
 	    $(MPICH_CI_FOLDERS)
 	$(srcdir)/test/mpi/faults $(mpich_dir)/install
+	$(srcdir)/test/mpi/rests $(mpich_dir)/install
 
 mpich-check: mpich
 	$(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS) \
