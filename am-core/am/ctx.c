@@ -152,12 +152,34 @@ static void pools_open(struct am_ctx *ctx)
     ctx->send_pool = &ctx->pools[2];
 }
 
-/* Exchange addresses, and wait until nobody needs anybody's help to send. */
+/* Wait until nobody needs anybody's help to send. */
+static am_status_t job_wait(struct am_ctx *ctx, char *error, size_t error_bytes)
+{
+    uint64_t deadline = am_env_now(ctx->env) +
+                        ctx->values.connect_timeout_ms * 1000000000ull;
+
+    while (!am_connected(ctx)) {
+        (void)am_ctx_poll(ctx);
+        am_env_relax(ctx->env, 0);
+        am_check_peers(ctx);
+        if (ctx->stats[AM_STAT_PEERS_DEAD] != 0) {
+            return AM_ERR_PEER; /* am_peer_dead wrote the sentence */
+        }
+        if (am_env_now(ctx->env) > deadline) {
+            snprintf(error, error_bytes,
+                     "not all ranks of this node connected within %llu ms",
+                     (unsigned long long)ctx->values.connect_timeout_ms);
+            return AM_ERR_PEER;
+        }
+    }
+    return AM_OK;
+}
+
+/* Exchange addresses, then wait for each other. */
 static am_status_t job_connect(struct am_ctx *ctx,
                                const struct am_params *params, char *error,
                                size_t error_bytes)
 {
-    uint64_t deadline;
     struct am_blob mine, *all;
     am_status_t status = am_address(ctx, &mine);
 
@@ -174,19 +196,7 @@ static am_status_t job_connect(struct am_ctx *ctx,
         status = am_connect_all(ctx, all);
     }
     free(all);
-    deadline = am_env_now(ctx->env) +
-               ctx->values.connect_timeout_ms * 1000000000ull;
-    while (status == AM_OK && !am_connected(ctx)) {
-        (void)am_ctx_poll(ctx);
-        am_env_relax(ctx->env, 0);
-        if (am_env_now(ctx->env) > deadline) {
-            snprintf(error, error_bytes,
-                     "not all ranks of this node connected within %llu ms",
-                     (unsigned long long)ctx->values.connect_timeout_ms);
-            status = AM_ERR_PEER;
-        }
-    }
-    return status;
+    return status == AM_OK ? job_wait(ctx, error, error_bytes) : status;
 }
 
 static struct am_ctx *ctx_new(const struct am_params *params)

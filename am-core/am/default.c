@@ -153,6 +153,9 @@ am_status_t am_barrier(void)
         if (status != AM_ERR_AGAIN) {
             return status == AM_DONE ? AM_OK : status;
         }
+        if (!spin) {
+            am_check_peers(process.ctx);
+        }
         events = am_ctx_poll(process.ctx); /* peers may wait for our replies */
         if (events < 0 && rank_is_dead(process.ctx)) {
             return (am_status_t)events;

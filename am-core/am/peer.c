@@ -95,6 +95,10 @@ static am_status_t peer_connect(struct am_ctx *ctx, struct am_peer *peer,
         status = dev->ops->connect(dev, part, bytes, rank, peer, &ep);
         if (status == AM_OK) {
             peer_bind(peer, ep);
+        } else {
+            snprintf(ctx->error, sizeof(ctx->error),
+                     "cannot connect to rank %u by %s: %s", blob->rank,
+                     dev->ops->name, am_status_text(status));
         }
         return status;
     }

@@ -99,6 +99,13 @@ static __attribute__((noinline)) void check_peers(struct am_ctx *ctx)
     }
 }
 
+void am_check_peers(struct am_ctx *ctx)
+{
+    ctx->polling = true; /* upcalls */
+    check_peers(ctx);
+    ctx->polling = false;
+}
+
 static __attribute__((noinline)) int poll_devices(struct am_ctx *ctx)
 {
     int count = 0;
@@ -170,9 +177,7 @@ int am_poll_blocked(struct am_ctx *ctx, bool for_space)
 
         dev->ops->wait(dev, ctx->idle, may_sleep);
         if (ctx->idle % 64 == 0) {
-            ctx->polling = true; /* upcalls */
-            check_peers(ctx);
-            ctx->polling = false;
+            am_check_peers(ctx);
         }
     }
     /* the wait has most often ended because something came: deliver it here,

@@ -1,5 +1,7 @@
 """Jobs for the tests of the tools: ranks started by mpiexec, or by a small
 PMI-1 server here, which lets a rank die without ending the others."""
+import ctypes
+import errno
 import json
 import os
 import shutil
@@ -18,6 +20,26 @@ SKIP = 77
 
 def program(name):
     return os.path.join(BUILD, name)
+
+
+def may_read_others():
+    """Does the system allow process_vm_readv between processes of one user?"""
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        word = ctypes.create_string_buffer(8)
+
+        class IoVec(ctypes.Structure):
+            _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+
+        local = IoVec(ctypes.addressof(word), 8)
+        remote = IoVec(8, 8)  # nothing is mapped there: EFAULT when allowed
+        libc.process_vm_readv(child.pid, ctypes.byref(local), 1,
+                              ctypes.byref(remote), 1, 0)
+        return ctypes.get_errno() == errno.EFAULT
+    finally:
+        child.kill()
+        child.wait()
 
 
 def launcher():

@@ -3,6 +3,7 @@
  *
  *   rank idle SECONDS   rank 1 waits in a receive, prints its share of a core
  *   rank die            the last rank kills itself; the others say what they see
+ *   rank cut            rank 0 sends to rank 1, whom nothing reaches
  *   rank again COUNT    open, ring of messages, close, COUNT times over
  *   rank close          half of the ranks end at once, the others much later
  *   rank memory         talk to nobody; print the bytes that this rank holds:
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 static double wall_s(void)
 {
@@ -151,6 +153,29 @@ static int run_die(void)
     return EXIT_SUCCESS;
 }
 
+static int run_cut(void)
+{
+    struct am_ctx *ctx = am_default();
+    double start = wall_s();
+
+    if (am_rank(ctx) == 1) { /* alive, and silent as far as rank 0 can tell */
+        while (wall_s() - start < 3) {
+            (void)am_ctx_poll(ctx);
+        }
+        _exit(EXIT_SUCCESS); /* rank 0 will come to no barrier */
+    }
+    if (send(1, 8) == 0) { /* it is in the window at once */
+        while (am_ctx_poll_wait(ctx) >= 0) {
+            if (wall_s() - start > 20) {
+                return fail("rank 1 was waited for");
+            }
+        }
+    }
+    printf("%.3f %s\n", wall_s() - start, am_error_text(ctx));
+    am_fini();
+    return EXIT_SUCCESS;
+}
+
 static int run_again(int count)
 {
     for (int i = 0; i < count; i++) {
@@ -232,6 +257,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "die") == 0) {
         return run_die();
+    }
+    if (strcmp(argv[1], "cut") == 0) {
+        return run_cut();
     }
     if (strcmp(argv[1], "again") == 0) {
         return run_again((int)number);

@@ -3,6 +3,7 @@
 permissions.  Each must end with a clear sentence and leave nothing behind."""
 import os
 import subprocess
+import time
 
 import job
 
@@ -76,13 +77,16 @@ def test_close():
                "ranks that end at different times: %r" % results)
 
 
-def test_denied():
+def test_denied(*how):
     """process_vm_readv forbidden: the same answers, and one line that says
     so when the log is asked for it."""
-    command = [DENY, PERF, "--json", "--iterations", "40", "--sizes",
+    command = [DENY, *how, PERF, "--json", "--iterations", "40", "--sizes",
                "1k,300k,4m", "--op"]
+    said = []
     for op in ("isend", "put", "get"):
-        results = job.Job(2, command + [op, "bw"], AM_LOG="info").wait()
+        # A rank that may reach itself finds out when it first tries another.
+        results = job.Job(2, command + [op, "bw"], AM_LOG="info",
+                          AM_SHM_CMA="on").wait()
         if results[0][0] == job.SKIP:
             print("not tested: seccomp filters cannot be installed here")
             return
@@ -90,10 +94,89 @@ def test_denied():
                    "bw by %s without process_vm_readv: %r" % (op, results))
         lines = [line for code, out, err in results
                  for line in err.splitlines() if "process_vm" in line]
-        check.that(1 <= len(lines) <= 2, "each rank says so once: %r" % lines)
+        check.that(len(lines) <= 2 and (lines or how),
+                   "each rank says so once: %r" % lines)
+        said.extend(lines)
         quiet = job.Job(2, command + [op, "bw"]).wait()
         check.that([r[2] for r in quiet] == ["", ""],
                    "and is silent unless asked: %r" % quiet)
+    check.that(said, "somebody said that it is forbidden")
+
+
+def test_single_copy():
+    """AM_SHM_CMA=on: process_vm_readv and writev between processes."""
+    if not job.may_read_others():
+        print("not tested: process_vm_readv is not allowed here")
+        return
+    for op, counter in (("isend", "device_gets"), ("put", "device_puts")):
+        results = job.Job(2, [PERF, "--json", "--iterations", "40", "--sizes",
+                              "300k,4m", "--op", op, "bw"], AM_SHM_CMA="on",
+                          AM_PROTO="get", AM_STATS="-").wait()
+        used = [int(line.split()[3]) for code, out, err in results
+                for line in err.splitlines() if counter in line.split()]
+        check.that([r[0] for r in results] == [0, 0] and sum(used) >= 40,
+                   "%s by single copy: %r %r" % (op, used, results))
+
+
+def test_cut():
+    """A peer that nothing reaches, on a network that loses all."""
+    results = job.Job(2, [RANK, "cut"], AM_FAULT="drop=1/1",
+                      AM_RELIABILITY="nack", AM_CHAN_GIVE_UP="1").wait()
+    code, out, err = results[0]
+    check.that(code == 0 and "rank 1 is gone" in out and "1 s" in out,
+               "the unreachable rank is named: %r" % results)
+    check.that(out != "" and 1 <= float(out.split()[0]) < 5,
+               "after the time that was set: %r" % out)
+    check.that(results[1][0] == 0, "the other ends by itself: %r" % results)
+
+
+class Dying(job.Job):
+    """A job whose rank `victim` is killed while all start: it has given its
+    address and never gets the others'."""
+
+    def __init__(self, size, victim, command, **extra):
+        self.victim = victim
+        super().__init__(size, command, **extra)
+
+    def answer(self, rank, sock, line):
+        if rank == self.victim and line == "cmd=barrier_out":
+            self.ranks[rank].kill()
+        super().answer(rank, sock, line)
+
+
+def test_killed_at_start():
+    for victim in (0, 2):
+        before = shm_names()
+        start = time.monotonic()
+        results = Dying(3, victim, [RANK, "close"]).wait()
+        took = time.monotonic() - start
+        check.that(results[victim][0] == -9, "the victim was killed")
+        for rank in (1, 2) if victim == 0 else (0,): # who waits for it
+            check.that(results[rank][0] == 1 and results[rank][2].count("\n")
+                       <= 2 and "rank %d is gone" % victim in results[rank][2],
+                       "rank %d is named: %r" % (victim, results))
+        check.that(None not in [r[0] for r in results],
+                   "all end by themselves: %r" % results)
+        check.that(took < 10, "and do not wait long: %.1f s" % took)
+        check.that(shm_names() <= before, "nothing is left in /dev/shm")
+
+
+def test_unknown_variable():
+    """One warning with the nearest name, whatever the number of ranks."""
+    results = job.Job(2, [RANK, "again", "1"], AM_EAGR_MAX="1k").wait()
+    check.that([r[:2] for r in results] == 2 * [(0, "again\n")],
+               "it runs all the same: %r" % results)
+    lines = "".join(r[2] for r in results).splitlines()
+    check.that(len(lines) == 1 and "AM_EAGR_MAX is not a variable" in lines[0]
+               and "AM_EAGER_MAX" in lines[0], "one warning: %r" % lines)
+
+
+def test_bad_value():
+    results = job.Job(2, [RANK, "again", "1"], AM_WAIT="doze").wait()
+    check.that(all(code == 1 and err.count("\n") == 1 and "AM_WAIT" in err and
+                   "doze" in err and "auto|spin" in err.replace(", ", "|")
+                   for code, out, err in results),
+               "a bad value is one sentence: %r" % results)
 
 
 def memory_of(ranks):
@@ -131,7 +214,7 @@ def in_namespace(script, *args):
 
 
 def test_shm_trouble():
-    """/dev/shm read-only or full: it works without it, or says why not."""
+    """/dev/shm read-only or full: libam needs none."""
     if job.launcher() is None:
         print("not tested: no mpiexec")
         return
@@ -145,9 +228,8 @@ def test_shm_trouble():
         if got is None:
             print("not tested: no mount namespaces here")
             return
-        works = got.stdout.strip().endswith("exit 0")
-        says = "/dev/shm" in got.stdout and "exit" in got.stdout
-        check.that(works or says, "/dev/shm %s: %r" % (what, got))
+        check.that(got.stdout.strip().endswith("exit 0"),
+                   "works with /dev/shm %s: %r" % (what, got))
 
 
 test_again()
@@ -155,7 +237,13 @@ test_close()
 test_idle()
 test_killed()
 test_all_killed()
+test_killed_at_start()
+test_cut()
+test_single_copy()
+test_unknown_variable()
+test_bad_value()
 test_memory()
 test_denied()
+test_denied("--others")
 test_shm_trouble()
 check.finish()

@@ -97,12 +97,18 @@ typedef enum {
     SHM_WAIT_SLEEP
 } shm_wait_t;
 
+typedef enum {
+    SHM_CMA_AUTO,
+    SHM_CMA_OFF,
+    SHM_CMA_ON /* as if it cost nothing, so that it is always chosen */
+} shm_cma_t;
+
 struct shm_config {
     int wait;            /* shm_wait_t: AM_WAIT */
     uint64_t slots;      /* AM_SHM_SLOTS */
     size_t ring_bytes;   /* AM_SHM_RING */
     size_t packet_bytes; /* AM_SHM_PACKET; 0: by the ring */
-    int cma_off;         /* AM_SHM_CMA: auto, off */
+    int cma;             /* shm_cma_t: AM_SHM_CMA */
 };
 
 /* One rank of the job on this node, from its address. */

@@ -256,13 +256,32 @@ int shm_attach_new(struct shm_dev *dev, struct shm_seg *seg)
     return count;
 }
 
+/* The endpoint of a rank of the job whose segment is not there yet. */
+static struct shm_ep *ep_without_segment(struct shm_dev *dev, uint32_t index)
+{
+    uint32_t rank = dev->locals[index].rank;
+    struct shm_ep *ep = dev->eps;
+
+    while (ep != NULL && ep->rank != rank) {
+        ep = ep->next;
+    }
+    if (ep == NULL && shm_ep_create(dev, NULL, rank, &ep) == AM_OK) {
+        ep->index = index;
+        ep->ep.user = dev->base.up.accept(dev->base.up.arg, &ep->ep, rank);
+        ep->dead = ep->ep.user == NULL;
+    }
+    return ep;
+}
+
 void shm_ep_die(struct shm_dev *dev, uint32_t index, const char *why)
 {
-    struct shm_ep *ep =
-            dev->job == NULL ? NULL : ep_accept(dev, dev->job, index);
+    struct shm_ep *ep = dev->job == NULL ? ep_without_segment(dev, index)
+                                         : ep_accept(dev, dev->job, index);
 
     if (ep != NULL && !ep->dead) {
-        (void)shm_attach_new(dev, dev->job);
+        if (dev->job != NULL) {
+            (void)shm_attach_new(dev, dev->job);
+        }
         shm_rx_empty(ep);
         ep->dead = true;
         dev->base.up.dead(ep->ep.user, why);

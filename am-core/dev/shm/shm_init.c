@@ -66,8 +66,9 @@ static const struct am_config_row shm_rows[] = {
          "quarter where it is less",
          offsetof(struct shm_config, packet_bytes), NULL, check_packet},
         {"AM_SHM_CMA", "auto", AM_CONFIG_CHOICE, "",
-         "single copy by process_vm_readv and writev where it is allowed",
-         offsetof(struct shm_config, cma_off), "auto|off", NULL},
+         "single copy by process_vm_readv and writev where it is allowed: auto "
+         "where it costs less than a stream, on always, off never",
+         offsetof(struct shm_config, cma), "auto|off|on", NULL},
 };
 
 static const struct am_config_table shm_config_table = {

@@ -42,7 +42,7 @@ void shm_mem_probe(struct shm_dev *dev)
     uint64_t start, best = UINT64_MAX;
     char *from, *to;
 
-    if (dev->config.cma_off) {
+    if (dev->config.cma == SHM_CMA_OFF) {
         return;
     }
     from = calloc(2, SHM_PROBE_BYTES);
@@ -64,6 +64,9 @@ void shm_mem_probe(struct shm_dev *dev)
     }
     dev->base.attr.perf.get =
             (struct am_linfn){1000000, best * 1000 / SHM_PROBE_BYTES};
+    if (dev->config.cma == SHM_CMA_ON) {
+        dev->base.attr.perf.get = (struct am_linfn){0, 0};
+    }
     dev->base.attr.perf.put = dev->base.attr.perf.get;
     if (dev->cma) {
         dev->base.attr.caps |= AM_DEV_CAP_PUT | AM_DEV_CAP_GET;

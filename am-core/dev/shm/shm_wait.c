@@ -213,17 +213,24 @@ static bool has_ended(struct shm_local *local)
     return poll(&poll_fd, 1, 0) == 1;
 }
 
+/* Before the segment is mapped only its leader's end is news: others may have
+ * closed and gone already. */
 void shm_check(struct am_dev *adev)
 {
     struct shm_dev *dev = shm_dev_of(adev);
+    uint32_t count = dev->job != NULL       ? dev->local_count
+                     : dev->local_count > 1 ? 1
+                                            : 0;
 
-    for (uint32_t i = 0; dev->job != NULL && i < dev->local_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         struct shm_local *local = &dev->locals[i];
-        struct shm_rank *rank = shm_seg_rank(dev->job, i);
         char why[80];
 
         if (local->pid == dev->pid || local->dead ||
-            atomic_load(&rank->state) == SHM_RANK_CLOSED || !has_ended(local)) {
+            (dev->job != NULL &&
+             atomic_load(&shm_seg_rank(dev->job, i)->state) ==
+                     SHM_RANK_CLOSED) ||
+            !has_ended(local)) {
             continue;
         }
         local->dead = true;

@@ -323,8 +323,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        single copy by process_vm_readv and writev where it is allowed. One of auto, off.
-        libam's default: auto.
+        single copy by process_vm_readv and writev where it is allowed: auto where it
+        costs less than a stream, on always, off never. One of auto, off, on. libam's
+        default: auto.
 
     - name        : MPIR_CVAR_CH4_AM_SHM_PACKET
       category    : CH4_AM
