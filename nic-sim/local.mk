@@ -1,6 +1,6 @@
 # nic-sim: the simulator, a library of its own.  Left out by --disable-sim.
 NS_MACHINES = nic-sim/machines/sp-thin.conf nic-sim/machines/sp-wide.conf \
-    nic-sim/machines/myrinet-ppro.conf
+    nic-sim/machines/myrinet-ppro.conf nic-sim/machines/bgp.conf
 EXTRA_DIST += $(NS_MACHINES) nic-sim/machines/sp-thin.expect \
     nic-sim/machines/myrinet-ppro.expect \
     test/sim/invented.conf docs/simulator.md
@@ -13,6 +13,8 @@ libam_la_SOURCES += \
     am-core/dev/snic/snic_lanai.c am-core/dev/snic/snic_lanai_init.c \
     am-core/dev/snic/snic_lanai_copy.c am-core/dev/snic/snic_lanai_page.h \
     am-core/dev/snic/snic_lanai_page.c am-core/dev/snic/snic_extra.c \
+    am-core/dev/snic/snic_bgp.h am-core/dev/snic/snic_bgp.c \
+    am-core/dev/snic/snic_bgp_put.c \
     am-core/dev/snic/snic_tb2.c
 
 noinst_LTLIBRARIES += libnicsim.la
@@ -41,6 +43,13 @@ libnicsim_la_SOURCES = \
     nic-sim/nic/lanai/lanai_mcast.c nic-sim/nic/lanai/lanai_copy.c \
     nic-sim/nic/lanai/lanai_fw.c \
     nic-sim/nic/lanai/lanai_rows.c \
+    nic-sim/include/nicsim_bgp.h nic-sim/nic/bgp/bgp.h \
+    nic-sim/nic/bgp/bgp.c nic-sim/nic/bgp/bgp_inject.c \
+    nic-sim/nic/bgp/bgp_receive.c nic-sim/nic/bgp/bgp_reg.c \
+    nic-sim/nic/bgp/bgp_rows.c \
+    nic-sim/net/torus.h nic-sim/net/torus_inner.h nic-sim/net/torus.c \
+    nic-sim/net/torus_check.c nic-sim/net/torus_init.c \
+    nic-sim/net/tree.h nic-sim/net/tree.c \
     nic-sim/nic/tb2/tb2.h nic-sim/nic/tb2/tb2.c nic-sim/nic/tb2/tb2_fw.c \
     nic-sim/nic/tb2/tb2_rows.c \
     nic-sim/sim.h nic-sim/sim.c nic-sim/sim_run.c \

@@ -135,7 +135,10 @@ static am_status_t self_copy(struct am_bulk *bulk)
     return AM_OK;
 }
 
-/* One copy by the device.  AM_ERR_UNSUPPORTED: stream instead. */
+static void device_done(void *arg, am_status_t status);
+
+/* One copy by the device.  AM_DONE: it is under way, and device_done goes on.
+ * AM_ERR_UNSUPPORTED: stream instead. */
 static am_status_t device_copy(struct am_bulk *bulk)
 {
     struct am_peer *peer = bulk->op.peer;
@@ -150,13 +153,23 @@ static am_status_t device_copy(struct am_bulk *bulk)
         return self_copy(bulk);
     }
     status = (bulk->get ? ops->get : ops->put)(peer->ep, &local, 1, &key,
-                                               bulk->offset, NULL, NULL);
-    if (status == AM_DONE) {
-        peer->ctx->stats[bulk->get ? AM_STAT_DEVICE_GETS
-                                   : AM_STAT_DEVICE_PUTS]++;
-        return AM_OK;
+                                               bulk->offset, device_done, bulk);
+    if (status != AM_OK && status != AM_DONE) {
+        return status;
     }
-    return status;
+    peer->ctx->stats[bulk->get ? AM_STAT_DEVICE_GETS : AM_STAT_DEVICE_PUTS]++;
+    bulk->in_device = status == AM_OK;
+    return bulk->in_device ? AM_DONE : AM_OK;
+}
+
+/* The bytes are in place: no answer is needed, unless a handler's. */
+static void device_put_ended(struct am_bulk *bulk)
+{
+    bulk->sent_bytes = bulk->bytes;
+    if (bulk->handle != 0 && bulk->handler == 0) {
+        am_handle_free(bulk->op.peer->ctx, bulk->handle);
+        bulk->handle = 0;
+    }
 }
 
 struct fill {
@@ -252,12 +265,11 @@ static am_status_t put_run(struct am_op *op)
     }
     if (bulk->by_device && bulk->sent_bytes < bulk->bytes) {
         status = device_copy(bulk);
+        if (status == AM_DONE) {
+            return AM_OK;
+        }
         if (status == AM_OK) {
-            bulk->sent_bytes = bulk->bytes;
-            if (bulk->handle != 0 && bulk->handler == 0) {
-                am_handle_free(op->peer->ctx, bulk->handle);
-                bulk->handle = 0; /* in place already: no answer needed */
-            }
+            device_put_ended(bulk);
         } else if (status == AM_ERR_UNSUPPORTED) {
             bulk->by_device = false;
             status = AM_OK;
@@ -288,8 +300,13 @@ static am_status_t get_run(struct am_op *op)
 
     if (bulk->by_device || bulk->bytes == 0) {
         status = bulk->bytes == 0 ? AM_OK : device_copy(bulk);
+        if (status == AM_ERR_AGAIN) {
+            return status;
+        }
         if (status != AM_ERR_UNSUPPORTED) {
-            am_bulk_end(bulk, status);
+            if (status != AM_DONE) {
+                am_bulk_end(bulk, status);
+            }
             return AM_OK;
         }
         bulk->by_device = false;
@@ -304,6 +321,25 @@ static am_status_t get_run(struct am_op *op)
     return AM_OK;
 }
 
+/* A put or get of the device has ended; what follows a put's bytes goes now. */
+static void device_done(void *arg, am_status_t status)
+{
+    struct am_bulk *bulk = arg;
+
+    bulk->in_device = false;
+    if (bulk->status != AM_OK) { /* the peer died meanwhile */
+        status = bulk->status;
+    }
+    if (bulk->get || status != AM_OK) {
+        am_bulk_end(bulk, status);
+        return;
+    }
+    device_put_ended(bulk);
+    if (put_run(&bulk->op) == AM_ERR_AGAIN) {
+        am_op_queue(&bulk->op, bulk->op.peer, put_run, AM_OP_BULK);
+    }
+}
+
 /* Start at once unless others wait; what is left is queued. */
 static void bulk_start(struct am_bulk *bulk, struct am_peer *peer,
                        am_op_run_fn run)
@@ -311,6 +347,7 @@ static void bulk_start(struct am_bulk *bulk, struct am_peer *peer,
     am_list_init(&bulk->op.link);
     bulk->op.queued = false;
     bulk->op.peer = peer;
+    bulk->in_device = false;
     bulk->by_device =
             peer->index == peer->ctx->rank || device_is_better(bulk, peer);
     if (!am_list_is_empty(&peer->bulk) || run(&bulk->op) == AM_ERR_AGAIN) {
@@ -396,6 +433,10 @@ void am_bulk_cancel(struct am_bulk *bulk)
 
 void am_bulk_fail(struct am_bulk *bulk, am_status_t status)
 {
+    if (bulk->in_device) { /* it still has the memory: device_done ends it */
+        bulk->status = status;
+        return;
+    }
     am_op_cancel(&bulk->op);
     am_bulk_end(bulk, status);
 }

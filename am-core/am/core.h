@@ -240,6 +240,7 @@ struct am_bulk {
     size_t local_offset; /* of byte 0 of the transfer in `local` */
     bool acknowledged;   /* set before am_bulk_put; else false */
     bool by_device;      /* single copy chosen */
+    bool in_device;      /* and under way there */
     bool get;
     uint32_t handler, word_count;
     uint64_t words[4];

@@ -37,30 +37,44 @@ static void catch_up(struct ns_host *host)
     }
 }
 
+/* What interrupts took while the host waited. */
+static void stolen_add(struct ns_host *host)
+{
+    host->now_ps += host->stolen_ps;
+    host->stolen_ps = 0;
+}
+
 void ns_host_sync(struct ns_host *host)
 {
     catch_up(host);
     host->syncs++;
     host->idle.syncs++;
     host->idle.sync_ps = host->now_ps;
-    if (ns_engine_advance(&host->component, NS_PHASE_HOST, host->now_ps)) {
-        return;
+    if (!ns_engine_advance(&host->component, NS_PHASE_HOST, host->now_ps)) {
+        ns_event_schedule(&host->component, &host->event, NS_PHASE_HOST,
+                          host->now_ps);
+        ns_fiber_yield(host->fiber);
     }
-    ns_event_schedule(&host->component, &host->event, NS_PHASE_HOST,
-                      host->now_ps);
-    ns_fiber_yield(host->fiber);
+    stolen_add(host);
 }
 
 void ns_host_block(struct ns_host *host)
 {
     ns_fiber_yield(host->fiber);
     host->now_ps = ns_engine_now(host->component.engine);
+    stolen_add(host);
 }
 
 void ns_host_resume(struct ns_host *host)
 {
     ns_event_schedule(&host->component, &host->event, NS_PHASE_HOST,
                       ns_engine_now(host->component.engine));
+}
+
+void ns_host_steal(struct ns_host *host, uint64_t ps)
+{
+    host->stolen_ps += ps;
+    ns_host_notify(host);
 }
 
 /* --------------------------------------------------------------- interrupts */

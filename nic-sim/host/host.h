@@ -42,7 +42,8 @@ struct ns_host {
     struct ns_fiber *fiber;
     bool shared; /* one fiber runs all hosts in turn: see ns_sim_run_shared */
     const struct ns_host_settings *cost;
-    uint64_t now_ps; /* local time */
+    uint64_t now_ps;    /* local time */
+    uint64_t stolen_ps; /* by interrupts, not yet in now_ps */
     uint64_t random;
     struct ns_memory memory;
     struct ns_bus bus;
@@ -89,6 +90,8 @@ void ns_host_resume(struct ns_host *host);
 void ns_host_compute(struct ns_host *host, uint64_t ps);
 /* From the NIC: false when the host does not compute, or wants none. */
 bool ns_host_interrupt(struct ns_host *host);
+/* From an event: an interrupt takes so much of the host's time. */
+void ns_host_steal(struct ns_host *host, uint64_t ps);
 /* From the NIC: something that the host can see has just changed. */
 void ns_host_notify(struct ns_host *host);
 

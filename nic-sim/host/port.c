@@ -199,6 +199,7 @@ static void port_charge(struct ns_port *port, ns_work_t work, uint64_t units)
             [NS_WORK_RELIABLE_RECEIVE] = host->cost->reliable_receive_ps,
             [NS_WORK_TLB] = host->cost->tlb_ps,
             [NS_WORK_NOTICE] = host->cost->notice_ps,
+            [NS_WORK_PUT] = host->cost->put_ps,
     };
 
     host->now_ps += cost_ps[work] * units;

@@ -37,6 +37,8 @@ static const struct unit units[] = {
         {NS_UNIT_COUNT, "lengths", 1, 1},
         {NS_UNIT_COUNT, "hops", 1, 1},
         {NS_UNIT_COUNT, "buffers", 1, 1},
+        {NS_UNIT_COUNT, "processes", 1, 1},
+        {NS_UNIT_COUNT, "children", 1, 1},
 };
 
 /* "12.25" to 1225 and 100.  Up to 15 digits.  NULL if it is no number. */

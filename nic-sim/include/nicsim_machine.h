@@ -37,6 +37,8 @@ struct ns_host_settings {
     uint64_t pio_stream_bytes_per_second; /* of a run of PIO stores */
     uint64_t reliable_send_ps, reliable_receive_ps;
     uint64_t tlb_ps, pin_ps, notice_ps, interrupt_ps;
+    uint64_t put_ps;       /* driver: starting a put or get (bgp) */
+    uint64_t call_ps;      /* AM_COST_CALL (bgp) */
     uint64_t shared_bytes; /* of memory that the NIC reaches */
 };
 
@@ -94,6 +96,35 @@ struct ns_myrinet_settings {
     uint64_t corrupt; /* ratio of packets that are spoilt */
 };
 
+struct ns_bgp_settings {
+    uint64_t clock_ps;
+    uint64_t descriptor_cycles; /* to fetch and begin one */
+    uint64_t packet_cycles;     /* of each DMA engine */
+    uint64_t interrupt_ps;
+    uint64_t injection_entries, remote_entries, remote_entries_max;
+    uint64_t reception_bytes;
+    uint64_t mtu_bytes;
+    uint64_t put;       /* does the driver use direct put and remote get? */
+    uint64_t processes; /* of a node: SMP 1, dual 2, quad 4 */
+};
+
+/* The torus, and the collective and global interrupt networks. */
+struct ns_torus_settings {
+    uint64_t clock_ps; /* a byte each on every link */
+    uint64_t hop_cycles;
+    uint64_t overhead_bytes; /* of a packet, on the link */
+    uint64_t buffer_bytes;   /* of a virtual channel */
+};
+
+struct ns_tree_settings {
+    uint64_t bytes_per_second;
+    uint64_t overhead_bytes;
+    uint64_t hop_ps;
+    uint64_t arity;
+    uint64_t buffer_packets;
+    uint64_t barrier_ps; /* from the last node's coming to all knowing */
+};
+
 /* One setting as it is in force, for the head of a run's output. */
 struct ns_setting {
     const char *key; /* "host.pio" */
@@ -114,6 +145,9 @@ struct ns_machine {
     struct ns_sp_settings sp;
     struct ns_lanai_settings lanai;
     struct ns_myrinet_settings myrinet;
+    struct ns_bgp_settings bgp;
+    struct ns_torus_settings torus;
+    struct ns_tree_settings tree;
     bool coherent; /* DMA and the host's cache agree */
     struct ns_setting settings[NS_SETTINGS_MAX];
     uint32_t setting_count;

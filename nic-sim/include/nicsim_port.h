@@ -48,6 +48,7 @@ typedef enum {
     NS_WORK_RELIABLE_RECEIVE, /* the same */
     NS_WORK_TLB,              /* looking a page up (1 each) */
     NS_WORK_NOTICE,           /* of a remote copy that is in (1 each) */
+    NS_WORK_PUT,              /* starting a put or get of the NIC's (1 each) */
     NS_WORK_COUNT
 } ns_work_t;
 

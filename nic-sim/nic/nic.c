@@ -6,7 +6,7 @@
 #include <string.h>
 
 const struct ns_nic_kind *const ns_nic_kinds[] = {&ns_tb2_kind, &ns_lanai_kind,
-                                                  NULL};
+                                                  &ns_bgp_kind, NULL};
 
 const struct ns_nic_kind *ns_nic_kind_find(const char *name)
 {

@@ -1,7 +1,8 @@
 /*
  * Runs a test program of am-core, unmodified, on simulated hosts: its main is
  * test_main here, in one fiber that plays all hosts in turn; each context of
- * msg_world gets the next host.  The machine is the first argument.
+ * msg_world gets the next host.  The machine is the first argument, settings
+ * of it (key=value) are the others.
  */
 #include "nicsim_sim.h"
 #include "support/msg_world.h"
@@ -28,6 +29,13 @@ struct am_env *world_env(void)
     return hosts[next++ % NODES]->env;
 }
 
+void world_pass(void)
+{
+    for (uint32_t i = 0; i < NODES; i++) {
+        am_env_charge(hosts[i]->env, AM_COST_COPY, 2000);
+    }
+}
+
 static void body(void *arg, struct ns_sim_node *const *nodes)
 {
     (void)arg;
@@ -45,8 +53,9 @@ int main(int argc, char **argv)
     const struct ns_sim_params params = {.nodes = NODES};
     struct ns_sim_result result;
     char error[512] = "";
-    struct ns_machine *machine =
-            ns_machine_load(name, NULL, 0, error, sizeof(error));
+    struct ns_machine *machine = ns_machine_load(
+            name, (const char *const *)argv + 2,
+            argc > 2 ? (uint32_t)argc - 2 : 0, error, sizeof(error));
     struct ns_sim *sim = machine == NULL ? NULL
                                          : ns_sim_open(machine, &params, error,
                                                        sizeof(error));

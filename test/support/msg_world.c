@@ -75,6 +75,8 @@ void world_settle(struct world *world)
     for (int idle = 0; idle < SETTLE_POLLS; idle++) {
         if (world_poll(world) > 0) {
             idle = 0;
+        } else if (world_pass) {
+            world_pass(); /* a device may be at work by itself */
         }
     }
 }

@@ -20,6 +20,8 @@ struct world {
 /* The environment of the next context; a program that has none (all but the
  * tests on simulated hosts) leaves it out, and runs on the real machine. */
 struct am_env *world_env(void) __attribute__((weak));
+/* The same: let virtual time pass, as polls that find nothing hardly do. */
+void world_pass(void) __attribute__((weak));
 
 /* `options` is an array of lists, one for each rank, each ended by a NULL
  * name; NULL: none.  Fails the test when a context does not open. */

@@ -85,10 +85,17 @@ struct snic_nic {
     /* As the device's; NULL: it has none. */
     am_status_t (*mem_register)(struct snic_dev *snic, void *base, size_t bytes,
                                 struct am_dev_key *key);
+    void (*mem_deregister)(struct snic_dev *snic, const struct am_dev_key *key);
     am_status_t (*put)(struct snic_dev *snic, uint32_t node,
                        const struct iovec *local, uint32_t count,
                        const struct am_dev_key *key, size_t offset,
                        am_dev_done_fn done, void *arg);
+    am_status_t (*get)(struct snic_dev *snic, uint32_t node,
+                       const struct iovec *local, uint32_t count,
+                       const struct am_dev_key *key, size_t offset,
+                       am_dev_done_fn done, void *arg);
+    /* After begin: call the done functions that are due; how many were. */
+    uint32_t (*complete)(struct snic_dev *snic);
 };
 
 /*
@@ -112,6 +119,7 @@ am_status_t snic_lanai_expose(struct am_dev *dev, uint32_t address,
 
 extern const struct snic_nic snic_tb2;
 extern const struct snic_nic snic_lanai;
+extern const struct snic_nic snic_bgp;
 
 struct snic_ep {
     struct am_dev_ep base;
@@ -165,6 +173,10 @@ am_status_t snic_fetch_add(struct am_dev_ep *base, const struct am_dev_key *key,
                            am_dev_done_fn done, void *arg);
 am_status_t snic_register(struct am_dev *dev, void *base, size_t bytes,
                           struct am_dev_key *key);
+void snic_deregister(struct am_dev *dev, const struct am_dev_key *key);
+am_status_t snic_get(struct am_dev_ep *base, const struct iovec *local,
+                     uint32_t count, const struct am_dev_key *key,
+                     size_t offset, am_dev_done_fn done, void *arg);
 am_status_t snic_put(struct am_dev_ep *base, const struct iovec *local,
                      uint32_t count, const struct am_dev_key *key,
                      size_t offset, am_dev_done_fn done, void *arg);

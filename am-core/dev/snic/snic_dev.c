@@ -265,7 +265,8 @@ static int snic_poll(struct am_dev *dev, uint32_t packets_max)
     uint32_t count;
 
     snic->nic->begin(snic);
-    count = held_deliver(snic);
+    count = snic->nic->complete != NULL ? snic->nic->complete(snic) : 0;
+    count += held_deliver(snic);
     while (count < packets_max && snic->nic->receive(snic, &rx)) {
         receive_one(snic, &rx);
         count++;
@@ -322,11 +323,11 @@ const struct am_dev_ops am_dev_snic_ops = {
         .reply_ready = snic_reply_ready,
         .poll = snic_poll,
         .mem_register = snic_register,
-        .mem_deregister = am_dev_no_mem_deregister,
+        .mem_deregister = snic_deregister,
         .alloc = am_dev_no_alloc,
         .release = am_dev_no_release,
         .put = snic_put,
-        .get = am_dev_no_xfer,
+        .get = snic_get,
         .fetch_add = snic_fetch_add,
         .map = am_dev_no_map,
         .wait = snic_wait,

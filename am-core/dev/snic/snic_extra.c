@@ -1,5 +1,6 @@
 /*
- * What only some of the simulated NICs have: fetch-and-add, put, multicast.
+ * What only some of the simulated NICs have: fetch-and-add, put, get,
+ * multicast.
  */
 #include "dev/snic/snic.h"
 
@@ -37,6 +38,27 @@ am_status_t snic_put(struct am_dev_ep *base, const struct iovec *local,
     return snic->nic->put == NULL
                    ? AM_ERR_UNSUPPORTED
                    : snic->nic->put(snic, snic_ep_of(base)->node, local, count,
+                                    key, offset, done, arg);
+}
+
+void snic_deregister(struct am_dev *dev, const struct am_dev_key *key)
+{
+    struct snic_dev *snic = snic_of(dev);
+
+    if (snic->nic->mem_deregister != NULL) {
+        snic->nic->mem_deregister(snic, key);
+    }
+}
+
+am_status_t snic_get(struct am_dev_ep *base, const struct iovec *local,
+                     uint32_t count, const struct am_dev_key *key,
+                     size_t offset, am_dev_done_fn done, void *arg)
+{
+    struct snic_dev *snic = snic_of(base->dev);
+
+    return snic->nic->get == NULL
+                   ? AM_ERR_UNSUPPORTED
+                   : snic->nic->get(snic, snic_ep_of(base)->node, local, count,
                                     key, offset, done, arg);
 }
 

@@ -25,7 +25,8 @@ static uint64_t address_check(const struct snic_address *address)
     return (mix ^ mix >> 29) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static const struct snic_nic *const nics[] = {&snic_tb2, &snic_lanai, NULL};
+static const struct snic_nic *const nics[] = {&snic_tb2, &snic_lanai, &snic_bgp,
+                                              NULL};
 
 static void snic_free(struct snic_dev *snic)
 {

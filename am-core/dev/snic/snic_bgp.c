@@ -1,0 +1,360 @@
+/*
+ * The host's half of Blue Gene/P, DCMF's eager protocol: a descriptor for each
+ * message in one injection FIFO, so that all to one node stay in order, its
+ * packets in the receiver's memory FIFO; the head of the injection FIFO tells
+ * what has been sent.  Puts and gets are snic_bgp_put.c.
+ */
+#include "dev/snic/snic_bgp.h"
+
+#include "base/assert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The driver's part of a descriptor and of a packet's header. */
+enum {
+    USER_CLASS,
+    USER_HDR_BYTES,
+    USER_CREDITS
+};
+
+AM_STATIC_ASSERT(sizeof(struct ns_bgp_descriptor) == NS_BGP_DESCRIPTOR_BYTES,
+                 "a descriptor");
+AM_STATIC_ASSERT(sizeof(struct ns_bgp_header) == NS_BGP_HEADER_BYTES,
+                 "a packet's header");
+AM_STATIC_ASSERT(sizeof(struct ns_bgp_status) == NS_BGP_STATUS_BYTES,
+                 "the status block");
+
+/* So many looks without progress: the peer takes nothing any more. */
+#define CLOSE_POLLS_MAX 1000000
+/* Room that has been taken out of the reception FIFO is told in such parts. */
+#define RELEASE_PART 8
+
+void snic_bgp_write(struct snic_dev *snic, uint32_t block, uint32_t index,
+                    uint32_t reg, uint32_t value)
+{
+    snic->port->ops->pio_store(snic->port, NS_BGP_REG(0, block, index, reg),
+                               value, 4);
+}
+
+static void look(struct snic_dev *snic)
+{
+    struct bgp *bgp = snic->nic_data;
+
+    snic->port->ops->load(snic->port, bgp->status_at, &bgp->status,
+                          sizeof(bgp->status));
+}
+
+/* ------------------------------------------------------------------ sending */
+
+/* As the last poll saw it: what has been sent since shows in the next. */
+bool snic_bgp_room(const struct snic_dev *snic, uint32_t count, uint32_t spare)
+{
+    const struct bgp *bgp = snic->nic_data;
+
+    return bgp->sent - bgp->status.injected + count + spare <=
+           bgp->facts->injection_entries;
+}
+
+static bool bgp_room(struct snic_dev *snic, uint32_t spare)
+{
+    return snic_bgp_room(snic, 1, spare);
+}
+
+uint32_t snic_bgp_slot(const struct bgp *bgp)
+{
+    return bgp->slots +
+           bgp->sent % bgp->facts->injection_entries * bgp->slot_bytes;
+}
+
+void snic_bgp_post(struct snic_dev *snic,
+                   const struct ns_bgp_descriptor *descriptor)
+{
+    struct bgp *bgp = snic->nic_data;
+    uint32_t at = bgp->sent % bgp->facts->injection_entries;
+
+    snic->port->ops->store(snic->port,
+                           bgp->injection + at * NS_BGP_DESCRIPTOR_BYTES,
+                           descriptor, sizeof(*descriptor));
+    bgp->sent++;
+}
+
+void snic_bgp_ring(struct snic_dev *snic)
+{
+    struct bgp *bgp = snic->nic_data;
+
+    snic->port->ops->mark(snic->port, NS_STAGE_BUILD);
+    snic_bgp_write(snic, NS_BGP_INJECTION, 0, NS_BGP_FIFO_TAIL, bgp->sent);
+}
+
+static void bgp_transmit(struct snic_dev *snic, struct snic_tx *tx)
+{
+    struct ns_port *port = snic->port;
+    const struct ns_bgp_descriptor descriptor = {
+            .kind = NS_BGP_MEMORY_FIFO,
+            .flags = NS_BGP_SHARED,
+            .count = NS_BGP_COUNTER_NONE,
+            .user = {[USER_CLASS] = (uint8_t)tx->info.class,
+                     [USER_HDR_BYTES] = (uint8_t)tx->info.hdr_bytes,
+                     [USER_CREDITS] = (uint8_t)tx->info.credits},
+            .destination = tx->info.node,
+            .bytes = tx->info.hdr_bytes + tx->info.data_bytes,
+            .address = snic_bgp_slot(snic->nic_data),
+    };
+
+    port->ops->charge(port, NS_WORK_SEND, 1);
+    port->ops->store(port, (uint32_t)descriptor.address, tx->body,
+                     descriptor.bytes);
+    snic_bgp_post(snic, &descriptor);
+    snic_bgp_ring(snic);
+}
+
+/* ---------------------------------------------------------------- receiving */
+
+static void bgp_begin(struct snic_dev *snic)
+{
+    snic->port->ops->charge(snic->port, NS_WORK_POLL, 1);
+    look(snic);
+}
+
+static bool header_good(const struct snic_dev *snic,
+                        const struct ns_bgp_header *header)
+{
+    uint32_t total = header->u.message.total, place = header->u.message.place;
+
+    return header->source < snic->port->nodes &&
+           header->u.message.user[USER_CLASS] <= SNIC_CLASS_CREDIT &&
+           header->u.message.user[USER_HDR_BYTES] <= SNIC_HDR_BYTES &&
+           header->u.message.user[USER_HDR_BYTES] <= total &&
+           total <= snic->base.attr.packet_bytes_max &&
+           place + header->payload <= total;
+}
+
+/* Where this packet's payload goes: a whole message into `rx`, a part to the
+ * others of its sender.  NULL: no memory. */
+static uint8_t *payload_place(struct bgp *bgp,
+                              const struct ns_bgp_header *header,
+                              struct snic_rx *rx)
+{
+    struct bgp_part **part = &bgp->parts[header->source];
+
+    if (header->payload == header->u.message.total) {
+        return (uint8_t *)rx->buffer;
+    }
+    if (*part == NULL) {
+        *part = malloc(sizeof(**part));
+    }
+    return *part == NULL ? NULL
+                         : (uint8_t *)(*part)->buffer + header->u.message.place;
+}
+
+/* The packet's payload out of the FIFO, which goes round. */
+static void payload_load(struct snic_dev *snic, uint32_t at, void *to,
+                         uint32_t bytes)
+{
+    const struct bgp *bgp = snic->nic_data;
+    struct ns_port *port = snic->port;
+    uint32_t from = at + NS_BGP_HEADER_BYTES;
+    uint32_t first = bgp->facts->reception_bytes - from;
+
+    first = bytes < first ? bytes : first;
+    port->ops->load(port, bgp->reception + from, to, first);
+    if (first < bytes) {
+        port->ops->load(port, bgp->reception, (uint8_t *)to + first,
+                        bytes - first);
+    }
+}
+
+static void packet_release(struct snic_dev *snic,
+                           const struct ns_bgp_header *header)
+{
+    struct bgp *bgp = snic->nic_data;
+
+    bgp->received +=
+            (NS_BGP_HEADER_BYTES + header->payload + NS_BGP_GRANULE - 1u) /
+            NS_BGP_GRANULE * NS_BGP_GRANULE;
+    if (bgp->received - bgp->released >=
+        bgp->facts->reception_bytes / RELEASE_PART) {
+        bgp->released = bgp->received;
+        snic_bgp_write(snic, NS_BGP_RECEPTION, 0, NS_BGP_FIFO_HEAD,
+                       bgp->released);
+    }
+}
+
+static void rx_fill(struct snic_dev *snic, const struct ns_bgp_header *header,
+                    struct snic_rx *rx)
+{
+    const struct bgp *bgp = snic->nic_data;
+    uint32_t total = header->u.message.total;
+
+    if (header->payload != total) {
+        memcpy(rx->buffer, bgp->parts[header->source]->buffer, total);
+    }
+    rx->info.node = header->source;
+    rx->info.class = header->u.message.user[USER_CLASS];
+    rx->info.credits = header->u.message.user[USER_CREDITS];
+    rx->info.hdr_bytes = header->u.message.user[USER_HDR_BYTES];
+    rx->info.data_bytes = total - rx->info.hdr_bytes;
+    rx->hdr = (const uint8_t *)rx->buffer;
+    rx->data = (uint8_t *)rx->buffer + rx->info.hdr_bytes;
+    snic->port->ops->charge(snic->port, NS_WORK_RECEIVE, 1);
+    snic->port->ops->mark(snic->port, NS_STAGE_COPIED);
+}
+
+/* Take packets until one ends a message. */
+static bool bgp_receive(struct snic_dev *snic, struct snic_rx *rx)
+{
+    struct bgp *bgp = snic->nic_data;
+    struct ns_port *port = snic->port;
+
+    while (bgp->received != bgp->status.received) {
+        uint32_t at = bgp->received % bgp->facts->reception_bytes;
+        struct ns_bgp_header header;
+        uint8_t *to = NULL;
+
+        port->ops->load(port, bgp->reception + at, &header, sizeof(header));
+        port->ops->mark(port, NS_STAGE_POLLED);
+        if (header_good(snic, &header)) {
+            to = payload_place(bgp, &header, rx);
+        }
+        if (to == NULL) {
+            snic->stats[AM_DEV_STAT_RX_BAD]++;
+            packet_release(snic, &header);
+            continue;
+        }
+        payload_load(snic, at, to, header.payload);
+        packet_release(snic, &header);
+        if (header.u.message.place + header.payload == header.u.message.total) {
+            rx_fill(snic, &header, rx);
+            return true;
+        }
+        port->ops->charge(port, NS_WORK_POLL, 1);
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------- set-up */
+
+static void attr_set(struct am_dev_attr *attr, const struct ns_bgp_facts *facts)
+{
+    uint64_t byte_fs = UINT64_C(1000000000000000) / facts->bytes_per_second;
+    const uint32_t remote_caps = AM_DEV_CAP_PUT | AM_DEV_CAP_GET;
+    struct am_linfn remote = {facts->put_ps + 2 * facts->wire_ps, byte_fs};
+
+    *attr = (struct am_dev_attr){
+            .caps = AM_DEV_CAP_RELIABLE | AM_DEV_CAP_ORDERED |
+                    (facts->put ? remote_caps : 0),
+            .packet_bytes_max = facts->mtu_bytes,
+            .reply_bytes_max = facts->mtu_bytes,
+            .hdr_bytes_max = SNIC_HDR_BYTES,
+            .depth = facts->injection_entries / 2,
+            .perf = {.send_overhead = {facts->send_ps, facts->copy_byte_fs},
+                     .recv_overhead = {facts->receive_ps, facts->copy_byte_fs},
+                     .wire = {facts->wire_ps, byte_fs},
+                     .gap_ps = facts->packet_ps,
+                     .put = facts->put ? remote : (struct am_linfn){0, 0},
+                     .get = facts->put ? remote : (struct am_linfn){0, 0}},
+    };
+}
+
+/* All of the memory that the DMA uses; false: there is not so much. */
+static bool memory_alloc(struct snic_dev *snic, struct bgp *bgp)
+{
+    const struct ns_bgp_facts *facts = bgp->facts;
+    struct ns_port *port = snic->port;
+    size_t entries = facts->injection_entries;
+
+    bgp->slot_bytes = (facts->mtu_bytes + 31) / 32 * 32;
+    bgp->status_at = port->ops->alloc(port, NS_BGP_STATUS_BYTES, 32);
+    bgp->injection =
+            port->ops->alloc(port, entries * NS_BGP_DESCRIPTOR_BYTES, 32);
+    bgp->slots = port->ops->alloc(port, entries * bgp->slot_bytes, 32);
+    bgp->reception = port->ops->alloc(port, facts->reception_bytes, 32);
+    bgp->remote = port->ops->alloc(
+            port, (size_t)facts->remote_entries_max * NS_BGP_DESCRIPTOR_BYTES,
+            32);
+    return bgp->status_at != NS_ADDRESS_NONE &&
+           bgp->injection != NS_ADDRESS_NONE && bgp->slots != NS_ADDRESS_NONE &&
+           bgp->reception != NS_ADDRESS_NONE && bgp->remote != NS_ADDRESS_NONE;
+}
+
+static void registers_set(struct snic_dev *snic, const struct bgp *bgp)
+{
+    const struct ns_bgp_facts *facts = bgp->facts;
+
+    snic_bgp_write(snic, NS_BGP_INJECTION, 0, NS_BGP_FIFO_START,
+                   bgp->injection);
+    snic_bgp_write(snic, NS_BGP_INJECTION, 0, NS_BGP_FIFO_SIZE,
+                   facts->injection_entries);
+    snic_bgp_write(snic, NS_BGP_INJECTION, 1, NS_BGP_FIFO_START, bgp->remote);
+    snic_bgp_write(snic, NS_BGP_INJECTION, 1, NS_BGP_FIFO_SIZE,
+                   facts->remote_entries);
+    snic_bgp_write(snic, NS_BGP_INJECTION, 1, NS_BGP_FIFO_SIZE_MAX,
+                   facts->remote_entries_max);
+    snic_bgp_write(snic, NS_BGP_RECEPTION, 0, NS_BGP_FIFO_START,
+                   bgp->reception);
+    snic_bgp_write(snic, NS_BGP_RECEPTION, 0, NS_BGP_FIFO_SIZE,
+                   facts->reception_bytes);
+    snic_bgp_write(snic, NS_BGP_GROUP, 0, NS_BGP_GROUP_STATUS, bgp->status_at);
+}
+
+static am_status_t bgp_open(struct snic_dev *snic)
+{
+    struct bgp *bgp = calloc(1, sizeof(*bgp));
+
+    if (bgp == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    bgp->facts = snic->port->facts;
+    bgp->parts = calloc(snic->port->nodes, sizeof(*bgp->parts));
+    if (bgp->parts == NULL || !memory_alloc(snic, bgp)) {
+        free(bgp->parts);
+        free(bgp);
+        return AM_ERR_MEMORY;
+    }
+    snic->nic_data = bgp;
+    attr_set(&snic->base.attr, bgp->facts);
+    registers_set(snic, bgp);
+    return AM_OK;
+}
+
+static void bgp_close(struct snic_dev *snic)
+{
+    struct bgp *bgp = snic->nic_data;
+    struct ns_port *port = snic->port;
+
+    for (uint32_t idle = 0;
+         bgp->status.injected != bgp->sent && idle < CLOSE_POLLS_MAX; idle++) {
+        uint32_t injected = bgp->status.injected;
+
+        port->ops->charge(port, NS_WORK_POLL, 1);
+        look(snic);
+        idle = bgp->status.injected == injected ? idle : 0;
+    }
+    snic_bgp_write(snic, NS_BGP_GROUP, 0, NS_BGP_GROUP_CLOSE, 0);
+    while (port->ops->pio_load(
+                   port, NS_BGP_REG(0, NS_BGP_GROUP, 0, NS_BGP_GROUP_BUSY),
+                   4) != 0) {
+    }
+    port->ops->release(port);
+    for (uint32_t i = 0; i < port->nodes; i++) {
+        free(bgp->parts[i]);
+    }
+    free(bgp->parts);
+    free(bgp);
+}
+
+const struct snic_nic snic_bgp = {
+        .name = "bgp",
+        .open = bgp_open,
+        .close = bgp_close,
+        .room = bgp_room,
+        .transmit = bgp_transmit,
+        .begin = bgp_begin,
+        .receive = bgp_receive,
+        .mem_register = snic_bgp_mem_register,
+        .mem_deregister = snic_bgp_mem_deregister,
+        .put = snic_bgp_put,
+        .get = snic_bgp_get,
+        .complete = snic_bgp_complete,
+};

@@ -1,0 +1,255 @@
+/*
+ * The injecting engine: round robin over the FIFOs that have descriptors, a
+ * packet at a time; one whose way is full waits, the others go on.
+ */
+#include "nic/bgp/bgp.h"
+
+#include "base/assert.h"
+
+#include <string.h>
+
+/* Packets to this node itself that may wait for the receiving engine. */
+#define LOCAL_MAX 4
+
+AM_STATIC_ASSERT(sizeof(struct ns_bgp_descriptor) == NS_BGP_DESCRIPTOR_BYTES,
+                 "a descriptor");
+AM_STATIC_ASSERT(sizeof(struct ns_bgp_header) == NS_BGP_HEADER_BYTES,
+                 "a packet's header");
+AM_STATIC_ASSERT(NS_BGP_HEADER_BYTES + NS_BGP_PAYLOAD_BYTES ==
+                         NS_TORUS_BYTES_MAX,
+                 "a full packet");
+
+static void mark(struct ns_bgp_node *node, uint32_t stage)
+{
+    ns_mark(node->component.engine, stage,
+            ns_engine_now(node->component.engine));
+}
+
+static uint32_t fifo_address(const struct ns_bgp_fifo *fifo, uint32_t number)
+{
+    return fifo->start + number % fifo->size * NS_BGP_DESCRIPTOR_BYTES;
+}
+
+void ns_bgp_fifo_push(struct ns_bgp_group *group, uint32_t index,
+                      const struct ns_bgp_descriptor *descriptor)
+{
+    struct ns_bgp_fifo *fifo = &group->injection[index];
+
+    NS_CHECK(fifo->tail - fifo->head < fifo->size);
+    ns_memory_dma_write(&group->process->host->memory,
+                        fifo_address(fifo, fifo->tail), descriptor,
+                        sizeof(*descriptor));
+    fifo->tail++;
+    group->active |= 1u << index;
+    ns_bgp_inject_start(group->process->node);
+}
+
+/* Is the descriptor one that can be sent?  Remote ones came from peers. */
+static bool descriptor_good(const struct ns_bgp_net *net,
+                            const struct ns_bgp_descriptor *d)
+{
+    return d->kind >= NS_BGP_MEMORY_FIFO && d->kind <= NS_BGP_REMOTE_GET &&
+           d->destination < net->processes && d->group < NS_BGP_GROUPS &&
+           (d->kind != NS_BGP_MEMORY_FIFO || d->bytes <= UINT16_MAX) &&
+           (d->kind != NS_BGP_REMOTE_GET ||
+            d->bytes == NS_BGP_DESCRIPTOR_BYTES);
+}
+
+static void descriptor_end(struct ns_bgp_group *group, struct ns_bgp_fifo *fifo)
+{
+    uint32_t index = (uint32_t)(fifo - group->injection);
+
+    fifo->begun = false;
+    fifo->head++;
+    if (fifo->head == fifo->tail) {
+        group->active &= ~(1u << index);
+    }
+    if (index == 0) {
+        group->status.injected = fifo->head;
+        ns_bgp_status_write(group);
+        ns_host_notify(group->process->host);
+    }
+    if (fifo->size_max != 0) { /* a remote get may be waiting for the place */
+        ns_bgp_receive_retry(group->process->node);
+    }
+}
+
+/* Fetch the first descriptor; false: it was a bad one, and is dropped. */
+static bool descriptor_begin(struct ns_bgp_group *group,
+                             struct ns_bgp_fifo *fifo)
+{
+    struct ns_bgp_process *process = group->process;
+
+    ns_memory_dma_read(&process->host->memory, fifo_address(fifo, fifo->head),
+                       &fifo->present, sizeof(fifo->present));
+    fifo->sent_bytes = 0;
+    fifo->begun = true;
+    if (!descriptor_good(process->node->net, &fifo->present)) {
+        process->stats[NS_BGP_STAT_BAD]++;
+        descriptor_end(group, fifo);
+        return false;
+    }
+    process->stats[NS_BGP_STAT_DESCRIPTORS]++;
+    return true;
+}
+
+/* The header of the FIFO's next packet. */
+static void packet_begin(struct ns_bgp_group *group, struct ns_bgp_fifo *fifo)
+{
+    struct ns_bgp_process *process = group->process;
+    struct ns_bgp_net *net = process->node->net;
+    const struct ns_bgp_descriptor *d = &fifo->present;
+    uint32_t left = d->bytes - fifo->sent_bytes;
+    struct ns_bgp_header header = {
+            .source = process->host->component.node,
+            .kind = d->kind,
+            .index = d->index,
+            .payload = left < NS_BGP_PAYLOAD_BYTES ? (uint8_t)left
+                                                   : NS_BGP_PAYLOAD_BYTES,
+            .group = d->group,
+    };
+    struct ns_torus_packet *packet = ns_torus_packet_get(net->torus);
+
+    NS_CHECK(packet != NULL);
+    if (d->kind == NS_BGP_DIRECT_PUT) {
+        header.u.offset = d->offset + fifo->sent_bytes;
+    } else {
+        memcpy(header.u.message.user, d->user, sizeof(d->user));
+        header.u.message.total = (uint16_t)d->bytes;
+        header.u.message.place = (uint16_t)fifo->sent_bytes;
+    }
+    packet->id = (uint64_t)header.source << 40 | process->packet_count++;
+    packet->source = process->node->index;
+    packet->destination = net->process[d->destination]->node->index;
+    packet->receiver = d->destination;
+    packet->bytes = (uint16_t)(NS_BGP_HEADER_BYTES + header.payload);
+    packet->flags = d->flags & (NS_TORUS_ADAPTIVE | NS_TORUS_DEPOSIT);
+    memcpy(packet->data, &header, sizeof(header));
+    ns_torus_route(net->torus, packet);
+    fifo->packet = packet;
+}
+
+static bool packet_has_room(const struct ns_bgp_node *node,
+                            const struct ns_torus_packet *packet)
+{
+    return packet->destination == node->index
+                   ? node->local_count < LOCAL_MAX
+                   : ns_torus_has_room(node->net->torus, packet);
+}
+
+/* The payload as it is in memory now; zero, and a fault, where the DMA may not
+ * read (a remote get names what its sender likes). */
+static void packet_fill(struct ns_bgp_group *group, struct ns_bgp_fifo *fifo)
+{
+    const struct ns_bgp_descriptor *d = &fifo->present;
+    struct ns_torus_packet *packet = fifo->packet;
+    uint8_t *to = packet->data + NS_BGP_HEADER_BYTES;
+    uint32_t bytes = packet->bytes - NS_BGP_HEADER_BYTES;
+    uint64_t address = d->address + fifo->sent_bytes;
+    struct ns_bgp_header header;
+
+    if ((d->flags & NS_BGP_SHARED) != 0) {
+        ns_memory_dma_read(&group->process->host->memory, (uint32_t)address, to,
+                           bytes);
+    } else if (fifo->size_max == 0 ||
+               ns_bgp_reaches(group->process, address, bytes)) {
+        memcpy(to, (const void *)(uintptr_t)address, bytes);
+    } else {
+        group->process->stats[NS_BGP_STAT_FAULTS]++;
+        memcpy(&header, packet->data, sizeof(header));
+        header.group |= NS_BGP_FAULT;
+        memcpy(packet->data, &header, sizeof(header));
+        memset(to, 0, bytes);
+    }
+}
+
+static void inject_run(struct ns_event *event)
+{
+    struct ns_bgp_node *node =
+            am_container(event, struct ns_bgp_node, inject.event);
+    struct ns_bgp_fifo *fifo = node->injecting;
+    struct ns_bgp_group *group = node->injecting_group;
+    struct ns_torus_packet *packet = fifo->packet;
+    uint64_t *stats = group->process->stats;
+    uint32_t payload = packet->bytes - NS_BGP_HEADER_BYTES;
+
+    packet_fill(group, fifo);
+    fifo->packet = NULL;
+    fifo->sent_bytes += payload;
+    stats[NS_NIC_STAT_SENT]++;
+    ns_trace(&group->process->host->component, NS_TRACE_INJECT, packet->id,
+             packet->bytes);
+    mark(node, NS_STAGE_DMA_OUT);
+    if (fifo->present.count < NS_BGP_COUNTERS) {
+        group->out[fifo->present.count] -= payload;
+    }
+    if (fifo->sent_bytes == fifo->present.bytes) {
+        descriptor_end(group, fifo);
+    }
+    node->inject.busy = false;
+    if (packet->destination == node->index) {
+        stats[NS_BGP_STAT_LOCAL]++;
+        ns_bgp_local(node, packet);
+    } else {
+        ns_torus_inject(node->net->torus, packet);
+    }
+    ns_bgp_inject_start(node);
+}
+
+/* Begin the FIFO's next packet, unless its way is full. */
+static bool inject_from(struct ns_bgp_node *node, struct ns_bgp_group *group,
+                        struct ns_bgp_fifo *fifo)
+{
+    const struct ns_machine *machine = node->net->machine;
+    uint64_t cost_ps = ns_bgp_cycles_ps(node->net, machine->bgp.packet_cycles);
+
+    while (!fifo->begun) {
+        if (fifo->head == fifo->tail) {
+            return false;
+        }
+        (void)descriptor_begin(group, fifo);
+    }
+    if (fifo->packet == NULL) {
+        packet_begin(group, fifo);
+    }
+    if (!packet_has_room(node, fifo->packet)) {
+        return false;
+    }
+    mark(node, NS_STAGE_SEEN);
+    if (fifo->sent_bytes == 0) {
+        cost_ps += ns_bgp_cycles_ps(node->net, machine->bgp.descriptor_cycles);
+    }
+    node->injecting = fifo;
+    node->injecting_group = group;
+    node->inject.busy = true;
+    ns_event_schedule(
+            &node->component, &node->inject.event, NS_PHASE_NIC,
+            ns_engine_now(node->component.engine) + cost_ps +
+                    ns_bus_dma_ps(&machine->bus, fifo->packet->bytes));
+    return true;
+}
+
+void ns_bgp_inject_start(struct ns_bgp_node *node)
+{
+    uint32_t all = NS_BGP_GROUPS * NS_BGP_INJECTION_FIFOS;
+
+    for (uint32_t i = 0; i < NS_BGP_GROUPS + 1 && !node->inject.busy; i++) {
+        uint32_t first = i == 0 ? node->turn % NS_BGP_INJECTION_FIFOS : 0;
+        uint32_t g = (node->turn / NS_BGP_INJECTION_FIFOS + i) % NS_BGP_GROUPS;
+        struct ns_bgp_group *group = &node->group[g];
+        uint32_t left = group->active >> first << first;
+
+        for (; left != 0 && !node->inject.busy; left &= left - 1) {
+            uint32_t f = (uint32_t)__builtin_ctz(left);
+
+            if (inject_from(node, group, &group->injection[f])) {
+                node->turn = (g * NS_BGP_INJECTION_FIFOS + f + 1) % all;
+            }
+        }
+    }
+}
+
+void ns_bgp_inject_init(struct ns_bgp_node *node)
+{
+    ns_event_init(&node->inject.event, inject_run);
+}
