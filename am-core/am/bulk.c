@@ -16,57 +16,6 @@
 
 #include <string.h>
 
-static uint64_t linfn_ps(const struct am_linfn *f, size_t bytes)
-{
-    return f->fixed_ps + f->per_byte_fs * (uint64_t)bytes / 1000;
-}
-
-uint64_t am_bulk_cost_ps(const struct am_peer *peer, bool get, size_t bytes,
-                         bool contiguous)
-{
-    const struct am_dev_attr *attr = &peer->dev->attr;
-    const struct am_dev_perf *perf = &attr->perf;
-    uint64_t packets = bytes / attr->packet_bytes_max + 1;
-    uint64_t send = perf->send_overhead.per_byte_fs;
-    uint64_t recv = perf->recv_overhead.per_byte_fs;
-    uint64_t per_byte = perf->shared_core ? send + recv
-                        : send > recv     ? send
-                                          : recv;
-    uint64_t stream = linfn_ps(&perf->wire, bytes) +
-                      packets * perf->send_overhead.fixed_ps +
-                      perf->recv_overhead.fixed_ps +
-                      per_byte * (uint64_t)bytes / 1000;
-    uint32_t need = get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
-    uint64_t single;
-
-    if (get) { /* the request for it */
-        stream += perf->wire.fixed_ps + perf->send_overhead.fixed_ps +
-                  perf->recv_overhead.fixed_ps;
-    }
-    if ((attr->caps & need) == 0 || !contiguous) {
-        return stream;
-    }
-    single = linfn_ps(get ? &perf->get : &perf->put, bytes);
-    return single < stream ? single : stream;
-}
-
-/* Is the device's single copy possible, and cheaper than a stream? */
-static bool device_is_better(const struct am_bulk *bulk,
-                             const struct am_peer *peer)
-{
-    uint32_t need = bulk->get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
-    uint64_t stream;
-
-    if ((peer->dev->attr.caps & need) == 0 || bulk->key.w[3] == 0 ||
-        am_data_at(&bulk->local, bulk->local_offset, bulk->bytes) == NULL) {
-        return false;
-    }
-    stream = am_bulk_cost_ps(peer, bulk->get, bulk->bytes, false);
-    return linfn_ps(bulk->get ? &peer->dev->attr.perf.get
-                              : &peer->dev->attr.perf.put,
-                    bulk->bytes) < stream;
-}
-
 void am_bulk_end(struct am_bulk *bulk, am_status_t status)
 {
     struct am_ctx *ctx = bulk->op.peer->ctx;
@@ -95,72 +44,7 @@ int am_bulk_finish(struct am_ctx *ctx)
     return count;
 }
 
-/* To or from a region of this very context: one copy. */
-static am_status_t self_copy(struct am_bulk *bulk)
-{
-    struct am_ctx *ctx = bulk->op.peer->ctx;
-    size_t offset = bulk->offset;
-    struct am_region *region =
-            am_region_find(ctx, bulk->key.w[0], &offset, bulk->bytes);
-    const struct am_data *from = bulk->get ? NULL : &bulk->local;
-    const struct am_data *to = bulk->get ? &bulk->local : NULL;
-    size_t from_at = bulk->local_offset, to_at = bulk->local_offset;
-    char piece[4096];
-
-    if (region == NULL) {
-        return AM_ERR_INVALID;
-    }
-    if (bulk->get) {
-        from = &region->data;
-        from_at = offset;
-    } else {
-        to = &region->data;
-        to_at = offset;
-    }
-    if (am_data_at(from, from_at, bulk->bytes) != NULL) {
-        am_data_write(to, to_at, am_data_at(from, from_at, bulk->bytes),
-                      bulk->bytes);
-    } else if (am_data_at(to, to_at, bulk->bytes) != NULL) {
-        am_data_read(from, from_at, am_data_at(to, to_at, bulk->bytes),
-                     bulk->bytes);
-    } else {
-        for (size_t at = 0; at < bulk->bytes; at += sizeof(piece)) {
-            size_t bytes = bulk->bytes - at < sizeof(piece) ? bulk->bytes - at
-                                                            : sizeof(piece);
-
-            am_data_read(from, from_at + at, piece, bytes);
-            am_data_write(to, to_at + at, piece, bytes);
-        }
-    }
-    return AM_OK;
-}
-
 static void device_done(void *arg, am_status_t status);
-
-/* One copy by the device.  AM_DONE: it is under way, and device_done goes on.
- * AM_ERR_UNSUPPORTED: stream instead. */
-static am_status_t device_copy(struct am_bulk *bulk)
-{
-    struct am_peer *peer = bulk->op.peer;
-    const struct am_dev_ops *ops = peer->dev->ops;
-    struct am_dev_key key = {{bulk->key.w[1], bulk->key.w[2], bulk->key.w[3]}};
-    struct iovec local = {
-            am_data_at(&bulk->local, bulk->local_offset, bulk->bytes),
-            bulk->bytes};
-    am_status_t status;
-
-    if (peer->index == peer->ctx->rank) {
-        return self_copy(bulk);
-    }
-    status = (bulk->get ? ops->get : ops->put)(peer->ep, &local, 1, &key,
-                                               bulk->offset, device_done, bulk);
-    if (status != AM_OK && status != AM_DONE) {
-        return status;
-    }
-    peer->ctx->stats[bulk->get ? AM_STAT_DEVICE_GETS : AM_STAT_DEVICE_PUTS]++;
-    bulk->in_device = status == AM_OK;
-    return bulk->in_device ? AM_DONE : AM_OK;
-}
 
 /* The bytes are in place: no answer is needed, unless a handler's. */
 static void device_put_ended(struct am_bulk *bulk)
@@ -264,7 +148,7 @@ static am_status_t put_run(struct am_op *op)
         return AM_OK;
     }
     if (bulk->by_device && bulk->sent_bytes < bulk->bytes) {
-        status = device_copy(bulk);
+        status = am_bulk_copy(bulk, device_done);
         if (status == AM_DONE) {
             return AM_OK;
         }
@@ -299,7 +183,7 @@ static am_status_t get_run(struct am_op *op)
     am_status_t status;
 
     if (bulk->by_device || bulk->bytes == 0) {
-        status = bulk->bytes == 0 ? AM_OK : device_copy(bulk);
+        status = bulk->bytes == 0 ? AM_OK : am_bulk_copy(bulk, device_done);
         if (status == AM_ERR_AGAIN) {
             return status;
         }
@@ -349,7 +233,7 @@ static void bulk_start(struct am_bulk *bulk, struct am_peer *peer,
     bulk->op.peer = peer;
     bulk->in_device = false;
     bulk->by_device =
-            peer->index == peer->ctx->rank || device_is_better(bulk, peer);
+            peer->index == peer->ctx->rank || am_bulk_single(bulk, peer);
     if (!am_list_is_empty(&peer->bulk) || run(&bulk->op) == AM_ERR_AGAIN) {
         am_op_queue(&bulk->op, peer, run, AM_OP_BULK);
     }

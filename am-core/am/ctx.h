@@ -189,6 +189,11 @@ void am_client_init(struct am_ctx *ctx);
 void am_client_fini(struct am_ctx *ctx);
 /* The transfer has ended: its done function is called later in the poll. */
 void am_bulk_end(struct am_bulk *bulk, am_status_t status);
+/* bulk_copy.c: is a single copy possible, and cheaper than a stream? */
+bool am_bulk_single(const struct am_bulk *bulk, const struct am_peer *peer);
+/* Copy: AM_OK when it is done, AM_DONE when the device is at it and calls
+ * `done(bulk)` later; AM_ERR_UNSUPPORTED: stream instead. */
+am_status_t am_bulk_copy(struct am_bulk *bulk, am_done_fn done);
 /* The peer has died: end what waits for it. */
 void am_bulk_fail(struct am_bulk *bulk, am_status_t status);
 void am_fetch_fail(struct am_ctx *ctx, void *fetch, struct am_peer *peer);

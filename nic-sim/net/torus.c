@@ -7,105 +7,6 @@
 
 #define HERE_BIT (1u << NS_TORUS_HERE)
 
-/* -------------------------------------------------------------------- wheel */
-
-static struct ns_torus_out *out_of(struct ns_torus *torus, uint32_t index)
-{
-    return &torus->routers[index / OUTS].out[index % OUTS];
-}
-
-static void wheel_remove(struct ns_torus *torus, struct ns_torus_out *out)
-{
-    uint64_t index = out->at % WHEEL_SLOTS;
-    struct ns_torus_slot *slot = &torus->wheel[index];
-
-    if (out->prev == OUT_NONE) {
-        slot->first = out->next;
-    } else {
-        out_of(torus, out->prev)->next = out->next;
-    }
-    if (out->next == OUT_NONE) {
-        slot->last = out->prev;
-    } else {
-        out_of(torus, out->next)->prev = out->prev;
-    }
-    if (slot->first == OUT_NONE) {
-        torus->busy[index / 64] &= ~(UINT64_C(1) << index % 64);
-    }
-    out->at = NS_NEVER;
-}
-
-static void wheel_add(struct ns_torus *torus, struct ns_torus_out *out,
-                      uint32_t index, uint64_t cycle)
-{
-    uint64_t at = cycle % WHEEL_SLOTS;
-    struct ns_torus_slot *slot = &torus->wheel[at];
-
-    out->at = cycle;
-    out->next = OUT_NONE;
-    out->prev = slot->last;
-    if (slot->last == OUT_NONE) {
-        slot->first = index;
-        torus->busy[at / 64] |= UINT64_C(1) << at % 64;
-    } else {
-        out_of(torus, slot->last)->next = index;
-    }
-    slot->last = index;
-}
-
-/* The first cycle after the present one with work; NS_NEVER. */
-static uint64_t wheel_next(const struct ns_torus *torus)
-{
-    uint64_t from = torus->cycle + 1;
-    uint64_t word = from % WHEEL_SLOTS / 64;
-    uint64_t bits = torus->busy[word] & (UINT64_MAX << from % 64);
-
-    /* once round, and the beginning of the first word again */
-    for (uint64_t i = 0; i <= WHEEL_SLOTS / 64; i++) {
-        if (bits != 0) {
-            uint64_t at = word * 64 + (uint64_t)__builtin_ctzll(bits);
-
-            return from + (at - from) % WHEEL_SLOTS;
-        }
-        word = (word + 1) % (WHEEL_SLOTS / 64);
-        bits = torus->busy[word];
-    }
-    return NS_NEVER;
-}
-
-/* The cycle that runs now, or the next that will. */
-static uint64_t cycle_now(const struct ns_torus *torus)
-{
-    const struct ns_engine *engine = torus->clock.component.engine;
-    uint64_t now_ps;
-
-    if (torus->running) {
-        return torus->cycle;
-    }
-    now_ps = ns_engine_now(engine) +
-             (ns_engine_phase(engine) >= NS_PHASE_CLOCK ? 1 : 0);
-    return (now_ps + torus->clock.period_ps - 1) / torus->clock.period_ps;
-}
-
-/* Let an output step in `cycle`, or now if that is over, or when its link is
- * free. */
-static void kick(struct ns_torus *torus, uint32_t node, uint32_t way,
-                 uint64_t cycle)
-{
-    struct ns_torus_out *out = &torus->routers[node].out[way];
-    uint64_t now = cycle_now(torus);
-
-    cycle = cycle > now ? cycle : now;
-    cycle = cycle > out->free ? cycle : out->free;
-    if (out->at <= cycle) {
-        return;
-    }
-    if (out->at != NS_NEVER) {
-        wheel_remove(torus, out);
-    }
-    wheel_add(torus, out, node * OUTS + way, cycle);
-}
-
 /* ------------------------------------------------------------------- queues */
 
 /* Ways that a packet may take from where it is. */
@@ -157,9 +58,9 @@ static void queue_head(struct ns_torus *torus, uint32_t node, uint32_t q)
         }
         left &= ~(1u << best);
         router->want[best] |= 1u << q;
-        kick(torus, node, best,
-             best == NS_TORUS_HERE ? packet->ready + packet->cycles
-                                   : packet->ready);
+        ns_torus_kick(torus, node, best,
+                      best == NS_TORUS_HERE ? packet->ready + packet->cycles
+                                            : packet->ready);
     }
 }
 
@@ -204,7 +105,7 @@ static struct ns_torus_packet *queue_pop(struct ns_torus *torus, uint32_t node,
 
         from->room[q] = (uint16_t)(from->room[q] + packet->chunks);
         if (from->want[way] != 0) {
-            kick(torus, before, way, torus->cycle);
+            ns_torus_kick(torus, before, way, torus->cycle);
         }
     } else {
         uint16_t *room = &router->inject[q - NS_TORUS_LINKS];
@@ -287,7 +188,7 @@ static void link_send(struct ns_torus *torus, uint32_t node, uint32_t way,
         packet = queue_pop(torus, node, q);
     }
     if (router->want[way] != 0) {
-        kick(torus, node, way, cycle);
+        ns_torus_kick(torus, node, way, cycle);
     }
     router->room[way * NS_TORUS_VCS + vc] =
             (uint16_t)(router->room[way * NS_TORUS_VCS + vc] - packet->chunks);
@@ -353,7 +254,7 @@ static void step_here(struct ns_torus *torus, uint32_t node)
         soonest = tail < soonest ? tail : soonest;
     }
     if (soonest != NS_NEVER) {
-        kick(torus, node, NS_TORUS_HERE, soonest);
+        ns_torus_kick(torus, node, NS_TORUS_HERE, soonest);
     }
 }
 
@@ -384,7 +285,7 @@ static void step_link(struct ns_torus *torus, uint32_t node, uint32_t way)
         }
     }
     if (soonest != NS_NEVER) {
-        kick(torus, node, way, soonest);
+        ns_torus_kick(torus, node, way, soonest);
     }
 }
 
@@ -405,10 +306,10 @@ static uint64_t torus_evaluate(struct ns_clocked *clocked)
     slot = &torus->wheel[torus->cycle % WHEEL_SLOTS];
     while (slot->first != OUT_NONE) {
         uint32_t index = slot->first;
-        struct ns_torus_out *out = out_of(torus, index);
+        struct ns_torus_out *out = ns_torus_out_of(torus, index);
 
         NS_CHECK(out->at == torus->cycle);
-        wheel_remove(torus, out);
+        ns_torus_unkick(torus, out);
         if (index % OUTS == NS_TORUS_HERE) {
             step_here(torus, index / OUTS);
         } else {
@@ -416,7 +317,7 @@ static uint64_t torus_evaluate(struct ns_clocked *clocked)
         }
     }
     torus->running = false;
-    next = wheel_next(torus);
+    next = ns_torus_next(torus);
     return next == NS_NEVER ? NS_NEVER : next * period_ps;
 }
 
@@ -453,7 +354,7 @@ void ns_torus_inject(struct ns_torus *torus, struct ns_torus_packet *packet)
     NS_CHECK(packet->source != packet->destination &&
              router->inject[way] >= packet->chunks);
     router->inject[way] = (uint16_t)(router->inject[way] - packet->chunks);
-    packet->ready = cycle_now(torus);
+    packet->ready = ns_torus_now(torus);
     torus->stats.injected++;
     queue_push(torus, packet->source, NS_TORUS_LINKS + way, packet);
     if (!torus->running) {
@@ -467,7 +368,7 @@ void ns_torus_ready(struct ns_torus *torus, uint32_t node)
     if (torus->routers[node].want[NS_TORUS_HERE] == 0) {
         return;
     }
-    kick(torus, node, NS_TORUS_HERE, cycle_now(torus));
+    ns_torus_kick(torus, node, NS_TORUS_HERE, ns_torus_now(torus));
     if (!torus->running) {
         ns_clocked_wake(&torus->clocked);
     }

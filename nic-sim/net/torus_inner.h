@@ -1,5 +1,5 @@
 /*
- * The inside of the torus, for torus.c and torus_init.c.
+ * The inside of the torus, for torus.c, torus_wheel.c and torus_init.c.
  */
 #ifndef NS_NET_TORUS_INNER_H
 #define NS_NET_TORUS_INNER_H
@@ -56,6 +56,23 @@ struct ns_torus {
     uint64_t out; /* packets that somebody has */
     struct ns_torus_stats stats;
 };
+
+/* torus_wheel.c: the cycle that runs now, or the next that will. */
+uint64_t ns_torus_now(const struct ns_torus *torus);
+/* The first cycle after the present one with work; NS_NEVER. */
+uint64_t ns_torus_next(const struct ns_torus *torus);
+/* Let an output step in `cycle`, or now if that is over, or when its link is
+ * free. */
+void ns_torus_kick(struct ns_torus *torus, uint32_t node, uint32_t way,
+                   uint64_t cycle);
+/* Take it off the wheel. */
+void ns_torus_unkick(struct ns_torus *torus, struct ns_torus_out *out);
+
+static inline struct ns_torus_out *ns_torus_out_of(struct ns_torus *torus,
+                                                   uint32_t index)
+{
+    return &torus->routers[index / OUTS].out[index % OUTS];
+}
 
 extern const struct ns_clocked_ops ns_torus_clocked_ops;
 

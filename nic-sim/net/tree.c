@@ -1,73 +1,18 @@
 /*
- * The collective network and the global interrupt.
+ * The collective network and the global interrupt at work.  Set-up is
+ * tree_init.c.
  */
-#include "net/tree.h"
-
-#include <stdlib.h>
-
-enum {
-    CLASS_COMBINE,
-    CLASS_BROADCAST,
-    CLASSES
-};
-
-/* Packets that wait at a router, a ring of tree_buffer of them.  `coming`
- * have room and are on the link. */
-struct ring {
-    struct ns_tree_packet *packet;
-    uint64_t *head_ps; /* when its head is here */
-    uint32_t first, count;
-};
-
-struct router {
-    struct ns_component component;
-    struct ns_tree *tree;
-    uint32_t index, parent, child, children; /* children are in a row */
-    struct ring *up; /* (children + 1) * CLASSES: from each, and its own */
-    struct ring down, port;
-    struct ns_event up_event, down_event, port_event;
-    uint64_t up_free_ps, down_free_ps;
-    void *nic;
-    ns_tree_arrived_fn arrived;
-};
-
-struct member {
-    void *nic;
-    ns_tree_barrier_fn barrier;
-};
-
-struct ns_tree {
-    struct ns_tree_settings settings;
-    struct ns_component component;
-    uint32_t nodes, members, entered;
-    struct router *routers;
-    struct member *member;
-    struct ns_event barrier;
-    uint64_t packet_ps;
-    uint64_t sent; /* packets in it, at any place */
-};
+#include "net/tree_inner.h"
 
 /* -------------------------------------------------------------------- rings */
 
-static bool ring_init(struct ring *ring, uint32_t max)
-{
-    ring->packet = calloc(max, sizeof(*ring->packet));
-    ring->head_ps = calloc(max, sizeof(*ring->head_ps));
-    return ring->packet != NULL && ring->head_ps != NULL;
-}
-
-static void ring_fini(struct ring *ring)
-{
-    free(ring->packet);
-    free(ring->head_ps);
-}
-
-static bool ring_full(const struct ns_tree *tree, const struct ring *ring)
+static bool ring_full(const struct ns_tree *tree,
+                      const struct ns_tree_ring *ring)
 {
     return ring->count == tree->settings.buffer_packets;
 }
 
-static void ring_push(struct ns_tree *tree, struct ring *ring,
+static void ring_push(struct ns_tree *tree, struct ns_tree_ring *ring,
                       const struct ns_tree_packet *packet, uint64_t head_ps)
 {
     uint32_t max = (uint32_t)tree->settings.buffer_packets;
@@ -80,7 +25,7 @@ static void ring_push(struct ns_tree *tree, struct ring *ring,
     tree->sent++;
 }
 
-static void ring_pop(struct ns_tree *tree, struct ring *ring)
+static void ring_pop(struct ns_tree *tree, struct ns_tree_ring *ring)
 {
     ring->first = (ring->first + 1) % (uint32_t)tree->settings.buffer_packets;
     ring->count--;
@@ -88,7 +33,7 @@ static void ring_pop(struct ns_tree *tree, struct ring *ring)
 }
 
 /* When its first packet's head is here; NS_NEVER: there is none. */
-static uint64_t ring_head_ps(const struct ring *ring)
+static uint64_t ring_head_ps(const struct ns_tree_ring *ring)
 {
     return ring->count == 0 ? NS_NEVER : ring->head_ps[ring->first];
 }
@@ -127,14 +72,14 @@ static void combine(struct ns_tree_packet *to,
 
 /* ----------------------------------------------------------------- routers */
 
-static uint64_t now_of(const struct router *router)
+static uint64_t now_of(const struct ns_tree_router *router)
 {
     return ns_engine_now(router->component.engine);
 }
 
 /* Let `event` run at `time_ps`, or now if that is over, or earlier if it will
  * anyhow. */
-static void wake(struct router *router, struct ns_event *event,
+static void wake(struct ns_tree_router *router, struct ns_event *event,
                  uint64_t time_ps)
 {
     uint64_t now_ps = now_of(router);
@@ -153,9 +98,10 @@ static void wake(struct router *router, struct ns_event *event,
 }
 
 /* Where what goes up from here comes in. */
-static struct ring *up_target(struct router *router, uint32_t class)
+static struct ns_tree_ring *up_target(struct ns_tree_router *router,
+                                      uint32_t class)
 {
-    struct router *parent = &router->tree->routers[router->parent];
+    struct ns_tree_router *parent = &router->tree->routers[router->parent];
 
     return router->index == 0
                    ? &router->down
@@ -164,11 +110,11 @@ static struct ring *up_target(struct router *router, uint32_t class)
 }
 
 /* Pass a packet on to the parent, or turn it round at the top. */
-static void up_send(struct router *router, uint32_t class,
+static void up_send(struct ns_tree_router *router, uint32_t class,
                     const struct ns_tree_packet *packet)
 {
     struct ns_tree *tree = router->tree;
-    struct router *parent = &tree->routers[router->parent];
+    struct ns_tree_router *parent = &tree->routers[router->parent];
     uint64_t now_ps = now_of(router);
 
     if (router->index == 0) {
@@ -184,17 +130,18 @@ static void up_send(struct router *router, uint32_t class,
 }
 
 /* Room is free again in ring `from` (of a child, or its own). */
-static void up_room(struct router *router, uint32_t from)
+static void up_room(struct ns_tree_router *router, uint32_t from)
 {
     if (from < router->children) {
-        struct router *child = &router->tree->routers[router->child + from];
+        struct ns_tree_router *child =
+                &router->tree->routers[router->child + from];
 
         wake(child, &child->up_event, now_of(router));
     }
 }
 
 /* All have sent: combine.  Returns when all heads will be here. */
-static uint64_t up_combine(struct router *router)
+static uint64_t up_combine(struct ns_tree_router *router)
 {
     uint64_t head_ps = 0;
     struct ns_tree_packet packet;
@@ -209,7 +156,7 @@ static uint64_t up_combine(struct router *router)
         return head_ps > now_of(router) ? head_ps : NS_NEVER;
     }
     for (uint32_t i = 0; i <= router->children; i++) {
-        struct ring *ring = &router->up[i * CLASSES];
+        struct ns_tree_ring *ring = &router->up[i * CLASSES];
 
         if (i == 0) {
             packet = ring->packet[ring->first];
@@ -223,12 +170,12 @@ static uint64_t up_combine(struct router *router)
     return now_of(router);
 }
 
-static uint64_t up_broadcast(struct router *router)
+static uint64_t up_broadcast(struct ns_tree_router *router)
 {
     uint64_t soonest_ps = NS_NEVER;
 
     for (uint32_t i = 0; i <= router->children; i++) {
-        struct ring *ring = &router->up[i * CLASSES + CLASS_BROADCAST];
+        struct ns_tree_ring *ring = &router->up[i * CLASSES + CLASS_BROADCAST];
         uint64_t head_ps = ring_head_ps(ring);
         struct ns_tree_packet packet;
 
@@ -246,9 +193,10 @@ static uint64_t up_broadcast(struct router *router)
     return soonest_ps;
 }
 
-static void up_run(struct ns_event *event)
+void ns_tree_up_run(struct ns_event *event)
 {
-    struct router *router = am_container(event, struct router, up_event);
+    struct ns_tree_router *router =
+            am_container(event, struct ns_tree_router, up_event);
     uint64_t next_ps;
 
     if (router->up_free_ps > now_of(router)) {
@@ -267,11 +215,12 @@ static void up_run(struct ns_event *event)
 }
 
 /* To every child and the own port, when all have room. */
-static void down_run(struct ns_event *event)
+void ns_tree_down_run(struct ns_event *event)
 {
-    struct router *router = am_container(event, struct router, down_event);
+    struct ns_tree_router *router =
+            am_container(event, struct ns_tree_router, down_event);
     struct ns_tree *tree = router->tree;
-    struct ring *ring = &router->down;
+    struct ns_tree_ring *ring = &router->down;
     uint64_t now_ps = now_of(router);
     uint64_t ready_ps = ring_head_ps(ring);
     bool room = !ring_full(tree, &router->port);
@@ -294,7 +243,7 @@ static void down_run(struct ns_event *event)
     }
     packet = &ring->packet[ring->first];
     for (uint32_t i = 0; i < router->children; i++) {
-        struct router *child = &tree->routers[router->child + i];
+        struct ns_tree_router *child = &tree->routers[router->child + i];
 
         ring_push(tree, &child->down, packet, now_ps + tree->settings.hop_ps);
         wake(child, &child->down_event, now_ps + tree->settings.hop_ps);
@@ -307,16 +256,17 @@ static void down_run(struct ns_event *event)
     if (router->index == 0) {
         wake(router, &router->up_event, now_ps);
     } else {
-        struct router *parent = &tree->routers[router->parent];
+        struct ns_tree_router *parent = &tree->routers[router->parent];
 
         wake(parent, &parent->down_event, now_ps);
     }
 }
 
 /* A tail is in; the next one that is on its way has its turn after it. */
-static void port_run(struct ns_event *event)
+void ns_tree_port_run(struct ns_event *event)
 {
-    struct router *router = am_container(event, struct router, port_event);
+    struct ns_tree_router *router =
+            am_container(event, struct ns_tree_router, port_event);
     struct ns_tree *tree = router->tree;
     uint32_t max = (uint32_t)tree->settings.buffer_packets;
     uint64_t now_ps = now_of(router);
@@ -338,11 +288,11 @@ static void port_run(struct ns_event *event)
 bool ns_tree_send(struct ns_tree *tree, uint32_t node,
                   const struct ns_tree_packet *packet)
 {
-    struct router *router = &tree->routers[node];
+    struct ns_tree_router *router = &tree->routers[node];
     uint32_t class = packet->word >> 24 == NS_BGP_TREE_BROADCAST
                              ? CLASS_BROADCAST
                              : CLASS_COMBINE;
-    struct ring *ring = &router->up[router->children * CLASSES + class];
+    struct ns_tree_ring *ring = &router->up[router->children * CLASSES + class];
 
     if (ring_full(tree, ring)) {
         return false;
@@ -355,7 +305,7 @@ bool ns_tree_send(struct ns_tree *tree, uint32_t node,
 bool ns_tree_take(struct ns_tree *tree, uint32_t node,
                   struct ns_tree_packet *packet)
 {
-    struct router *router = &tree->routers[node];
+    struct ns_tree_router *router = &tree->routers[node];
 
     if (ring_head_ps(&router->port) > now_of(router)) {
         return false;
@@ -368,7 +318,7 @@ bool ns_tree_take(struct ns_tree *tree, uint32_t node,
 
 /* ----------------------------------------------------------------- barrier */
 
-static void barrier_run(struct ns_event *event)
+void ns_tree_barrier_run(struct ns_event *event)
 {
     struct ns_tree *tree = am_container(event, struct ns_tree, barrier);
 
@@ -387,118 +337,4 @@ void ns_tree_enter(struct ns_tree *tree)
     ns_event_schedule(&tree->component, &tree->barrier, NS_PHASE_WIRE,
                       ns_engine_now(tree->component.engine) +
                               tree->settings.barrier_ps);
-}
-
-/* ------------------------------------------------------------------- set-up */
-
-static bool router_init(struct ns_tree *tree, struct ns_engine *engine,
-                        uint32_t index)
-{
-    struct router *router = &tree->routers[index];
-    uint64_t arity = tree->settings.arity;
-    uint64_t child = (uint64_t)index * arity + 1;
-    uint32_t max = (uint32_t)tree->settings.buffer_packets;
-    bool good;
-
-    ns_component_init(&router->component, engine, "tree", NS_NODE_NONE);
-    ns_event_init(&router->up_event, up_run);
-    ns_event_init(&router->down_event, down_run);
-    ns_event_init(&router->port_event, port_run);
-    router->tree = tree;
-    router->index = index;
-    router->parent = index == 0 ? 0 : (uint32_t)((index - 1) / arity);
-    router->child = (uint32_t)(child < tree->nodes ? child : 0);
-    router->children = child >= tree->nodes ? 0
-                       : tree->nodes - child < arity
-                               ? (uint32_t)(tree->nodes - child)
-                               : (uint32_t)arity;
-    router->up = calloc((router->children + 1) * CLASSES, sizeof(struct ring));
-    good = router->up != NULL && ring_init(&router->down, max) &&
-           ring_init(&router->port, max);
-    for (uint32_t i = 0; good && i < (router->children + 1) * CLASSES; i++) {
-        good = ring_init(&router->up[i], max);
-    }
-    return good;
-}
-
-struct ns_tree *ns_tree_open(struct ns_engine *engine,
-                             const struct ns_tree_settings *settings,
-                             uint32_t nodes, uint32_t members)
-{
-    struct ns_tree *tree = calloc(1, sizeof(*tree));
-    bool good;
-
-    if (tree == NULL) {
-        return NULL;
-    }
-    tree->settings = *settings;
-    tree->nodes = nodes;
-    tree->members = members;
-    tree->packet_ps = ns_bytes_ps(NS_BGP_TREE_BYTES + settings->overhead_bytes,
-                                  settings->bytes_per_second);
-    ns_component_init(&tree->component, engine, "tree", NS_NODE_NONE);
-    ns_event_init(&tree->barrier, barrier_run);
-    tree->routers = calloc(nodes, sizeof(*tree->routers));
-    tree->member = calloc(members, sizeof(*tree->member));
-    good = tree->routers != NULL && tree->member != NULL;
-    for (uint32_t i = 0; good && i < nodes; i++) {
-        good = router_init(tree, engine, i);
-    }
-    if (!good) {
-        ns_tree_close(tree);
-        return NULL;
-    }
-    return tree;
-}
-
-void ns_tree_close(struct ns_tree *tree)
-{
-    for (uint32_t i = 0; tree->routers != NULL && i < tree->nodes; i++) {
-        struct router *router = &tree->routers[i];
-
-        for (uint32_t k = 0;
-             router->up != NULL && k < (router->children + 1) * CLASSES; k++) {
-            ring_fini(&router->up[k]);
-        }
-        free(router->up);
-        ring_fini(&router->down);
-        ring_fini(&router->port);
-    }
-    free(tree->routers);
-    free(tree->member);
-    free(tree);
-}
-
-void ns_tree_attach(struct ns_tree *tree, uint32_t node, void *nic,
-                    ns_tree_arrived_fn arrived)
-{
-    tree->routers[node].nic = nic;
-    tree->routers[node].arrived = arrived;
-}
-
-void ns_tree_member(struct ns_tree *tree, uint32_t member, void *nic,
-                    ns_tree_barrier_fn barrier)
-{
-    tree->member[member] = (struct member){nic, barrier};
-}
-
-bool ns_tree_quiet(const struct ns_tree *tree)
-{
-    return tree->sent == 0;
-}
-
-uint32_t ns_tree_depth(const struct ns_tree *tree)
-{
-    uint32_t depth = 0;
-
-    for (uint32_t i = tree->nodes - 1; i != 0; i = tree->routers[i].parent) {
-        depth++;
-    }
-    return depth;
-}
-
-uint64_t ns_tree_alone_ps(const struct ns_tree *tree, uint32_t depth)
-{
-    return (ns_tree_depth(tree) + depth) * tree->settings.hop_ps +
-           tree->packet_ps;
 }
