@@ -17,8 +17,14 @@ const char *ns_engine_fault_wrong(const struct ns_engine *engine, char *text,
     const struct ns_fault *fault = engine->params.fault;
     size_t used;
 
-    if (fault == NULL || engine->faulty_links > 0) {
+    if (fault == NULL || engine->faulty_links > 0 ||
+        (fault->drop | fault->corrupt | fault->stall | fault->overflow) >> 32 ==
+                0) {
         return NULL;
+    }
+    if (engine->links[0].name == NULL) {
+        snprintf(text, bytes, "links of this network do not fail");
+        return text;
     }
     used = (size_t)snprintf(text, bytes,
                             "net.fault.port is \"%s\"; there are any",
