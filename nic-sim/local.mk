@@ -103,13 +103,18 @@ NS_TEST_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
 NS_TEST_LIBS = libnicsim.la libamtest.la $(CMOCKA_LIBS)
 ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
     test/unit/sim_machine_test test/unit/sim_nic_test \
-    test/unit/sim_link_test test/unit/sim_queue_test
+    test/unit/sim_link_test test/unit/sim_queue_test \
+    test/unit/sim_sp_test
 check_PROGRAMS += $(ns_tests)
 TESTS += $(ns_tests)
 test_unit_sim_kernel_test_SOURCES = test/unit/sim_kernel_test.c
 test_unit_sim_kernel_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_kernel_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_kernel_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_sp_test_SOURCES = test/unit/sim_sp_test.c
+test_unit_sim_sp_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_sp_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_sp_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_queue_test_SOURCES = test/unit/sim_queue_test.c
 test_unit_sim_queue_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_queue_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

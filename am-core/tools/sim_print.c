@@ -253,6 +253,7 @@ void sim_speed_print(const struct sim_options *options,
            per_second(row->events, row->core_ps) / 1e6,
            (double)row->core_ps / 1e12, (double)row->virtual_ps / 1e9,
            row->packets, row->node_bytes / 1024);
+    fflush(stdout);
 }
 
 void sim_progress(const struct sim_options *options, uint32_t done,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -146,9 +147,9 @@ static void exchange_node(void *arg, struct ns_sim_node *node)
 }
 
 /* One simulation of `nodes` that exchange `rounds` times. */
-static int exchange_run(const struct sim_options *options,
-                        const struct ns_machine *machine, uint32_t nodes,
-                        uint32_t rounds)
+static int exchange_once(const struct sim_options *options,
+                         const struct ns_machine *machine, uint32_t nodes,
+                         uint32_t rounds)
 {
     struct exchange exchange = {.options = options, .rounds = rounds};
     struct sim_speed row = {
@@ -184,6 +185,27 @@ static int exchange_run(const struct sim_options *options,
     row.virtual_ps = result.end_ps;
     sim_speed_print(options, machine, &row);
     return EXIT_SUCCESS;
+}
+
+/* The same in a process of its own, whose memory no run before has used. */
+static int exchange_run(const struct sim_options *options,
+                        const struct ns_machine *machine, uint32_t nodes,
+                        uint32_t rounds)
+{
+    int status = EXIT_FAILURE;
+    pid_t child;
+
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        status = exchange_once(options, machine, nodes, rounds);
+        fflush(stdout);
+        _exit(status);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child) {
+        return sim_fail("no process could be started");
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
 }
 
 int sim_speed(const struct sim_options *options,

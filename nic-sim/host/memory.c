@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
     LINE_VALID = 1,
@@ -13,14 +14,35 @@ enum {
     PINS_MAX = 4096
 };
 
+/* Pages that take memory once they are touched, and are zero at first. */
+static uint8_t *pages_get(size_t bytes)
+{
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+static void pages_put(uint8_t *pages, size_t bytes)
+{
+    if (pages != NULL) {
+        munmap(pages, bytes);
+    }
+}
+
+static size_t line_count(const struct ns_memory *memory)
+{
+    return memory->bytes / memory->line_bytes + 1;
+}
+
 int ns_memory_init(struct ns_memory *memory, uint32_t bytes,
                    uint32_t line_bytes, bool coherent)
 {
     *memory = (struct ns_memory){
             .line_bytes = line_bytes, .bytes = bytes, .coherent = coherent};
-    memory->memory = calloc(1, bytes);
-    memory->cache = calloc(1, bytes);
-    memory->lines = calloc(1, bytes / line_bytes + 1);
+    memory->memory = pages_get(bytes);
+    memory->cache = pages_get(bytes);
+    memory->lines = pages_get(line_count(memory));
     if (memory->memory == NULL || memory->cache == NULL ||
         memory->lines == NULL) {
         ns_memory_fini(memory);
@@ -31,9 +53,11 @@ int ns_memory_init(struct ns_memory *memory, uint32_t bytes,
 
 void ns_memory_fini(struct ns_memory *memory)
 {
-    free(memory->memory);
-    free(memory->cache);
-    free(memory->lines);
+    if (memory->bytes > 0) {
+        pages_put(memory->memory, memory->bytes);
+        pages_put(memory->cache, memory->bytes);
+        pages_put(memory->lines, line_count(memory));
+    }
     free(memory->pins);
     free(memory->pin_free);
     *memory = (struct ns_memory){0};
@@ -113,7 +137,7 @@ void ns_memory_release(struct ns_memory *memory)
     memory->pins = NULL;
     memory->pin_free = NULL;
     memset(memory->memory, 0, memory->used);
-    memset(memory->lines, 0, memory->bytes / memory->line_bytes + 1);
+    memset(memory->lines, 0, memory->used / memory->line_bytes + 1);
     memory->used = 0;
 }
 

@@ -1,7 +1,7 @@
 /*
- * The simulator's kernel: engine, components, events, clock domains,
- * fibers; links are nicsim_link.h.  Time is integer picoseconds.  Includes am-core/base
- * only (trace records are shared with am-core).
+ * The simulator's kernel: engine, components, events, clock domains, fibers;
+ * links are nicsim_link.h.  Time is integer picoseconds.  Includes
+ * am-core/base only (trace records are shared with am-core).
  *
  * Order.  Events run by (time, phase, component, per-component sequence).
  * Component numbers come from the order of construction and the sequence from

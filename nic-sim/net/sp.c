@@ -10,37 +10,80 @@ static uint32_t chip_of(const struct ns_sp *sp, uint32_t node)
     return node / (uint32_t)sp->settings.chip_ports;
 }
 
+/* Boards have as many leaf chips as a chip has nodes. */
+static uint32_t board_of(const struct ns_sp_settings *settings, uint32_t node)
+{
+    return node / (uint32_t)(settings->chip_ports * settings->chip_ports);
+}
+
+uint32_t ns_sp_hops(const struct ns_sp_settings *settings, uint32_t from,
+                    uint32_t to)
+{
+    return board_of(settings, from) == board_of(settings, to) ? NS_SP_HOPS
+                                                              : NS_SP_HOPS + 2;
+}
+
 static uint32_t middle_link(const struct ns_sp *sp, uint32_t node,
                             uint32_t route)
 {
     return chip_of(sp, node) * (uint32_t)sp->settings.routes + route;
 }
 
-/* A head has passed `hop` links. */
+/* The link of `board` with the third-stage chip that packets of this sender
+ * and route pass: there is one chip for each route and each leaf of a board. */
+static uint32_t third_link(const struct ns_sp *sp, uint32_t board,
+                           const struct ns_packet *packet)
+{
+    uint32_t leaves = (uint32_t)sp->settings.chip_ports;
+    uint32_t leaf = chip_of(sp, packet->source) % leaves;
+
+    return (board * leaves + leaf) * (uint32_t)sp->settings.routes +
+           packet->route;
+}
+
+static void sp_arrive(struct ns_sp_port *port, struct ns_packet *packet)
+{
+    port->sp->delivered++;
+    port->deliver(port->nic, packet);
+}
+
+/* A head has passed `hop` links; those that stay on a board skip two. */
 static void sp_sink(void *arg, struct ns_link *link, struct ns_packet *packet)
 {
     struct ns_sp_port *from = arg;
     struct ns_sp *sp = from->sp;
-    struct ns_sp_port *port = &sp->ports[packet->destination];
+    uint32_t source = packet->source, destination = packet->destination;
+    uint32_t hop = packet->hop;
 
     (void)link;
-    switch (packet->hop) {
+    if (hop >= 2 && board_of(&sp->settings, source) ==
+                            board_of(&sp->settings, destination)) {
+        hop += 2;
+    }
+    switch (hop) {
     case 1:
-        ns_link_send(&sp->up[middle_link(sp, packet->source, packet->route)],
-                     packet);
+        ns_link_send(&sp->up[middle_link(sp, source, packet->route)], packet);
         break;
     case 2:
-        ns_link_send(
-                &sp->down[middle_link(sp, packet->destination, packet->route)],
-                packet);
+        ns_link_send(&sp->out[third_link(sp, board_of(&sp->settings, source),
+                                         packet)],
+                     packet);
         break;
     case 3:
-        ns_link_send(&port->eject, packet);
+        ns_link_send(&sp->in[third_link(
+                             sp, board_of(&sp->settings, destination), packet)],
+                     packet);
+        break;
+    case 4:
+        ns_link_send(&sp->down[middle_link(sp, destination, packet->route)],
+                     packet);
+        break;
+    case 5:
+        ns_link_send(&sp->ports[destination].eject, packet);
         break;
     default:
-        NS_CHECK(packet->hop == NS_SP_HOPS);
-        sp->delivered++;
-        port->deliver(port->nic, packet);
+        NS_CHECK(hop == NS_SP_HOPS + 2);
+        sp_arrive(&sp->ports[destination], packet);
         break;
     }
 }
@@ -71,16 +114,24 @@ static void ports_init(struct ns_sp *sp, struct ns_engine *engine,
 }
 
 static void middle_init(struct ns_sp *sp, struct ns_engine *engine,
-                        struct ns_link *links, const char *name)
+                        struct ns_link *links, uint64_t count, const char *name)
 {
     const struct ns_sp_settings *settings = &sp->settings;
 
-    for (uint32_t i = 0; i < sp->chips * settings->routes; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         ns_link_init(&links[i], engine, name, NS_NODE_NONE, settings->hop_ps,
                      settings->link_bytes_per_second,
                      (uint32_t)settings->buffer_packets, sp_sink,
                      &sp->ports[0]);
     }
+}
+
+/* Links between boards and the third stage; none when there is one board. */
+static uint64_t third_count(const struct ns_sp *sp)
+{
+    return sp->boards == 1
+                   ? 0
+                   : sp->boards * sp->settings.chip_ports * sp->settings.routes;
 }
 
 struct ns_sp *ns_sp_open(struct ns_engine *engine,
@@ -96,17 +147,23 @@ struct ns_sp *ns_sp_open(struct ns_engine *engine,
     sp->settings = *settings;
     sp->nodes = nodes;
     sp->chips = chip_of(sp, nodes - 1) + 1;
+    sp->boards = board_of(settings, nodes - 1) + 1;
     middle = sp->chips * settings->routes;
     sp->ports = calloc(nodes, sizeof(*sp->ports));
     sp->up = calloc(middle, sizeof(*sp->up));
     sp->down = calloc(middle, sizeof(*sp->down));
-    if (sp->ports == NULL || sp->up == NULL || sp->down == NULL) {
+    sp->out = calloc(third_count(sp) + 1, sizeof(*sp->out));
+    sp->in = calloc(third_count(sp) + 1, sizeof(*sp->in));
+    if (sp->ports == NULL || sp->up == NULL || sp->down == NULL ||
+        sp->out == NULL || sp->in == NULL) {
         ns_sp_close(sp);
         return NULL;
     }
     ports_init(sp, engine, eject_credits);
-    middle_init(sp, engine, sp->up, "up");
-    middle_init(sp, engine, sp->down, "down");
+    middle_init(sp, engine, sp->up, middle, "up");
+    middle_init(sp, engine, sp->down, middle, "down");
+    middle_init(sp, engine, sp->out, third_count(sp), "out");
+    middle_init(sp, engine, sp->in, third_count(sp), "in");
     return sp;
 }
 
@@ -119,6 +176,8 @@ void ns_sp_close(struct ns_sp *sp)
     free(sp->ports);
     free(sp->up);
     free(sp->down);
+    free(sp->out);
+    free(sp->in);
     free(sp);
 }
 
@@ -167,5 +226,7 @@ bool ns_sp_quiet(const struct ns_sp *sp)
         }
     }
     return sp->pool.out == 0 && sp->injected == sp->delivered + sp->pool.lost &&
-           links_home(sp->up, middle) && links_home(sp->down, middle);
+           links_home(sp->up, middle) && links_home(sp->down, middle) &&
+           links_home(sp->out, third_count(sp)) &&
+           links_home(sp->in, third_count(sp));
 }

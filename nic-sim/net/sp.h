@@ -1,12 +1,20 @@
 /*
- * The SP switch: leaf chips of a few nodes each, one middle chip for each
- * route, every leaf linked to every middle chip in both directions.
+ * The SP switch.  A board has leaf chips of a few nodes each and a middle chip
+ * for each route, every leaf linked to every middle chip in both directions.
+ * Up to one board of nodes:
  *
  *   node -> leaf chip -> middle chip (the route) -> leaf chip -> node
  *
- * Four links, so a packet alone takes 4 * hop to its first byte and its
- * serialisation to its last.  Packets are never lost here: a full buffer
- * holds up the link before it.
+ * More boards are joined by chips of a third stage: the out port of a middle
+ * chip that belongs to the sender's leaf leads to a chip that has one link from
+ * and to each board.  As many links leave a board as nodes enter it: full
+ * bisection.
+ *
+ *   ... -> middle chip -> third stage -> middle chip of the same route -> ...
+ *
+ * A path has 4 or 6 links, so a packet alone takes 4 or 6 * hop to its first
+ * byte and its serialisation to its last.  Packets are never lost here: a full
+ * buffer holds up the link before it.
  */
 #ifndef NS_NET_SP_H
 #define NS_NET_SP_H
@@ -28,9 +36,11 @@ struct ns_sp_port {
 
 struct ns_sp {
     struct ns_sp_settings settings;
-    uint32_t nodes, chips;
+    uint32_t nodes, chips, boards;
     struct ns_sp_port *ports;  /* nodes */
-    struct ns_link *up, *down; /* chips * routes */
+    struct ns_link *up, *down; /* leaf to middle chip: chips * routes */
+    struct ns_link *out, *in;  /* middle chip to third stage: boards * chips of
+                                  a board * routes; none for one board */
     struct ns_packet_pool pool;
     uint64_t injected, delivered; /* statistics */
 };
@@ -48,7 +58,9 @@ void ns_sp_inject(struct ns_sp *sp, struct ns_packet *packet);
 void ns_sp_taken(struct ns_sp *sp, uint32_t node);
 /* Nothing is in the network, and every link has its credits. */
 bool ns_sp_quiet(const struct ns_sp *sp);
-/* Links of every path, for closed forms. */
+/* Links between nodes of one board, for closed forms; and of any two. */
 #define NS_SP_HOPS 4
+uint32_t ns_sp_hops(const struct ns_sp_settings *settings, uint32_t from,
+                    uint32_t to);
 
 #endif

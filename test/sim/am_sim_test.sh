@@ -78,7 +78,7 @@ grep -q 'there are any, inject, inject.0 to' "$work/err" || bad "and its names"
 "$perf" --sim sp-thin -n 8 --json mcast --sizes 64,4k --iterations 20 \
     >"$work/out" || bad "8 nodes multicast"
 grep -q '"dropped":0,' "$work/out" || bad "no loss with the real FIFO"
-for words in '-n 17 rtt' 'limits'; do
+for words in "-n 513 rtt" limits; do
     # shellcheck disable=SC2086
     "$perf" --sim sp-thin $words >"$work/out" 2>"$work/err" &&
         bad "am_perf --sim $words fails"

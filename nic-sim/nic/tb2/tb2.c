@@ -93,6 +93,28 @@ static void length_store(struct ns_tb2 *tb2, uint32_t reg, uint32_t value,
     ns_clocked_wake(&tb2->i860);
 }
 
+/* The host has freed its oldest `count` entries. */
+static void entries_pop(struct ns_tb2 *tb2, uint32_t count)
+{
+    NS_CHECK(count <= tb2->rx_used);
+    for (; count > 0; count--) {
+        uint32_t oldest =
+                (tb2->rx_next + tb2->rx_count - tb2->rx_used) % tb2->rx_count;
+
+        tb2->rx_share[tb2->rx_from[oldest]]--;
+        tb2->rx_used--;
+    }
+}
+
+static void rx_count_set(struct ns_tb2 *tb2, uint32_t count)
+{
+    NS_CHECK(count <= tb2->settings->receive_entries * tb2->net->nodes);
+    tb2->rx_count = count;
+    tb2->rx_next = 0;
+    tb2->rx_used = 0;
+    memset(tb2->rx_share, 0, tb2->net->nodes * sizeof(*tb2->rx_share));
+}
+
 static void tb2_reg_store(void *nic, uint32_t reg, uint32_t value,
                           uint32_t bytes)
 {
@@ -111,13 +133,10 @@ static void tb2_reg_store(void *nic, uint32_t reg, uint32_t value,
         tb2->rx_base = value;
         break;
     case NS_TB2_REG_RX_COUNT:
-        tb2->rx_count = value;
-        tb2->rx_next = 0;
-        tb2->rx_used = 0;
+        rx_count_set(tb2, value);
         break;
     case NS_TB2_REG_RX_POP:
-        NS_CHECK(value <= tb2->rx_used);
-        tb2->rx_used -= value;
+        entries_pop(tb2, value);
         break;
     default:
         NS_CHECK(!"a register of the adapter");
@@ -160,6 +179,16 @@ static void facts_set(struct ns_tb2_facts *facts,
     };
 }
 
+static void tb2_close(void *nic)
+{
+    struct ns_tb2 *tb2 = nic;
+
+    free(tb2->length);
+    free(tb2->rx_from);
+    free(tb2->rx_share);
+    free(tb2);
+}
+
 static void *tb2_open(struct ns_host *host, void *net,
                       const struct ns_machine *machine)
 {
@@ -170,13 +199,16 @@ static void *tb2_open(struct ns_host *host, void *net,
     if (tb2 == NULL) {
         return NULL;
     }
+    tb2->net = net;
     tb2->length = calloc(machine->tb2.send_entries, 1);
-    if (tb2->length == NULL) {
-        free(tb2);
+    tb2->rx_from = calloc(machine->tb2.receive_entries * tb2->net->nodes,
+                          sizeof(*tb2->rx_from));
+    tb2->rx_share = calloc(tb2->net->nodes, sizeof(*tb2->rx_share));
+    if (tb2->length == NULL || tb2->rx_from == NULL || tb2->rx_share == NULL) {
+        tb2_close(tb2);
         return NULL;
     }
     tb2->host = host;
-    tb2->net = net;
     tb2->settings = &machine->tb2;
     facts_set(&tb2->facts, machine);
     am_list_init(&tb2->in_queue);
@@ -189,14 +221,6 @@ static void *tb2_open(struct ns_host *host, void *net,
     host->nic = tb2;
     host->port.facts = &tb2->facts;
     return tb2;
-}
-
-static void tb2_close(void *nic)
-{
-    struct ns_tb2 *tb2 = nic;
-
-    free(tb2->length);
-    free(tb2);
 }
 
 static const uint64_t *tb2_stats(const void *nic)

@@ -76,6 +76,8 @@ struct ns_tb2 {
 
     /* receive FIFO in host memory */
     uint32_t rx_next, rx_used;
+    uint16_t *rx_from;  /* by entry: whose packet it holds */
+    uint32_t *rx_share; /* by node: entries that its packets hold */
     /* left DMA engine: jobs in order */
     struct ns_tb2_job jobs[NS_TB2_JOBS];
     uint32_t job_head, job_count;

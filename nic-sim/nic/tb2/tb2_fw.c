@@ -140,6 +140,14 @@ static void send_finish(struct ns_tb2 *tb2)
                    });
 }
 
+/* Each sender has so many entries of the receive FIFO, and loses what comes
+ * when all of them are full; also when the host has closed: rx_count is 0. */
+static bool entry_free(const struct ns_tb2 *tb2, uint32_t source)
+{
+    return tb2->rx_used < tb2->rx_count &&
+           tb2->rx_share[source] < tb2->settings->receive_entries;
+}
+
 static void receive_finish(struct ns_tb2 *tb2)
 {
     struct ns_packet *packet =
@@ -154,8 +162,7 @@ static void receive_finish(struct ns_tb2 *tb2)
         ns_sp_taken(tb2->net, tb2->component.node);
         return;
     }
-    /* Also when the host has closed: rx_count is 0. */
-    if (tb2->rx_used >= tb2->rx_count) {
+    if (!entry_free(tb2, packet->source)) {
         tb2->stats[tb2->rx_count == 0 ? NS_NIC_STAT_CLOSED
                                       : NS_NIC_STAT_DROPPED]++;
         packet_drop(tb2, packet);
@@ -163,6 +170,8 @@ static void receive_finish(struct ns_tb2 *tb2)
         return;
     }
     tb2->rx_used++;
+    tb2->rx_share[packet->source]++;
+    tb2->rx_from[entry] = (uint16_t)packet->source;
     tb2->rx_next = (entry + 1) % tb2->rx_count;
     ns_mark(tb2->component.engine, NS_STAGE_FW_IN,
             ns_engine_now(tb2->component.engine));

@@ -13,14 +13,14 @@ const struct ns_machine_row ns_tb2_rows[] = {
         NS_ROW("nic.send_fifo", COUNT, 4, 4096, TB2(send_entries)),
         NS_ROW("nic.receive_fifo", COUNT, 2, 4096, TB2(receive_entries)),
         NS_ROW("nic.fifo", BYTES, 512, 1 << 20, TB2(fifo_bytes)),
-        NS_ROW("nic.pop_batch", COUNT, 1, 64, TB2(pop_batch)),
+        NS_ROW("nic.pop_batch", COUNT, 1, 4096, TB2(pop_batch)),
         NS_ROW("nic.length_batch", COUNT, 1, 4, TB2(length_batch)),
         NS_ROW("net.link", RATE, 1000000, NS_ROW_TB, SP(link_bytes_per_second)),
         NS_ROW("net.hop", TIME, 1, NS_ROW_MS, SP(hop_ps)),
         NS_ROW("net.routes", COUNT, 1, 16, SP(routes)),
         NS_ROW("net.chip_ports", COUNT, 1, 64, SP(chip_ports)),
         NS_ROW("net.buffer", COUNT, 1, 1024, SP(buffer_packets)),
-        NS_ROW("net.nodes", COUNT, 2, 65536, SP(nodes_max)),
+        NS_ROW("net.nodes", COUNT, 2, 4096, SP(nodes_max)),
 };
 
 const uint32_t ns_tb2_row_count = sizeof(ns_tb2_rows) / sizeof(ns_tb2_rows[0]);

@@ -1,0 +1,88 @@
+/*
+ * The SP's switch: paths inside a board and between boards, full bisection.
+ */
+#include "support/cm.h"
+
+#include "net/sp.h"
+
+#include <stdlib.h>
+
+struct bisect {
+    uint64_t last_ps;
+    uint32_t count;
+    struct ns_sp *sp;
+};
+
+static void bisect_deliver(void *nic, struct ns_packet *packet)
+{
+    struct bisect *bisect = nic;
+
+    bisect->count++;
+    bisect->last_ps = packet->tail_ps;
+    ns_sp_taken(bisect->sp, packet->destination);
+    ns_packet_put(&bisect->sp->pool, packet);
+}
+
+static void bisect_left(void *nic)
+{
+    (void)nic;
+}
+
+/* Each node of the first board sends 64 packets to its fellow on the second,
+ * over the four routes in turn: how many links' worth of packets go at once? */
+static uint64_t sp_bisect(const struct ns_machine *machine)
+{
+    const struct ns_engine_params params = {.seed = 1};
+    struct ns_engine *engine = ns_engine_open(&params, 1);
+    struct bisect bisect = {.sp = ns_sp_open(engine, &machine->sp, 32, 8)};
+    uint64_t packet_ps = ns_bytes_ps(256, machine->sp.link_bytes_per_second);
+    uint64_t rate;
+
+    for (uint32_t node = 0; node < 32; node++) {
+        ns_sp_attach(bisect.sp, node, &bisect, bisect_deliver, bisect_left);
+    }
+    for (uint32_t i = 0; i < 16 * 64; i++) {
+        struct ns_packet *packet = ns_packet_get(&bisect.sp->pool);
+
+        packet->bytes = 256;
+        packet->source = i % 16;
+        packet->destination = 16 + i % 16;
+        packet->route = (i / 16 + i % 16) % 4;
+        ns_sp_inject(bisect.sp, packet);
+    }
+    assert_int_equal(ns_engine_run(engine), NS_RUN_IDLE);
+    assert_true(ns_sp_quiet(bisect.sp));
+    assert_int_equal(bisect.count, 16 * 64);
+    for (uint32_t i = 0; i < 16; i++) {
+        assert_int_equal(bisect.sp->out[i].packets, 64);
+    }
+    rate = 16 * 64 * packet_ps / (bisect.last_ps - 6 * machine->sp.hop_ps);
+    ns_sp_close(bisect.sp);
+    ns_engine_close(engine);
+    return rate;
+}
+
+/* Boards of 16 nodes: two more links between them, and every one of them in
+ * use when all nodes of one send to another. */
+static void test_sp_boards(void **state)
+{
+    char error[200] = "";
+    struct ns_machine *machine =
+            ns_machine_load("sp-thin", NULL, 0, error, sizeof(error));
+
+    (void)state;
+    assert_non_null(machine);
+    assert_int_equal(ns_sp_hops(&machine->sp, 0, 15), 4);
+    assert_int_equal(ns_sp_hops(&machine->sp, 0, 16), 6);
+    assert_int_equal(sp_bisect(machine), 16);
+    free(machine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_sp_boards),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
