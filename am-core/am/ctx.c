@@ -208,7 +208,7 @@ static struct am_ctx *ctx_new(const struct am_params *params)
     }
     memset(ctx, 0, sizeof(*ctx));
     ctx->env = params->env != NULL ? params->env : am_env_real();
-    ctx->attention = ctx->env->simulated;
+    ctx->attends = ctx->attention = ctx->env->simulated;
     ctx->watched = ctx->env->simulated;
     ctx->rank = params->rank;
     ctx->size = params->size;
@@ -313,6 +313,7 @@ void am_close(struct am_ctx *ctx)
         ctx->self->ops->close(ctx->self);
     }
     am_client_fini(ctx);
+    am_posts_close(ctx);
     for (int i = 0; i < 3; i++) {
         am_pool_fini(&ctx->pools[i]);
     }

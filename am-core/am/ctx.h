@@ -48,6 +48,8 @@ enum {
     AM_STAT_RX_BAD_REGION,
     AM_STAT_RX_BAD_HANDLE,
     AM_STAT_PEERS_DEAD,
+    AM_STAT_POSTED,
+    AM_STAT_POST_FAILED,
     AM_STAT_COUNT
 };
 
@@ -92,6 +94,8 @@ struct am_blob {
 
 AM_STATIC_ASSERT(sizeof(struct am_blob) == AM_ADDRESS_BYTES, "wire format");
 
+struct am_posts;
+
 struct am_ctx {
     struct am_ctx_modules modules; /* first: am_module_data */
     /* hot: what a poll and a short send read */
@@ -130,6 +134,8 @@ struct am_ctx {
     uint32_t client_count;
     uint32_t queued_count; /* requests that handlers queued */
     uint64_t checked_ps;
+    bool attends;           /* `attention` is always set: simulated, posts */
+    struct am_posts *posts; /* post.c; NULL until opened */
     struct am_log log;
     struct am_values values;
     void *table_values[AM_TABLES_MAX]; /* by table of am_config_tables() */
@@ -167,6 +173,12 @@ uint64_t am_handle_new(struct am_ctx *ctx, am_handle_kind_t kind, void *object);
 void *am_handle_find(struct am_ctx *ctx, uint64_t handle,
                      am_handle_kind_t kind);
 void am_handle_free(struct am_ctx *ctx, uint64_t handle);
+
+/* ---------------------------------------------------------------- post.c */
+
+/* Send what other threads posted; how many there were. */
+int am_posts_run(struct am_ctx *ctx);
+void am_posts_close(struct am_ctx *ctx);
 
 /* -------------------------------------------------------------- region.c */
 

@@ -84,6 +84,8 @@ const struct am_stat_row am_ctx_stat_rows[AM_STAT_COUNT] = {
         {"rx_bad_region", "packets", "outside every region, dropped"},
         {"rx_bad_handle", "packets", "for an operation that is not there"},
         {"peers_dead", "peers", "peers that died"},
+        {"posted", "packets", "requests handed over by other threads"},
+        {"post_failed", "packets", "of these, for a peer that is not there"},
 };
 
 const struct am_stat_row am_dev_stat_rows[AM_DEV_STAT_COUNT] = {

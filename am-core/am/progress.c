@@ -119,7 +119,10 @@ static __attribute__((noinline)) int poll_devices(struct am_ctx *ctx)
 /* The rare part of a poll: queued work, ends of transfers, deaths. */
 static __attribute__((noinline)) int poll_attend(struct am_ctx *ctx, int count)
 {
-    ctx->attention = ctx->env->simulated;
+    ctx->attention = ctx->attends;
+    if (ctx->posts != NULL) {
+        count += am_posts_run(ctx);
+    }
     count += run_ops(ctx);
     count += am_bulk_finish(ctx);
     if (count == 0) {
@@ -170,7 +173,8 @@ int am_poll_blocked(struct am_ctx *ctx, bool for_space)
     /* With one device (and the loop-back) it may sleep on its doorbell. */
     if (ctx->dev_count > 0) {
         struct am_dev *dev = ctx->devs[0];
-        bool may_sleep = !for_space && am_list_is_empty(&ctx->busy) &&
+        bool may_sleep = !for_space && ctx->posts == NULL &&
+                         am_list_is_empty(&ctx->busy) &&
                          (ctx->dev_count == 1 ||
                           (ctx->dev_count == 2 && ctx->devs[1] == ctx->self)) &&
                          dev->ops->drained(dev);

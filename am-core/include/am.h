@@ -4,7 +4,7 @@
  * A context (struct am_ctx) is one endpoint: it owns its devices, peers,
  * handlers and configuration, and shares nothing mutable with any other, so
  * one process may hold thousands.  A context is not thread safe: its owner
- * serialises the calls.  Peers are named by index: 0..size-1 are the ranks of
+ * serialises the calls, of which other threads may make one, am_ctx_post.  Peers are named by index: 0..size-1 are the ranks of
  * the job, larger ones are late connections (am_connect).
  *
  * Names and rules follow Generic Active Messages 1.1 as given for SP AM
@@ -177,6 +177,23 @@ AM_API am_status_t am_token_reply(struct am_token *token, uint32_t handler,
 
 /* Largest payload of one request to `dest`, bytes. */
 AM_API size_t am_payload_max(struct am_ctx *ctx, uint32_t dest);
+
+#define AM_POST_BYTES 104 /* largest payload of am_ctx_post */
+
+/*
+ * From any thread: hand a request to the thread that owns the context, whose
+ * next poll sends it.  What one thread hands over stays in order.  AM_ERR_AGAIN:
+ * all slots are taken until the owner polls.  AM_ERR_INVALID: not open, or too
+ * large.  What the owner cannot send (no such peer, a dead one) is counted as
+ * post_failed.  The owner opens the queue before others use it, with a power of
+ * two of slots of 256 bytes (AM_ERR_INVALID, AM_ERR_MEMORY); from then on it
+ * never sleeps in am_ctx_poll_wait and looks at the queue in each poll.
+ */
+AM_API am_status_t am_ctx_post_open(struct am_ctx *ctx, uint32_t slot_count);
+AM_API am_status_t am_ctx_post(struct am_ctx *ctx, uint32_t dest,
+                               uint32_t handler, const uint64_t *words,
+                               uint32_t word_count, const void *data,
+                               size_t bytes);
 
 /* GAM names: 32-bit words, default context, one argument word each. */
 AM_API am_status_t am_request_1(uint32_t dest, uint32_t handler, uint32_t a0);

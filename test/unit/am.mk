@@ -2,7 +2,8 @@
 # shm_process
 if HAVE_CMOCKA
 am_tests = test/unit/am_request_test test/unit/am_region_test \
-    test/unit/am_client_test test/unit/shm_process_test
+    test/unit/am_client_test test/unit/am_post_test \
+    test/unit/shm_process_test
 check_PROGRAMS += $(am_tests)
 TESTS += $(am_tests)
 test_unit_am_request_test_SOURCES = test/unit/am_request_test.c \
@@ -13,6 +14,9 @@ test_unit_am_region_test_SOURCES = test/unit/am_region_test.c \
     $(msg_world)
 test_unit_am_region_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_region_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_am_post_test_SOURCES = test/unit/am_post_test.c $(msg_world)
+test_unit_am_post_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_post_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_am_client_test_SOURCES = test/unit/am_client_test.c \
     $(msg_world)
 test_unit_am_client_test_CFLAGS = $(TEST_CFLAGS)
