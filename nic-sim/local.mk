@@ -3,7 +3,7 @@ NS_MACHINES = nic-sim/machines/sp-thin.conf nic-sim/machines/sp-wide.conf \
     nic-sim/machines/myrinet-ppro.conf nic-sim/machines/bgp.conf
 EXTRA_DIST += $(NS_MACHINES) nic-sim/machines/sp-thin.expect \
     nic-sim/machines/myrinet-ppro.expect \
-    test/sim/invented.conf docs/simulator.md
+    test/sim/invented.conf test/sim/timeline.py docs/simulator.md
 
 if BUILD_SIM
 # The NIC's driver is a device of libam: base and nic-sim/include only.
@@ -25,6 +25,7 @@ libnicsim_la_SOURCES = \
     nic-sim/kernel/engine.h nic-sim/kernel/engine.c \
     nic-sim/kernel/queue.h nic-sim/kernel/queue.c nic-sim/kernel/heap.c \
     nic-sim/kernel/clock.c nic-sim/kernel/link.c nic-sim/kernel/fault.c \
+    nic-sim/kernel/timeline.c \
     nic-sim/kernel/packet.c nic-sim/kernel/fiber.c \
     nic-sim/kernel/switch.h nic-sim/kernel/switch.c \
     nic-sim/host/memory.h nic-sim/host/memory.c \
@@ -138,9 +139,10 @@ test_unit_sim_machine_test_LDADD = $(NS_TEST_LIBS)
 endif
 endif
 
-dist_check_SCRIPTS += test/sim/am_sim_test.sh test/sim/worlds_test.sh
+dist_check_SCRIPTS += test/sim/am_sim_test.sh test/sim/worlds_test.sh \
+    test/sim/perf_test.sh
 if BUILD_SIM
-TESTS += test/sim/am_sim_test.sh
+TESTS += test/sim/am_sim_test.sh test/sim/perf_test.sh
 if HAVE_CMOCKA
 TESTS += test/sim/worlds_test.sh
 endif

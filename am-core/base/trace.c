@@ -20,6 +20,11 @@ struct am_trace {
     uint64_t hash;
     struct am_trace_record *records;
     const char *names[TRACE_KIND_COUNT];
+
+    struct {
+        uint32_t tid;
+        bool by_b;
+    } tracks[TRACE_KIND_COUNT];
 };
 
 _Static_assert(sizeof(struct am_trace_record) == 32, "records are 32 bytes");
@@ -60,6 +65,15 @@ void am_trace_name(struct am_trace *trace, uint16_t kind, const char *name)
 {
     if (kind < TRACE_KIND_COUNT) {
         trace->names[kind] = name;
+    }
+}
+
+void am_trace_track(struct am_trace *trace, uint16_t kind, uint32_t tid,
+                    bool by_b)
+{
+    if (kind < TRACE_KIND_COUNT) {
+        trace->tracks[kind].tid = tid;
+        trace->tracks[kind].by_b = by_b;
     }
 }
 
@@ -116,6 +130,16 @@ static void write_name(const struct am_trace *trace, uint16_t kind, FILE *file)
     }
 }
 
+static uint32_t record_tid(const struct am_trace *trace,
+                           const struct am_trace_record *record)
+{
+    if (record->kind >= TRACE_KIND_COUNT) {
+        return 0;
+    }
+    return trace->tracks[record->kind].tid +
+           (trace->tracks[record->kind].by_b ? (uint32_t)(record->b >> 32) : 0);
+}
+
 static void write_record(const struct am_trace *trace,
                          const struct am_trace_record *record, FILE *file)
 {
@@ -127,11 +151,11 @@ static void write_record(const struct am_trace *trace,
     write_name(trace, record->kind, file);
     fprintf(file,
             "\",\"ph\":\"%c\",%s\"ts\":%" PRIu64 ".%06" PRIu64
-            ",\"pid\":%u,\"tid\":0,\"args\":{\"a\":%" PRIu64 ",\"b\":%" PRIu64
+            ",\"pid\":%u,\"tid\":%u,\"args\":{\"a\":%" PRIu64 ",\"b\":%" PRIu64
             "}}",
             phase, phase == 'i' ? "\"s\":\"t\"," : "",
             record->time_ps / 1000000, record->time_ps % 1000000, record->rank,
-            record->a, record->b);
+            record_tid(trace, record), record->a, record->b);
 }
 
 int am_trace_write(const struct am_trace *trace, FILE *file)

@@ -27,6 +27,10 @@ struct am_trace *am_trace_open(struct am_env *env, uint32_t rank,
 void am_trace_close(struct am_trace *trace);
 /* Name of a kind; `name` static storage.  Kinds 0..1023. */
 void am_trace_name(struct am_trace *trace, uint16_t kind, const char *name);
+/* In the JSON form, records of `kind` are on track `tid` (at first 0); with
+ * `by_b`, on track tid + (b >> 32). */
+void am_trace_track(struct am_trace *trace, uint16_t kind, uint32_t tid,
+                    bool by_b);
 void am_trace_add(struct am_trace *trace, uint16_t kind, char phase, uint64_t a,
                   uint64_t b);
 /* FNV-1a (over 64-bit words) of all records ever added: equal runs, equal

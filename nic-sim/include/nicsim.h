@@ -149,12 +149,17 @@ typedef enum {
     NS_TRACE_SEND,    /* driver queued a packet. a: peer, b: bytes */
     NS_TRACE_RECEIVE, /* driver took a packet. a: peer, b: bytes */
     NS_TRACE_USER,    /* a program's own mark */
+    NS_TRACE_LINK,    /* a link carries a packet. a: packet, b: link, bytes */
     NS_TRACE_COUNT
 } ns_trace_t;
 
 /* A record at `time_ps` on the component's node; `b` as in the list above. */
 NS_API void ns_trace_at(struct ns_component *component, uint64_t time_ps,
                         ns_trace_t kind, uint64_t a, uint64_t b);
+
+/* The same as the beginning ('B') or end ('E') of something. */
+NS_API void ns_trace_span(struct ns_component *component, ns_trace_t kind,
+                          char phase, uint64_t a, uint64_t b);
 
 static inline void ns_trace(struct ns_component *component, ns_trace_t kind,
                             uint64_t a, uint64_t b)

@@ -126,6 +126,7 @@ struct ns_link {
     void (*left)(void *arg);                        /* a tail has left */
     void (*freed)(void *arg, struct ns_link *link); /* see above */
     void *freed_arg;
+    struct ns_link *next_link;    /* of the engine */
     uint32_t number;              /* among the links of this name */
     const struct ns_fault *fault; /* NULL: never fails */
     uint64_t fault_random, overflow_until_ps;

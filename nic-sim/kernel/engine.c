@@ -26,14 +26,6 @@ static uint64_t trace_now(struct am_env *env)
 
 static const struct am_env_ops trace_env_ops = {.now = trace_now};
 
-static const char *const trace_names[NS_TRACE_COUNT] = {
-        [NS_TRACE_PIO] = "pio",         [NS_TRACE_DMA_OUT] = "dma out",
-        [NS_TRACE_DMA_IN] = "dma in",   [NS_TRACE_FW] = "firmware",
-        [NS_TRACE_INJECT] = "inject",   [NS_TRACE_ARRIVE] = "arrive",
-        [NS_TRACE_DROP] = "drop",       [NS_TRACE_SEND] = "send",
-        [NS_TRACE_RECEIVE] = "receive", [NS_TRACE_USER] = "mark",
-};
-
 /* One ring for each node and one for the network. */
 static int traces_open(struct ns_engine *engine)
 {
@@ -47,9 +39,7 @@ static int traces_open(struct ns_engine *engine)
         if (engine->traces[i] == NULL) {
             return -1;
         }
-        for (uint16_t kind = 0; kind < NS_TRACE_COUNT; kind++) {
-            am_trace_name(engine->traces[i], kind, trace_names[kind]);
-        }
+        ns_timeline_names(engine->traces[i]);
     }
     return 0;
 }
@@ -245,6 +235,13 @@ void ns_trace_at(struct ns_component *component, uint64_t time_ps,
     am_trace_add(component->trace, (uint16_t)kind, 'i', a, b);
 }
 
+void ns_trace_span(struct ns_component *component, ns_trace_t kind, char phase,
+                   uint64_t a, uint64_t b)
+{
+    component->engine->trace_ps = component->engine->now_ps;
+    am_trace_add(component->trace, (uint16_t)kind, phase, a, b);
+}
+
 /* ------------------------------------------------------------------- marks */
 
 void ns_marks_arm(struct ns_engine *engine)
@@ -277,39 +274,4 @@ uint64_t ns_engine_hash(const struct ns_engine *engine)
                UINT64_C(0x100000001b3);
     }
     return hash;
-}
-
-/* The inside of the JSON array of one ring, "" when it is empty. */
-static int trace_write_one(const struct am_trace *trace, FILE *file, bool *any)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *memory = open_memstream(&text, &bytes);
-    int status = memory == NULL ? -1 : am_trace_write(trace, memory);
-
-    if (memory != NULL && fclose(memory) != 0) {
-        status = -1;
-    }
-    /* "[\n" ... "\n]\n" */
-    if (status == 0 && bytes > 5) {
-        fputs(*any ? ",\n" : "", file);
-        fwrite(text + 2, 1, bytes - 5, file);
-        *any = true;
-    }
-    free(text);
-    return status;
-}
-
-int ns_engine_trace_write(const struct ns_engine *engine, FILE *file)
-{
-    bool any = false;
-
-    fputs("[\n", file);
-    for (uint32_t i = 0; i <= engine->node_count; i++) {
-        if (trace_write_one(engine->traces[i], file, &any) != 0) {
-            return -1;
-        }
-    }
-    fputs("\n]\n", file);
-    return fflush(file) == 0 && !ferror(file) ? 0 : -1;
 }

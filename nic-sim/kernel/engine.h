@@ -22,6 +22,7 @@ struct ns_engine {
     uint64_t trace_ps;
     struct am_trace **traces; /* node_count + 1 */
     struct ns_marks marks;
+    struct ns_link *first_link; /* all of them, the newest first */
     struct ns_fault_counts faults;
     uint32_t faulty_links;
 
@@ -30,6 +31,9 @@ struct ns_engine {
         uint32_t count;
     } links[NS_LINK_NAMES]; /* how many links there are of each name */
 };
+
+/* timeline.c: names and tracks of a ring's records. */
+void ns_timeline_names(struct am_trace *trace);
 
 /* fault.c: does the link fail?  Sets its number and its random numbers. */
 void ns_fault_init(struct ns_link *link);

@@ -70,6 +70,8 @@ void ns_fault_init(struct ns_link *link)
     const struct ns_fault *fault = engine->params.fault;
 
     link->number = number_take(engine, link->component.name);
+    link->next_link = engine->first_link;
+    engine->first_link = link;
     if (fault != NULL && port_is(link, fault->port)) {
         link->fault = fault;
         engine->faulty_links++;

@@ -144,6 +144,8 @@ static void packet_start(struct ns_link *link, struct ns_packet *packet,
     vc->credits -= packet->at_units;
     packet->spare = 0;
     packet->tail_ps = end_ps + link->latency_ps;
+    ns_trace_span(&link->component, NS_TRACE_LINK, 'B', packet->id,
+                  (uint64_t)link->component.id << 32 | packet->bytes);
     ns_event_schedule(&link->component, &link->tail, NS_PHASE_WIRE, end_ps);
     ns_event_init(&packet->event, head_run);
     ns_event_schedule(&link->component, &packet->event, NS_PHASE_WIRE,
@@ -177,6 +179,8 @@ static void tail_run(struct ns_event *event)
     struct ns_link *link = am_container(event, struct ns_link, tail);
     struct ns_link *behind = link->behind;
 
+    ns_trace_span(&link->component, NS_TRACE_LINK, 'E', 0,
+                  (uint64_t)link->component.id << 32);
     link->busy = false;
     link->behind = NULL;
     if (behind != NULL) {

@@ -27,18 +27,21 @@ done
 grep -q 'store_bandwidth.*MISSED' "$work/out" ||
     bad "the bandwidth is what missed"
 
-for name in sp-thin sp-wide myrinet-ppro; do
+all=$("$sim" --list | sed -n '/^figures/q; s/^  \([a-z].*\)/\1/p')
+[ -n "$all" ] || bad "there are machines"
+for name in $all; do
     "$sim" --explain $name --trace "$work/trace.json" >"$work/out" ||
         bad "explain works on $name"
     grep -q '^sum, exactly' "$work/out" || bad "the stages add up on $name"
+    python3 "${AM_SRCDIR:-.}/test/sim/timeline.py" "$work/trace.json" ||
+        bad "the timeline of $name opens"
 done
-grep -q '"name":"dma in"' "$work/trace.json" || bad "the timeline shows DMA"
 
 hash_of() {
     "$sim" --json --figure round_trip "$@" |
         sed -n 's/.*"trace_hash":"\([0-9a-f]*\)".*/\1/p'
 }
-for name in sp-thin myrinet-ppro; do
+for name in $all; do
     hash=$(hash_of $name)
     [ -n "$hash" ] || bad "JSON has a trace hash"
     for way in --no-sleep --spin --threads; do
