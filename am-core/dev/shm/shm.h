@@ -14,6 +14,7 @@
 #ifndef AM_DEV_SHM_SHM_H
 #define AM_DEV_SHM_SHM_H
 
+#include "base/barrier.h"
 #include "dev/dev.h"
 #include "dev/shm/shm_layout.h"
 

@@ -26,7 +26,7 @@ static void rx_publish(struct shm_rx *rx)
     rx->data_published = rx->data_head;
     atomic_store_explicit(&rx->shared->data_bytes, rx->data_head,
                           memory_order_relaxed);
-    atomic_store_explicit(&rx->shared->slots, head, memory_order_release);
+    am_publish64(&rx->shared->slots, head);
 }
 
 /* A run is consumed. */
@@ -89,8 +89,7 @@ bool shm_reply_ready(struct am_dev_ep *dep)
 
 static inline bool rx_is_stamped(const struct shm_rx *rx)
 {
-    return (uint32_t)atomic_load_explicit(&rx->next->ctl,
-                                          memory_order_acquire) == rx->lap;
+    return (uint32_t)am_observe64(&rx->next->ctl) == rx->lap;
 }
 
 /* A packet that is not all in its slot; or a peer wrote nonsense. */
@@ -123,7 +122,7 @@ rx_drain(struct shm_dev *dev, struct shm_ep *ep, uint32_t class, uint32_t max)
 
     do {
         struct shm_slot *slot = rx->next;
-        uint64_t ctl = atomic_load_explicit(&slot->ctl, memory_order_acquire);
+        uint64_t ctl = am_observe64(&slot->ctl);
         size_t hdr_bytes = (uint8_t)(ctl >> 32);
         size_t bytes = (uint8_t)(ctl >> 40);
 

@@ -176,8 +176,7 @@ am_status_t shm_seg_attach(struct shm_dev *dev, int fd, uint32_t count,
 
 void shm_seg_close(struct shm_seg *seg)
 {
-    atomic_store_explicit(&seg->me->state, SHM_RANK_CLOSED,
-                          memory_order_release);
+    am_publish32(&seg->me->state, SHM_RANK_CLOSED);
     munmap(seg->base, seg->geometry.total);
     if (seg->fd >= 0) {
         close(seg->fd);

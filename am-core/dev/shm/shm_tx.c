@@ -75,8 +75,7 @@ static inline uint64_t tx_tail(const struct shm_tx *tx)
 /* Learn what the receiver has consumed; its numbers are not trusted. */
 __attribute__((noinline)) void shm_tx_refresh(struct shm_tx *tx)
 {
-    uint64_t head =
-            atomic_load_explicit(&tx->shared->slots, memory_order_acquire);
+    uint64_t head = am_observe64(&tx->shared->slots);
     uint64_t data_head =
             atomic_load_explicit(&tx->shared->data_bytes, memory_order_relaxed);
     uint64_t consumed = tx->limit - tx->mask - 1; /* as known so far */
@@ -124,7 +123,7 @@ static __attribute__((noinline)) am_status_t tx_wake(struct shm_ep *ep)
 static inline am_status_t tx_publish(struct shm_ep *ep, struct shm_tx *tx,
                                      struct shm_slot *slot, uint64_t ctl)
 {
-    atomic_store_explicit(&slot->ctl, ctl, memory_order_release);
+    am_publish64(&slot->ctl, ctl);
     tx->next = slot + 1;
     /* The sleeper's membarrier makes this load see its flag or the sleeper
      * see the stamp; only the compiler must be kept from moving it up. */
