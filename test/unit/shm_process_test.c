@@ -108,6 +108,46 @@ static void test_sleep_and_wake(void **state)
     run_ranks(2, sleeping_body, NULL);
 }
 
+/* Who waits for space at a peer that does not poll must sleep as well, not
+ * only yield. */
+static int full_body(struct rank *me)
+{
+    enum {
+        POLLS = 30000 /* more than the spinning and yielding before */
+    };
+
+    uint64_t word = 0, naps;
+
+    if (open_rank(me, NULL, 0) != 0) {
+        return 2;
+    }
+    if (me->rank == 1) {
+        while (atomic_load(&me->board->flag[0]) == 0) {
+            sched_yield();
+        }
+    } else {
+        while (am_ctx_try_request(me->ctx, 1, H_PING, &word, 1, NULL, 0) ==
+               AM_OK) {
+        }
+        naps = counter(me->ctx, "sleep");
+        for (int i = 0; i < POLLS && counter(me->ctx, "sleep") == naps; i++) {
+            (void)am_poll_blocked(me->ctx, true);
+        }
+        naps = counter(me->ctx, "sleep") - naps;
+        atomic_fetch_add(&me->board->flag[0], 1);
+        if (naps == 0) {
+            return 3;
+        }
+    }
+    am_close(me->ctx);
+    return 0;
+}
+
+static void test_sleep_for_space(void **state)
+{
+    run_ranks(2, full_body, NULL);
+}
+
 /* Rank 2 is killed; the others must be told its name, and go on. */
 static int killed_body(struct rank *me)
 {
@@ -238,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_sleep_and_wake),
+            cmocka_unit_test(test_sleep_for_space),
             cmocka_unit_test(test_killed_rank),
             cmocka_unit_test(test_all_killed),
             cmocka_unit_test(test_idle_peer_memory),

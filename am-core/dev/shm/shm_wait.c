@@ -35,6 +35,7 @@
 #define CROWDED_YIELDS 200
 #define NAP_NS         20000000 /* sockets and dead peers are looked at */
 #define NAP_BLIND_NS   200000   /* when nobody rings: no membarrier */
+#define NAP_SPACE_NS   50000    /* space that gets free rings no bell */
 
 void shm_cpus_publish(struct shm_rank *me)
 {
@@ -103,12 +104,15 @@ void shm_wait_init(struct shm_dev *dev)
                     0) == 0;
 }
 
-static void nap(struct shm_dev *dev)
+/* Sleep until a packet comes; `brief` when something else is waited for too. */
+static void nap(struct shm_dev *dev, bool brief)
 {
     struct shm_rank *me = dev->job->me;
     uint32_t bell = atomic_load(&me->bell);
-    bool rung = dev->membarrier && dev->segs->next == NULL;
-    struct timespec timeout = {0, rung ? NAP_NS : NAP_BLIND_NS};
+    bool rung = dev->membarrier && dev->segs->next == NULL && !brief;
+    struct timespec timeout = {0, brief  ? NAP_SPACE_NS
+                                  : rung ? NAP_NS
+                                         : NAP_BLIND_NS};
 
     atomic_store(&me->sleeping, 1);
     if (rung) {
@@ -146,38 +150,37 @@ static void spin(struct shm_dev *dev)
     }
 }
 
-static void wait_auto(struct shm_dev *dev, uint64_t idle, bool may_sleep)
+/* Is it time to sleep?  Until then this spins or yields.  Yields alone would
+ * not do: where Linux shares the cores among sessions, and each rank is one, a
+ * yield does not reach another rank. */
+static bool wait_auto(struct shm_dev *dev, uint64_t idle)
 {
     if (shm_is_crowded(dev)) {
-        if (idle < CROWDED_SPIN) {
-            return;
+        if (idle >= CROWDED_YIELDS) {
+            return true;
         }
-        if (idle < CROWDED_YIELDS || !may_sleep) {
+        if (idle >= CROWDED_SPIN) {
             sched_yield();
-            return;
         }
-    } else {
-        if (idle < SPIN_CALLS) {
-            spin(dev);
-            return;
-        }
-        if (idle < YIELD_CALLS || !may_sleep) {
-            if (idle % YIELD_EVERY == 0) {
-                sched_yield();
-            }
-            return;
-        }
+        return false;
     }
-    nap(dev);
+    if (idle >= YIELD_CALLS) {
+        return true;
+    }
+    if (idle < SPIN_CALLS) {
+        spin(dev);
+    } else if (idle % YIELD_EVERY == 0) {
+        sched_yield();
+    }
+    return false;
 }
 
 void shm_wait(struct am_dev *adev, uint64_t idle, bool may_sleep)
 {
     struct shm_dev *dev = shm_dev_of(adev);
+    bool met = dev->job != NULL && (dev->local_index != 0 ||
+                                    dev->served_count == dev->local_count - 1);
 
-    may_sleep = may_sleep && dev->job != NULL &&
-                (dev->local_index != 0 ||
-                 dev->served_count == dev->local_count - 1);
     switch ((shm_wait_t)dev->config.wait) {
     case SHM_WAIT_SPIN:
         spin(dev);
@@ -186,15 +189,17 @@ void shm_wait(struct am_dev *adev, uint64_t idle, bool may_sleep)
         sched_yield();
         return;
     case SHM_WAIT_SLEEP:
-        if (may_sleep) {
-            nap(dev);
-        } else {
-            sched_yield();
-        }
-        return;
+        break;
     case SHM_WAIT_AUTO:
-        wait_auto(dev, idle, may_sleep);
-        return;
+        if (!wait_auto(dev, idle)) {
+            return;
+        }
+        break;
+    }
+    if (met) {
+        nap(dev, !may_sleep);
+    } else {
+        sched_yield();
     }
 }
 
