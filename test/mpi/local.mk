@@ -7,7 +7,7 @@ dist_check_SCRIPTS += test/mpi/cvars
 TESTS += test/mpi/cvars
 
 # The part that continuous integration has time for, and the whole.
-MPICH_CI_FOLDERS = attr init info topo datatype part pt2pt
+MPICH_CI_FOLDERS = attr init info topo group comm datatype part pt2pt
 MPICH_CHECK_FLAGS =
 
 .PHONY: mpich-check mpich-check-ci
@@ -22,3 +22,5 @@ mpich-check: mpich
 	    --lists testlist,testlist.dtp
 	$(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS) \
 	    --setting rendezvous --setting eager
+	$(srcdir)/test/mpi/faults $(mpich_dir)/install
+	$(srcdir)/test/mpi/rests $(mpich_dir)/install
