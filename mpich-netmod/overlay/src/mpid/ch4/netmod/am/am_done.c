@@ -20,7 +20,8 @@ int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status)
     int mpi_errno = MPI_SUCCESS;
 
     if (status == AM_ERR_PEER) {
-        MPIR_ERR_SET1(mpi_errno, MPI_ERR_OTHER, "**am_peer", "**am_peer %s", am_error_text(ctx));
+        MPIR_ERR_SET1(mpi_errno, MPIX_ERR_PROC_FAILED, "**am_peer", "**am_peer %s",
+                      am_error_text(ctx));
     } else if (status == AM_ERR_MEMORY) {
         MPIR_ERR_SET(mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     } else {
@@ -141,6 +142,48 @@ void MPIDI_AM_recv_done(void *arg, const struct am_msg_status *status)
     }
 #endif
     MPIDIU_request_complete(rreq);
+}
+
+/* The libam peer of a rank of the communicator if it has died, else UINT32_MAX. */
+static uint32_t dead_rank(struct am_ctx *ctx, MPIR_Comm * comm, int rank, int vci)
+{
+    uint32_t peer;
+
+    if (rank < 0 || rank >= comm->remote_size) {
+        return UINT32_MAX;
+    }
+    peer = MPIDI_AM_PEER(MPIDIU_comm_rank_to_av(comm, rank), vci, vci);
+    return am_peer_is_dead(ctx, peer) ? peer : UINT32_MAX;
+}
+
+/* Receives of start-up and spawning, which are no request's, wait on. */
+uint32_t MPIDI_AM_lost(void *arg, am_msg_done_fn done, void *done_arg,
+                       const struct am_msg_envelope *envelope, const struct am_msg_mask *mask)
+{
+    struct am_ctx *ctx = arg;
+    MPIR_Request *rreq = done_arg;
+    uint32_t dead = UINT32_MAX;
+    MPIR_Comm *comm;
+    int vci;
+
+    if (done != MPIDI_AM_recv_done) {
+        return UINT32_MAX;
+    }
+    comm = rreq->comm;
+    vci = MPIDI_Request_get_vci(rreq);
+    if (mask->source != 0) {
+        return dead_rank(ctx, comm, (int) envelope->source, vci);
+    }
+    for (int rank = 0; rank < comm->remote_size; rank++) {
+        if (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && rank == comm->rank) {
+            continue;
+        }
+        dead = dead_rank(ctx, comm, rank, vci);
+        if (dead == UINT32_MAX) {
+            break;
+        }
+    }
+    return dead;
 }
 
 int MPIDI_AM_cancel_recv(MPIR_Request * rreq)

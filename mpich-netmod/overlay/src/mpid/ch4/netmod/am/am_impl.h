@@ -52,6 +52,9 @@ typedef struct {
 /* am_done.c: completions, called by libam inside a poll */
 void MPIDI_AM_send_done(void *arg, const struct am_msg_status *status);
 void MPIDI_AM_recv_done(void *arg, const struct am_msg_status *status);
+/* What am_msg_set_lost wants; arg is the context. */
+uint32_t MPIDI_AM_lost(void *arg, am_msg_done_fn done, void *done_arg,
+                       const struct am_msg_envelope *envelope, const struct am_msg_mask *mask);
 /* Fill in a receive's status; may create an error code. */
 void MPIDI_AM_recv_error(MPIR_Request * rreq, const struct am_msg_status *status);
 /* An MPI error code for a failed call of libam. */

@@ -133,6 +133,9 @@ static int open_context(int vci, am_allgather_fn allgather, void *arg, char *err
     params.option_count = (uint32_t) MPIDI_AM_options(options, OPTIONS_MAX);
     error[0] = '\0';
     status = am_open(&params, &MPIDI_AM_global.ctx[vci]);
+    if (status == AM_OK) {
+        am_msg_set_lost(MPIDI_AM_global.ctx[vci], MPIDI_AM_lost, MPIDI_AM_global.ctx[vci]);
+    }
     if (status != AM_OK && error[0] == '\0') {
         MPL_strncpy(error, am_status_text(status), ERROR_BYTES);
     }
