@@ -32,7 +32,8 @@ struct am_recv {
     size_t bytes;
     bool is_long;
     bool deferred;
-    char *copy; /* short and deferred: the payload */
+    const void *payload; /* short, inside the callback: in the packet */
+    char *copy;          /* short and deferred: the payload */
     struct am_key key;
     uint64_t sender; /* long: the sender's handle */
     struct am_bulk bulk;

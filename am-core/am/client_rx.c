@@ -49,10 +49,18 @@ static void recv_offer(struct am_recv *recv, struct am_client *client,
                        const void *info, size_t info_bytes, const void *payload)
 {
     struct am_data landing = {.kind = AM_DATA_CONTIG};
-    am_status_t status = client->receive(client->arg, recv, recv->peer->index,
-                                         info, info_bytes, recv->bytes,
-                                         &landing, &recv->done, &recv->arg);
+    am_status_t status;
 
+    recv->payload = payload;
+    status = client->receive(client->arg, recv, recv->peer->index, info,
+                             info_bytes, recv->bytes, &landing, &recv->done,
+                             &recv->arg);
+    recv->payload = NULL;
+    if (status == AM_DONE && !recv->is_long) { /* the client has used it */
+        recv->done = NULL;
+        recv_end(recv, AM_OK);
+        return;
+    }
     if (status == AM_OK && landing.bytes >= recv->bytes) {
         recv_land(recv, &landing, payload);
         return;
@@ -68,6 +76,11 @@ static void recv_offer(struct am_recv *recv, struct am_client *client,
             memcpy(recv->copy, payload, recv->bytes);
         }
     }
+}
+
+const void *am_recv_payload(const struct am_recv *recv)
+{
+    return recv->payload;
 }
 
 am_status_t am_recv_supply(struct am_recv *recv, const struct am_data *landing,

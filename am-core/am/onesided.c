@@ -283,6 +283,7 @@ static void handle_fetch_add(struct am_token *token, const uint64_t *words,
     if (at != NULL && ((uintptr_t)at & 7) == 0) {
         answer[1] = __atomic_fetch_add(at, words[2], __ATOMIC_ACQ_REL);
         answer[2] = 1;
+        token->ctx->stats[AM_STAT_FETCH_ADDS]++;
     }
     (void)am_token_reply(token, AM_H_FETCHED, answer, 3, NULL, 0);
 }

@@ -198,10 +198,19 @@ int am_ctx_poll_wait(struct am_ctx *ctx)
     return am_poll_blocked(ctx, false);
 }
 
+int am_is_flushed(struct am_ctx *ctx)
+{
+    bool waits = !am_list_is_empty(&ctx->busy) ||
+                 !am_list_is_empty(&ctx->finished);
+
+    for (uint32_t i = 0; i < ctx->dev_count; i++) {
+        waits = waits || !ctx->devs[i]->ops->drained(ctx->devs[i]);
+    }
+    return !waits;
+}
+
 am_status_t am_flush(struct am_ctx *ctx)
 {
-    bool waits;
-
     if (ctx->polling) {
         return AM_ERR_HANDLER;
     }
@@ -211,11 +220,6 @@ am_status_t am_flush(struct am_ctx *ctx)
         if (count < 0) {
             return (am_status_t)count;
         }
-        waits = !am_list_is_empty(&ctx->busy) ||
-                !am_list_is_empty(&ctx->finished);
-        for (uint32_t i = 0; i < ctx->dev_count; i++) {
-            waits = waits || !ctx->devs[i]->ops->drained(ctx->devs[i]);
-        }
-    } while (waits);
+    } while (!am_is_flushed(ctx));
     return AM_OK;
 }

@@ -89,8 +89,9 @@ AM_API am_status_t am_connect(struct am_ctx *ctx, const void *blob,
 AM_API am_status_t am_peer_address(struct am_ctx *ctx, uint32_t peer,
                                    void *blob);
 
-/* Poll until nothing that was sent by this context waits for a peer. */
+/* Poll until nothing that was sent by this context waits for a peer; is it so? */
 AM_API am_status_t am_flush(struct am_ctx *ctx);
+AM_API int am_is_flushed(struct am_ctx *ctx);
 
 /*
  * Close a context and free all it owns.  The caller has made sure (am_flush
@@ -323,6 +324,9 @@ typedef enum {
 AM_API am_status_t am_client_register(struct am_ctx *ctx, am_order_t order,
                                       am_receive_fn receive, void *arg,
                                       struct am_client **client_p);
+/* Inside a reception callback: the payload, if it came with the metadata (as
+ * short ones do).  If the callback returns AM_DONE, it has used all of it. */
+AM_API const void *am_recv_payload(const struct am_recv *recv);
 /* Supply the buffer of a deferred receive.  Legal in a handler. */
 AM_API am_status_t am_recv_supply(struct am_recv *recv,
                                   const struct am_data *landing,
