@@ -21,3 +21,26 @@ mpich-libam: libam.la
 mpich: mpich-libam
 	$(srcdir)/mpich-netmod/scripts/build --with-am=$(mpich_libam) \
 	    --build-dir=$(mpich_dir) $(MPICH_FLAGS)
+
+# Other configurations of MPICH, each in a folder of its own beside that one;
+# MPICH's source comes from there once it has been fetched.
+MPICH_AUTO_FLAGS = --with-ch4-shmmods=auto
+MPICH_AM_ONLY_FLAGS = --enable-ch4-am-only
+MPICH_PER_VCI_FLAGS = --enable-thread-cs=per-vci --with-ch4-max-vcis=8
+
+mpich_variant = $(srcdir)/mpich-netmod/scripts/build \
+    --with-am=$(mpich_libam) \
+    `test ! -f $(mpich_dir)/.source || \
+    echo --with-mpich-source=$(mpich_dir)/source` $(MPICH_FLAGS)
+
+.PHONY: mpich-auto mpich-am-only mpich-per-vci
+mpich-auto: mpich-libam
+	$(mpich_variant) --build-dir=$(mpich_dir)-auto $(MPICH_AUTO_FLAGS)
+
+mpich-am-only: mpich-libam
+	$(mpich_variant) --build-dir=$(mpich_dir)-am-only \
+	    $(MPICH_AM_ONLY_FLAGS)
+
+mpich-per-vci: mpich-libam
+	$(mpich_variant) --build-dir=$(mpich_dir)-per-vci \
+	    $(MPICH_PER_VCI_FLAGS)

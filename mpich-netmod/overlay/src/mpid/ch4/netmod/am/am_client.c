@@ -3,18 +3,19 @@
  * One message is one am_send: our header and ch4's are its info, the payload
  * is its data, of any size.
  *
- *   am_isend -> am_send ... receive(): a buffer for header and payload
- *                           landed(): ch4's callback, which may send
+ *   short:  am_isend -> am_send ... receive(): ch4's callback, which may send
+ *   long:   am_isend -> am_send ... receive(): a buffer for header and payload
+ *                                   landed(): ch4's callback
  *   origin callback <- done, when the payload may be reused
  *
  * ch4 wants the messages of a pair in order.  libam calls receive() in order,
- * but a long payload lands after a short one that follows it, so what has
- * landed waits in a queue of its source for all before it.
+ * but a long payload lands after a short one that follows it, so what comes
+ * behind a long one waits in a queue of its source for all before it.
  */
 #include <mpidimpl.h>
 #include "am_impl.h"
 
-/* One message that is arriving. */
+/* One message that is arriving and not delivered at once. */
 struct arrival {
     struct arrival *next;
     struct queue *queue;
@@ -58,14 +59,14 @@ static struct queue *queue_of(struct MPIDI_AM_queues *queues, uint32_t source)
     return queues->of_source[source];
 }
 
-static void deliver(const struct arrival *arrival)
+static void deliver(const MPIDI_AM_hdr_t * hdr, uint64_t * am_hdr, const void *payload,
+                    size_t bytes)
 {
     uint32_t attr = 0;
 
-    MPIDIG_AM_ATTR_SET_VCIS(attr, arrival->hdr.src_vci, arrival->hdr.dst_vci);
-    MPIDIG_global.target_msg_cbs[arrival->hdr.handler_id] ((void *) (uintptr_t) arrival->am_hdr,
-                                                           (void *) (uintptr_t) arrival->payload,
-                                                           (MPI_Aint) arrival->bytes, attr, NULL);
+    MPIDIG_AM_ATTR_SET_VCIS(attr, hdr->src_vci, hdr->dst_vci);
+    MPIDIG_global.target_msg_cbs[hdr->handler_id] (am_hdr, (void *) (uintptr_t) payload,
+                                                   (MPI_Aint) bytes, attr, NULL);
 }
 
 static void landed(void *arg, am_status_t status)
@@ -83,17 +84,43 @@ static void landed(void *arg, am_status_t status)
             queue->tail = &queue->head;
         }
         if (first->status == AM_OK) {
-            deliver(first);
+            deliver(&first->hdr, first->am_hdr, first->payload, first->bytes);
         }
         MPL_free(first);
     }
+}
+
+/* It came behind a long one, or is long. */
+static am_status_t receive_later(struct queue *queue, const MPIDI_AM_hdr_t * hdr,
+                                 const void *am_hdr, size_t bytes, struct am_data *landing,
+                                 am_done_fn * done, void **done_arg)
+{
+    struct arrival *arrival = MPL_malloc(sizeof(*arrival) + bytes, MPL_MEM_BUFFER);
+
+    if (arrival == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    arrival->next = NULL;
+    arrival->queue = queue;
+    arrival->landed = false;
+    arrival->hdr = *hdr;
+    arrival->bytes = bytes;
+    memcpy(arrival->am_hdr, am_hdr, hdr->am_hdr_sz);
+    *queue->tail = arrival;
+    queue->tail = &arrival->next;
+    *landing = am_data_contig(arrival->payload, bytes);
+    *done = landed;
+    *done_arg = arrival;
+    return AM_OK;
 }
 
 static am_status_t receive(void *arg, struct am_recv *recv, uint32_t source, const void *info,
                            size_t info_bytes, size_t bytes, struct am_data *landing,
                            am_done_fn * done, void **done_arg)
 {
-    struct arrival *arrival;
+    uint64_t am_hdr[AM_INFO_BYTES_MAX / 8];     /* aligned as ch4's headers want */
+    const void *payload = am_recv_payload(recv);
+    struct queue *queue;
     MPIDI_AM_hdr_t hdr;
 
     if (info_bytes < sizeof(hdr)) {
@@ -104,22 +131,13 @@ static am_status_t receive(void *arg, struct am_recv *recv, uint32_t source, con
         MPIDIG_global.target_msg_cbs[hdr.handler_id] == NULL) {
         return AM_ERR_INVALID;
     }
-    arrival = MPL_malloc(sizeof(*arrival) + bytes, MPL_MEM_BUFFER);
-    if (arrival == NULL) {
-        return AM_ERR_MEMORY;
+    queue = queue_of(arg, source);
+    memcpy(am_hdr, (const char *) info + sizeof(hdr), hdr.am_hdr_sz);
+    if (payload == NULL || queue->head != NULL || (uintptr_t) payload % sizeof(uint64_t) != 0) {
+        return receive_later(queue, &hdr, am_hdr, bytes, landing, done, done_arg);
     }
-    arrival->next = NULL;
-    arrival->queue = queue_of(arg, source);
-    arrival->landed = false;
-    arrival->hdr = hdr;
-    arrival->bytes = bytes;
-    memcpy(arrival->am_hdr, (const char *) info + sizeof(hdr), hdr.am_hdr_sz);
-    *arrival->queue->tail = arrival;
-    arrival->queue->tail = &arrival->next;
-    *landing = am_data_contig(arrival->payload, bytes);
-    *done = landed;
-    *done_arg = arrival;
-    return AM_OK;
+    deliver(&hdr, am_hdr, payload, bytes);
+    return AM_DONE;
 }
 
 int MPIDI_AM_client_open(int vci)

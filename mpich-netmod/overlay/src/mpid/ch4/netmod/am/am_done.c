@@ -66,17 +66,21 @@ static void rest_unlocked(bool nap)
         return;
     }
 #endif
-    rest(nap);
+    /* the lock of one vci stays held, and other threads may want it */
+    rest(nap && !MPIR_ThreadInfo.isThreaded);
 }
 
-int MPIDI_AM_idle(struct am_ctx *ctx, int events, int blocking)
+int MPIDI_AM_idle(int vci, int events, int blocking)
 {
     if (events < 0) {
         /* ch4's callbacks may poll from inside a poll: nothing to do then */
-        return events == AM_ERR_HANDLER ? MPI_SUCCESS : MPIDI_AM_error(ctx, (am_status_t) events);
+        return events == AM_ERR_HANDLER ? MPI_SUCCESS :
+            MPIDI_AM_error(MPIDI_AM_global.ctx[vci], (am_status_t) events);
     }
     if (blocking == MPIDI_AM_YIELD) {
-        rest_unlocked(MPIDI_AM_global.idle_polls >= NAP_POLLS);
+        /* one vci of several may be idle while others are not */
+        rest_unlocked(MPIDI_AM_global.n_ctx == 1 &&
+                      MPIDI_AM_global.idle_polls[vci] >= NAP_POLLS);
     } else {
         rest(false);
     }
@@ -121,7 +125,7 @@ void MPIDI_AM_send_done(void *arg, const struct am_msg_status *status)
             MPIDI_AM_error(MPIDI_AM_global.ctx[MPIDI_Request_get_vci(sreq)], status->status);
     }
     MPIDI_AM_REQ(sreq).msg = NULL;
-    MPIDIU_request_complete(sreq);
+    MPIDI_AM_complete(sreq);
 }
 
 void MPIDI_AM_recv_done(void *arg, const struct am_msg_status *status)
@@ -141,7 +145,7 @@ void MPIDI_AM_recv_done(void *arg, const struct am_msg_status *status)
         MPIDI_anysrc_free_partner(rreq);
     }
 #endif
-    MPIDIU_request_complete(rreq);
+    MPIDI_AM_complete(rreq);
 }
 
 /* The libam peer of a rank of the communicator if it has died, else UINT32_MAX. */
@@ -200,7 +204,7 @@ int MPIDI_AM_cancel_recv(MPIR_Request * rreq)
     }
     MPIR_STATUS_SET_CANCEL_BIT(rreq->status, TRUE);
     MPIR_STATUS_SET_COUNT(rreq->status, 0);
-    MPIDIU_request_complete(rreq);
+    MPIDI_AM_complete(rreq);
     return MPI_SUCCESS;
 }
 

@@ -13,6 +13,19 @@
 
 #include "am_impl.h"
 
+/* Complete a native request: drop our reference. */
+#define MPIDI_AM_complete(req_)  MPIDIU_request_complete(req_)
+
+/* `bytes` of each rank of `comm`, on any algorithm; errors as a code of MPI. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_AM_allgather(const void *mine, void *all, size_t bytes,
+                                                MPIR_Comm * comm)
+{
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+
+    return MPIR_Allgather_allcomm_auto(mine, (MPI_Aint) bytes, MPI_BYTE, all, (MPI_Aint) bytes,
+                                       MPI_BYTE, comm, &errflag);
+}
+
 /* The same vci is computed on both sides, so a message meets its receive. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_AM_vci(int flag, MPIR_Comm * comm, int src_rank, int dst_rank,
                                           int tag)
@@ -23,16 +36,18 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_vci(int flag, MPIR_Comm * comm, int src_ra
 #ifdef MPIDI_ENABLE_AM_ONLY
 #include "netmod_am_fallback.h"
 #else
-/* The release's generic RMA, but for four operations that am_rma.h may take. */
+/* The release's generic RMA, but for operations that may be native (am_win.c). */
 #define MPIDI_NM_mpi_put  MPIDI_AM_generic_put
 #define MPIDI_NM_mpi_get  MPIDI_AM_generic_get
 #define MPIDI_NM_mpi_rput MPIDI_AM_generic_rput
 #define MPIDI_NM_mpi_rget MPIDI_AM_generic_rget
+#define MPIDI_NM_mpi_fetch_and_op MPIDI_AM_generic_fetch_and_op
 #include "netmod_am_fallback_rma.h"
 #undef MPIDI_NM_mpi_put
 #undef MPIDI_NM_mpi_get
 #undef MPIDI_NM_mpi_rput
 #undef MPIDI_NM_mpi_rget
+#undef MPIDI_NM_mpi_fetch_and_op
 #include "netmod_am_fallback_coll.h"
 #include "netmod_am_fallback_part.h"
 
@@ -161,70 +176,63 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm
 /* ------------------------------------------------------------------ RMA */
 
 #ifndef MPIDI_ENABLE_AM_ONLY
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_put(const void *origin_addr, int origin_count,
-        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
-        MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * addr,
-        MPIDI_winattr_t winattr)
-{
-    struct MPIDI_AM_rma rma;
+#define MPIDI_AM_RMA_PARAMETERS \
+    int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, \
+    int target_count, MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * addr, \
+    MPIDI_winattr_t winattr
+#define MPIDI_AM_RMA_ARGUMENTS \
+    origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, \
+    target_datatype, win, addr
 
-    if (MPIDI_AM_rma_native(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                            target_count, target_datatype, win, addr, false, &rma)) {
-        return MPIDI_AM_rma_start(&rma, NULL);
-    }
-    return MPIDI_AM_generic_put(origin_addr, origin_count, origin_datatype, target_rank,
-                                target_disp, target_count, target_datatype, win, addr,
-                                winattr);
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_put(const void *origin_addr, MPIDI_AM_RMA_PARAMETERS)
+{
+    bool is_native = false;
+    int mpi_errno = MPIDI_AM_put(MPIDI_AM_RMA_ARGUMENTS, NULL, &is_native);
+
+    return is_native ? mpi_errno : MPIDI_AM_generic_put(MPIDI_AM_RMA_ARGUMENTS, winattr);
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_get(void *origin_addr, int origin_count,
-        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
-        MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * addr,
-        MPIDI_winattr_t winattr)
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_get(void *origin_addr, MPIDI_AM_RMA_PARAMETERS)
 {
-    struct MPIDI_AM_rma rma;
+    bool is_native = false;
+    int mpi_errno = MPIDI_AM_get(MPIDI_AM_RMA_ARGUMENTS, NULL, &is_native);
 
-    if (MPIDI_AM_rma_native(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                            target_count, target_datatype, win, addr, true, &rma)) {
-        return MPIDI_AM_rma_start(&rma, NULL);
-    }
-    return MPIDI_AM_generic_get(origin_addr, origin_count, origin_datatype, target_rank,
-                                target_disp, target_count, target_datatype, win, addr,
-                                winattr);
+    return is_native ? mpi_errno : MPIDI_AM_generic_get(MPIDI_AM_RMA_ARGUMENTS, winattr);
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rput(const void *origin_addr, int origin_count,
-        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
-        MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * addr,
-        MPIDI_winattr_t winattr,
-        MPIR_Request ** request)
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rput(const void *origin_addr, MPIDI_AM_RMA_PARAMETERS,
+                                               MPIR_Request ** request)
 {
-    struct MPIDI_AM_rma rma;
+    bool is_native = false;
+    int mpi_errno = MPIDI_AM_put(MPIDI_AM_RMA_ARGUMENTS, request, &is_native);
 
-    if (MPIDI_AM_rma_native(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                            target_count, target_datatype, win, addr, false, &rma)) {
-        return MPIDI_AM_rma_start(&rma, request);
-    }
-    return MPIDI_AM_generic_rput(origin_addr, origin_count, origin_datatype, target_rank,
-                                target_disp, target_count, target_datatype, win, addr,
-                                winattr, request);
+    return is_native ? mpi_errno :
+        MPIDI_AM_generic_rput(MPIDI_AM_RMA_ARGUMENTS, winattr, request);
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rget(void *origin_addr, int origin_count,
-        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
-        MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * addr,
-        MPIDI_winattr_t winattr,
-        MPIR_Request ** request)
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rget(void *origin_addr, MPIDI_AM_RMA_PARAMETERS,
+                                               MPIR_Request ** request)
 {
-    struct MPIDI_AM_rma rma;
+    bool is_native = false;
+    int mpi_errno = MPIDI_AM_get(MPIDI_AM_RMA_ARGUMENTS, request, &is_native);
 
-    if (MPIDI_AM_rma_native(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                            target_count, target_datatype, win, addr, true, &rma)) {
-        return MPIDI_AM_rma_start(&rma, request);
+    return is_native ? mpi_errno :
+        MPIDI_AM_generic_rget(MPIDI_AM_RMA_ARGUMENTS, winattr, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_fetch_and_op(const void *origin_addr, void *result_addr,
+        MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPIR_Win * win,
+        MPIDI_av_entry_t * addr, MPIDI_winattr_t winattr)
+{
+    bool is_native = false;
+    int mpi_errno = MPIDI_AM_fetch_and_op(origin_addr, result_addr, datatype, target_rank,
+                                          target_disp, op, win, addr, &is_native);
+
+    if (is_native) {
+        return mpi_errno;
     }
-    return MPIDI_AM_generic_rget(origin_addr, origin_count, origin_datatype, target_rank,
-                                target_disp, target_count, target_datatype, win, addr,
-                                winattr, request);
+    return MPIDI_AM_generic_fetch_and_op(origin_addr, result_addr, datatype, target_rank,
+                                         target_disp, op, win, addr, winattr);
 }
 #endif
 
@@ -245,15 +253,15 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci, int blocking)
         events = am_ctx_poll(ctx);
     }
     if (likely(events > 0)) {
-        MPIDI_AM_global.idle_polls = 0;
+        MPIDI_AM_global.idle_polls[vci] = 0;
         return MPI_SUCCESS;
     }
     /* libam waits by itself; others give up the core now and then */
     if (events == 0 && (blocking == MPIDI_AM_WAIT ||
-                        ++MPIDI_AM_global.idle_polls % MPIDI_AM_IDLE_POLLS_MAX != 0)) {
+                        ++MPIDI_AM_global.idle_polls[vci] % MPIDI_AM_IDLE_POLLS_MAX != 0)) {
         return MPI_SUCCESS;
     }
-    return MPIDI_AM_idle(ctx, events, blocking);
+    return MPIDI_AM_idle(vci, events, blocking);
 }
 
 /* ---------------------------------------------- ch4's active messages */

@@ -24,7 +24,8 @@ typedef struct {
     struct am_client *client[MPIDI_CH4_MAX_VCIS];       /* ch4's active messages, */
     struct MPIDI_AM_queues *queues[MPIDI_CH4_MAX_VCIS]; /* their order */
     int n_ctx;
-    unsigned idle_polls;        /* in a row, of callers that do not sleep on the doorbell */
+    /* in a row, of callers that do not sleep on the doorbell */
+    unsigned idle_polls[MPIDI_CH4_MAX_VCIS];
 } MPIDI_AM_global_t;
 
 /* After so many such a caller gives up the core once: others may want it to send to us. */
@@ -60,7 +61,7 @@ void MPIDI_AM_recv_error(MPIR_Request * rreq, const struct am_msg_status *status
 /* An MPI error code for a failed call of libam. */
 int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status);
 /* A poll failed (negative), or too many in a row found nothing (0). */
-int MPIDI_AM_idle(struct am_ctx *ctx, int events, int blocking);
+int MPIDI_AM_idle(int vci, int events, int blocking);
 int MPIDI_AM_cancel_recv(MPIR_Request * rreq);
 int MPIDI_AM_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request * message);
 
@@ -86,22 +87,20 @@ int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int handler_id, const void *am_h
                          MPI_Aint am_hdr_sz, const void *data, MPI_Aint count,
                          MPI_Datatype datatype, int src_vci, int dst_vci, MPIR_Request * sreq);
 
-/* am_win.c: native put and get */
-struct MPIDI_AM_rma {
-    void *addr;                 /* of the origin: the first byte where contig, else MPI's buffer */
-    MPI_Aint count;
-    MPI_Datatype datatype;
-    size_t bytes;
-    int contig;
-    bool is_get;
-    int target_rank;
-    MPI_Aint target_disp, target_lb;
-    MPIR_Win *win;
-    MPIDI_av_entry_t *av;
-};
-/* Start it; `request` is NULL for operations without one. */
-int MPIDI_AM_transfer(const struct MPIDI_AM_rma *rma, MPIR_Request ** request);
-bool MPIDI_AM_win_reaches(MPIR_Win * win, int rank, MPI_Aint disp, MPI_Aint lb, size_t bytes);
+/* am_win.c: native put, get, and fetch-and-add.  Each is started if it can be
+ * native; else *is_native stays false and nothing has happened.  `request` is
+ * NULL for operations without one. */
+int MPIDI_AM_put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                 int target_rank, MPI_Aint target_disp, int target_count,
+                 MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * av,
+                 MPIR_Request ** request, bool * is_native);
+int MPIDI_AM_get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                 int target_rank, MPI_Aint target_disp, int target_count,
+                 MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * av,
+                 MPIR_Request ** request, bool * is_native);
+int MPIDI_AM_fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
+                          int target_rank, MPI_Aint target_disp, MPI_Op op, MPIR_Win * win,
+                          MPIDI_av_entry_t * av, bool * is_native);
 
 /* am_world.c: contexts and addresses */
 int MPIDI_AM_world_open(void);
@@ -110,6 +109,8 @@ void MPIDI_AM_world_close(void);
 
 /* am_vars.c: control and performance variables */
 int MPIDI_AM_options(struct am_option *options, int max);
+void MPIDI_AM_variables_show(void);
+void MPIDI_AM_variables_hide(void);
 void MPIDI_AM_counters_register(void);
 void MPIDI_AM_summary(void);
 

@@ -27,6 +27,7 @@ int MPIDI_AM_init_world(void)
 
     if (mpi_errno == MPI_SUCCESS) {
         MPIDI_AM_counters_register();
+        MPIDI_AM_variables_show();
         if (MPIR_CVAR_DEBUG_SUMMARY && MPIR_Process.rank == 0) {
             MPIDI_AM_summary();
         }
@@ -37,6 +38,40 @@ int MPIDI_AM_init_world(void)
 int MPIDI_AM_post_init(void)
 {
     return MPIDI_global.n_vcis > 1 ? MPIDI_AM_vcis_open() : MPI_SUCCESS;
+}
+
+/* All contexts: a peer may need the one that is quiet here. */
+static int poll_all(void)
+{
+    int events = 0;
+
+    if (MPIDI_AM_global.n_ctx == 1) {
+        return am_ctx_poll_wait(MPIDI_AM_global.ctx[0]);
+    }
+    for (int i = 0; i < MPIDI_AM_global.n_ctx && events >= 0; i++) {
+        int found = am_ctx_poll(MPIDI_AM_global.ctx[i]);
+
+        events = found < 0 ? found : events + found;
+    }
+    if (events == 0) {
+        MPL_sched_yield();
+    }
+    return events;
+}
+
+static am_status_t flush_all(void)
+{
+    bool is_flushed;
+    int events;
+
+    do {
+        events = poll_all();
+        is_flushed = true;
+        for (int i = 0; i < MPIDI_AM_global.n_ctx; i++) {
+            is_flushed = is_flushed && am_is_flushed(MPIDI_AM_global.ctx[i]);
+        }
+    } while (events >= 0 && !is_flushed);
+    return events < 0 ? (am_status_t) events : AM_OK;
 }
 
 static void round_done(void *arg, const struct am_msg_status *status)
@@ -78,20 +113,13 @@ static am_status_t last_barrier(struct am_ctx *ctx)
         }
         received = received || status == AM_DONE;
         while ((!sent || !received) && events >= 0) {
-            events = am_ctx_poll_wait(ctx);
+            events = poll_all();
         }
         if (events < 0) {
             return (am_status_t) events;
         }
     }
     return AM_OK;
-}
-
-static void flush_all(void)
-{
-    for (int i = 0; i < MPIDI_AM_global.n_ctx; i++) {
-        am_flush(MPIDI_AM_global.ctx[i]);
-    }
 }
 
 /*
@@ -108,19 +136,20 @@ int MPIDI_AM_mpi_finalize_hook(void)
     if (MPIDI_AM_global.n_ctx == 0) {
         return MPI_SUCCESS;
     }
-    flush_all();
+    (void) flush_all();         /* a peer that died is told of by the barrier */
     if (MPIR_Process.size > 1) {
         status = last_barrier(MPIDI_AM_global.ctx[0]);
         if (status != AM_OK) {
             mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
             MPIR_ERR_CHECK(mpi_errno);
         }
-        flush_all();
+        (void) flush_all();
         mpi_errno = MPIR_pmi_barrier();
         MPIR_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:
+    MPIDI_AM_variables_hide();
     MPIDI_AM_world_close();
     return mpi_errno;
   fn_fail:

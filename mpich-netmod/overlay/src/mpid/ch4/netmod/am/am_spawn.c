@@ -101,9 +101,11 @@ int MPIDI_AM_dynamic_recv(int tag, void *buf, int size, int timeout)
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     if (status == AM_OK) {
         mpi_errno = wait_for(wait, timeout);
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
         if (!wait->done && am_msg_cancel(msg) != AM_DONE) {
             wait->abandoned = true;
         }
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     } else if (status < 0) {
         mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
     }
@@ -162,9 +164,13 @@ int MPIDI_AM_upids_to_gpids(int size, int *remote_upid_size, char *remote_upids,
 
     MPIR_Assertp(fresh != NULL && peers != NULL);
     for (int i = 0; i < size; i++) {
-        am_status_t status = remote_upid_size[i] == AM_ADDRESS_BYTES ?
-            am_connect(MPIDI_AM_global.ctx[0], upid, &peers[i]) : AM_ERR_INVALID;
+        am_status_t status = AM_ERR_INVALID;
 
+        if (remote_upid_size[i] == AM_ADDRESS_BYTES) {
+            MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+            status = am_connect(MPIDI_AM_global.ctx[0], upid, &peers[i]);
+            MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+        }
         if (status != AM_OK) {
             mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
             MPIR_ERR_CHECK(mpi_errno);

@@ -462,18 +462,91 @@ static const struct {
     {NULL, NULL}
 };
 
+#define VARIABLES (sizeof(variables) / sizeof(variables[0]) - 1)
+
+/* What MPIDI_AM_variables_show put into MPI_T's text of each, else NULL. */
+static char *shown[VARIABLES];
+
+/*
+ * MPI_T's text of a control variable, which programs read and write; empty at
+ * first.  For strings MPICH keeps it apart from the variable, which has the
+ * value from the environment.
+ */
+static char *mpit_text(const char *name, int *bytes_max)
+{
+    char cvar_name[128];
+    name2index_hash_t *entry;
+    cvar_table_entry_t *cvar;
+
+    snprintf(cvar_name, sizeof(cvar_name), "MPIR_CVAR_CH4_%s", name);
+    HASH_FIND_STR(cvar_hash, cvar_name, entry);
+    if (entry == NULL) {
+        return NULL;
+    }
+    cvar = (cvar_table_entry_t *) utarray_eltptr(cvar_table, entry->idx);
+    *bytes_max = cvar->count;
+    return cvar->addr;
+}
+
+/* What is set: by the program through MPI_T, else by the environment. */
 int MPIDI_AM_options(struct am_option *options, int max)
 {
-    int n = 0;
+    int n = 0, bytes_max;
 
-    for (int i = 0; variables[i].name != NULL && n < max; i++) {
-        if (*variables[i].value != NULL && (*variables[i].value)[0] != '\0') {
+    for (size_t i = 0; i < VARIABLES && n < max; i++) {
+        const char *value = mpit_text(variables[i].name, &bytes_max);
+
+        if (value == NULL || value[0] == '\0' ||
+            (shown[i] != NULL && strcmp(value, shown[i]) == 0)) {
+            value = *variables[i].value;
+        }
+        if (value != NULL && value[0] != '\0') {
             options[n].name = variables[i].name;
-            options[n].value = *variables[i].value;
+            options[n].value = value;
             n++;
         }
     }
     return n;
+}
+
+static void variable_show(const struct am_variable_info *info)
+{
+    int bytes_max;
+    char *text = mpit_text(info->name, &bytes_max);
+
+    for (size_t i = 0; i < VARIABLES && text != NULL; i++) {
+        if (strcmp(variables[i].name, info->name) == 0) {
+            MPL_strncpy(text, info->value, (size_t) bytes_max);
+            shown[i] = MPL_strdup(text);
+        }
+    }
+}
+
+/* From now on MPI_T tells the values that are in force. */
+void MPIDI_AM_variables_show(void)
+{
+    struct am_variable_info info;
+    char value[1024];
+
+    for (uint32_t i = 0;
+         am_variable(MPIDI_AM_global.ctx[0], i, &info, value, sizeof(value)) == AM_OK; i++) {
+        variable_show(&info);
+    }
+}
+
+/* Another MPI_Init looks at the environment again. */
+void MPIDI_AM_variables_hide(void)
+{
+    for (size_t i = 0; i < VARIABLES; i++) {
+        int bytes_max;
+        char *text = mpit_text(variables[i].name, &bytes_max);
+
+        if (text != NULL && shown[i] != NULL && strcmp(text, shown[i]) == 0) {
+            text[0] = '\0';
+        }
+        MPL_free(shown[i]);
+        shown[i] = NULL;
+    }
 }
 
 static void counter_get(void *addr, void *obj_handle, int count, void *buf)
@@ -503,6 +576,25 @@ void MPIDI_AM_counters_register(void)
     }
 }
 
+/* What decides the protocol of a message. */
+static void thresholds_print(void)
+{
+    static const char *const names[] = { "AM_PROTO", "AM_EAGER_MAX", "AM_BUFFERED_MAX",
+        "AM_PREFIX_MAX", "AM_PREFIX_BYTES", "AM_RNDV", "AM_BUFFERING", "AM_UNEXP_MAX"
+    };
+    struct am_variable_info info;
+    char value[1024];
+
+    for (uint32_t i = 0;
+         am_variable(MPIDI_AM_global.ctx[0], i, &info, value, sizeof(value)) == AM_OK; i++) {
+        for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+            if (strcmp(info.name, names[n]) == 0) {
+                printf("%s %s\n", info.name, info.value);
+            }
+        }
+    }
+}
+
 void MPIDI_AM_summary(void)
 {
     static const char *const parts[] = { "devices", "protocols" };
@@ -511,6 +603,7 @@ void MPIDI_AM_summary(void)
 
     printf("==== am netmod ====\n");
     printf("libam %s, contexts %d\n", AM_VERSION_STRING, MPIDI_global.n_vcis);
+    thresholds_print();
     for (size_t i = 0; text != NULL && i < sizeof(parts) / sizeof(parts[0]); i++) {
         text[0] = '\0';
         am_describe(MPIDI_AM_global.ctx[0], parts[i], text, bytes);

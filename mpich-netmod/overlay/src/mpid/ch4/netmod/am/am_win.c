@@ -1,5 +1,5 @@
 /*
- * Native put and get.  When a window is made its memory becomes a region of
+ * Native put, get, and fetch-and-add.  When a window is made its memory becomes a region of
  * libam and the ranks exchange the keys; a put or get whose target side is
  * contiguous is then one transfer of libam, without a copy in between where
  * the device has put and get.  All else is ch4's generic RMA.
@@ -7,6 +7,12 @@
  * ch4's synchronisation counts completions for each window and target; a
  * native operation takes part in the same counters, so fence, flush, unlock
  * and the rest need nothing of their own.
+ *
+ * A fetch-and-op that sums a 64-bit integer, or only fetches it, is libam's
+ * fetch-and-add.  It is atomic with generic accumulates, because both are done
+ * by the target's progress, and stays in order with them: libam runs messages
+ * of a pair in order, but a generic accumulate with much data lands late, so
+ * while one is under way the operation is generic too.
  */
 #include <mpidimpl.h>
 #include "am_impl.h"
@@ -17,9 +23,10 @@ struct MPIDI_AM_win_part {
     struct am_key key;
     uint64_t disp_unit;
     uint64_t bytes;             /* 0: not reachable */
+    uint64_t has_words;         /* its base is aligned as a word, and only messages add to it */
 };
 
-/* A put or get under way. */
+/* A native operation under way. */
 struct transfer {
     MPIR_Win *win;
     int target_rank;
@@ -43,43 +50,102 @@ static void transfer_done(void *arg, am_status_t status)
             req->status.MPI_ERROR =
                 MPIDI_AM_error(MPIDI_AM_global.ctx[MPIDI_Request_get_vci(req)], status);
         }
-        MPIDIU_request_complete(req);
+        MPIDI_AM_complete(req);
     }
     MPL_free(transfer);
 }
 
-int MPIDI_AM_transfer(const struct MPIDI_AM_rma *rma, MPIR_Request ** request)
+static struct transfer *transfer_new(MPIR_Win * win, int target_rank)
 {
-    MPIR_Win *win = rma->win;
-    int vci = MPIDI_WIN(win, am_vci);
-    struct am_ctx *ctx = MPIDI_AM_global.ctx[vci];
-    const struct MPIDI_AM_win_part *part = &MPIDI_AM_WIN(win).parts[rma->target_rank];
-    uint32_t peer = MPIDI_AM_PEER(rma->av, vci, vci);
-    size_t offset = (size_t) rma->target_disp * part->disp_unit + (size_t) rma->target_lb;
     struct transfer *transfer = MPL_malloc(sizeof(*transfer), MPL_MEM_RMA);
-    struct am_data data;
-    am_status_t status;
 
     MPIR_Assertp(transfer != NULL);
     transfer->win = win;
-    transfer->target_rank = rma->target_rank;
+    transfer->target_rank = target_rank;
     transfer->layout = NULL;
     transfer->req = NULL;
+    MPIDIG_win_cmpl_cnts_incr(win, target_rank, &transfer->local);
+    return transfer;
+}
+
+static bool reaches(MPIR_Win * win, int rank, MPI_Aint disp, MPI_Aint lb, size_t bytes)
+{
+    const struct MPIDI_AM_win_part *part = &MPIDI_AM_WIN(win).parts[rank];
+    uint64_t offset = (uint64_t) disp * part->disp_unit + (uint64_t) lb;
+
+    return disp >= 0 && offset <= part->bytes && bytes <= part->bytes - offset;
+}
+
+/* The two sides of a put or get. */
+struct sides {
+    void *addr;                 /* of the origin: the first byte where contig, else MPI's buffer */
+    MPI_Aint count;
+    MPI_Datatype datatype;
+    size_t bytes;
+    int contig;
+    int target_rank;
+    size_t target_offset;
+};
+
+/* Fill in `sides`; false when the operation must be generic. */
+static bool is_transfer(const void *addr, int count, MPI_Datatype datatype, int target_rank,
+                        MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
+                        MPIR_Win * win, struct sides *sides)
+{
+    size_t target_bytes;
+    MPI_Aint lb, target_lb;
+    int contig;
+    MPIR_Datatype *dt_ptr;
+
+    if (MPIDI_AM_WIN(win).parts == NULL || target_rank == win->comm_ptr->rank) {
+        return false;
+    }
+    MPIDI_Datatype_get_info(target_count, target_datatype, contig, target_bytes, dt_ptr,
+                            target_lb);
+    if (!contig) {
+        return false;
+    }
+    MPIDI_Datatype_get_info(count, datatype, contig, sides->bytes, dt_ptr, lb);
+    if (sides->bytes == 0 || sides->bytes != target_bytes ||
+        !reaches(win, target_rank, target_disp, target_lb, target_bytes)) {
+        return false;
+    }
+    sides->contig = contig;
+    sides->addr = contig ? MPIR_get_contig_ptr(addr, lb) : (void *) (uintptr_t) addr;
+    sides->count = count;
+    sides->datatype = datatype;
+    sides->target_rank = target_rank;
+    sides->target_offset = (size_t) target_disp *
+        MPIDI_AM_WIN(win).parts[target_rank].disp_unit + (size_t) target_lb;
+    return true;
+}
+
+static int transfer_start(const struct sides *sides, MPIR_Win * win, MPIDI_av_entry_t * av,
+                          bool is_get, MPIR_Request ** request)
+{
+    int vci = MPIDI_WIN(win, am_vci);
+    struct am_ctx *ctx = MPIDI_AM_global.ctx[vci];
+    const struct am_key *key = &MPIDI_AM_WIN(win).parts[sides->target_rank].key;
+    uint32_t peer = MPIDI_AM_PEER(av, vci, vci);
+    struct transfer *transfer = transfer_new(win, sides->target_rank);
+    struct am_data data;
+    am_status_t status;
+
     if (request != NULL) {
         transfer->req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__RMA, vci, 2);
         transfer->req->u.rma.win = win;
         *request = transfer->req;
     }
-    if (rma->contig) {
-        data = am_data_contig(rma->addr, rma->bytes);
+    if (sides->contig) {
+        data = am_data_contig(sides->addr, sides->bytes);
     } else {
-        transfer->layout = MPIDI_AM_layout_create(rma->addr, rma->count, rma->datatype, &data);
+        transfer->layout = MPIDI_AM_layout_create(sides->addr, sides->count, sides->datatype,
+                                                  &data);
     }
-    MPIDIG_win_cmpl_cnts_incr(win, rma->target_rank, &transfer->local);
-    if (rma->is_get) {
-        status = am_ctx_rget(ctx, peer, &data, &part->key, offset, transfer_done, transfer);
+    if (is_get) {
+        status = am_ctx_rget(ctx, peer, &data, key, sides->target_offset, transfer_done, transfer);
     } else {
-        status = am_ctx_put(ctx, peer, &data, &part->key, offset, transfer_done, transfer);
+        status = am_ctx_put(ctx, peer, &data, key, sides->target_offset, transfer_done, transfer);
     }
     if (status < 0) {
         transfer_done(transfer, status);
@@ -88,18 +154,150 @@ int MPIDI_AM_transfer(const struct MPIDI_AM_rma *rma, MPIR_Request ** request)
     return MPI_SUCCESS;
 }
 
-bool MPIDI_AM_win_reaches(MPIR_Win * win, int rank, MPI_Aint disp, MPI_Aint lb, size_t bytes)
+/* The same checks of the epoch as generic operations have, then the transfer. */
+static int transfer_checked(const struct sides *sides, MPIR_Win * win, MPIDI_av_entry_t * av,
+                            bool is_get, MPIR_Request ** request)
 {
-    const struct MPIDI_AM_win_part *part = &MPIDI_AM_WIN(win).parts[rank];
-    uint64_t offset = (uint64_t) disp * part->disp_unit + (uint64_t) lb;
+    int mpi_errno = MPI_SUCCESS;
 
-    return disp >= 0 && offset <= part->bytes && bytes <= part->bytes - offset;
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(MPIDI_WIN(win, am_vci)).lock);
+    MPIDIG_RMA_OP_CHECK_SYNC(sides->target_rank, win);
+    mpi_errno = transfer_start(sides, win, av, is_get, request);
+
+  fn_exit:
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(MPIDI_WIN(win, am_vci)).lock);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_AM_put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                 int target_rank, MPI_Aint target_disp, int target_count,
+                 MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * av,
+                 MPIR_Request ** request, bool * is_native)
+{
+    struct sides sides;
+
+    *is_native = is_transfer(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                             target_count, target_datatype, win, &sides);
+    return *is_native ? transfer_checked(&sides, win, av, false, request) : MPI_SUCCESS;
+}
+
+int MPIDI_AM_get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                 int target_rank, MPI_Aint target_disp, int target_count,
+                 MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * av,
+                 MPIR_Request ** request, bool * is_native)
+{
+    struct sides sides;
+
+    *is_native = is_transfer(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                             target_count, target_datatype, win, &sides);
+    return *is_native ? transfer_checked(&sides, win, av, true, request) : MPI_SUCCESS;
+}
+
+static bool is_word(MPI_Datatype datatype)
+{
+    switch (datatype) {
+        case MPI_INT64_T:
+        case MPI_UINT64_T:
+        case MPI_LONG:
+        case MPI_UNSIGNED_LONG:
+        case MPI_LONG_LONG:
+        case MPI_UNSIGNED_LONG_LONG:
+        case MPI_AINT:
+        case MPI_OFFSET:
+        case MPI_COUNT:
+            return MPIR_Datatype_get_basic_size(datatype) == sizeof(uint64_t);
+        default:
+            return false;
+    }
+}
+
+/* Is a generic accumulate of mine to this target under way? */
+static bool accumulates(MPIR_Win * win, int rank)
+{
+    MPIDIG_win_target_t *target = MPIDIG_win_target_find(win, rank);
+
+    return MPIR_cc_get(MPIDIG_WIN(win, remote_acc_cmpl_cnts)) != 0 ||
+        (target != NULL && MPIR_cc_get(target->remote_acc_cmpl_cnts) != 0);
+}
+
+static bool is_fetch_add(MPIR_Win * win, int rank, MPI_Aint disp, MPI_Datatype datatype,
+                         MPI_Op op, const void *result_addr)
+{
+    const struct MPIDI_AM_win_part *part;
+
+    if (MPIDI_AM_WIN(win).parts == NULL || rank == win->comm_ptr->rank ||
+        (op != MPI_SUM && op != MPI_NO_OP) || !is_word(datatype)) {
+        return false;
+    }
+    part = &MPIDI_AM_WIN(win).parts[rank];
+    return part->has_words && (uint64_t) disp * part->disp_unit % sizeof(uint64_t) == 0 &&
+        (uintptr_t) result_addr % sizeof(uint64_t) == 0 &&
+        reaches(win, rank, disp, 0, sizeof(uint64_t));
+}
+
+static int fetch_add(const void *origin_addr, void *result_addr, int rank, MPI_Aint disp,
+                     MPI_Op op, MPIR_Win * win, MPIDI_av_entry_t * av)
+{
+    int vci = MPIDI_WIN(win, am_vci);
+    struct am_ctx *ctx = MPIDI_AM_global.ctx[vci];
+    const struct MPIDI_AM_win_part *part = &MPIDI_AM_WIN(win).parts[rank];
+    struct transfer *transfer = transfer_new(win, rank);
+    uint64_t value = 0;
+    am_status_t status;
+
+    if (op == MPI_SUM) {
+        memcpy(&value, origin_addr, sizeof(value));
+    }
+    status = am_ctx_fetch_add(ctx, MPIDI_AM_PEER(av, vci, vci), &part->key,
+                              (size_t) disp * part->disp_unit, value, result_addr,
+                              transfer_done, transfer);
+    if (status < 0) {
+        transfer_done(transfer, status);
+        return MPIDI_AM_error(ctx, status);
+    }
+    return MPI_SUCCESS;
+}
+
+int MPIDI_AM_fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
+                          int target_rank, MPI_Aint target_disp, MPI_Op op, MPIR_Win * win,
+                          MPIDI_av_entry_t * av, bool * is_native)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    *is_native = false;
+    if (!is_fetch_add(win, target_rank, target_disp, datatype, op, result_addr)) {
+        return MPI_SUCCESS;
+    }
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(MPIDI_WIN(win, am_vci)).lock);
+    if (!accumulates(win, target_rank)) {
+        *is_native = true;
+        MPIDIG_RMA_OP_CHECK_SYNC(target_rank, win);
+        mpi_errno = fetch_add(origin_addr, result_addr, target_rank, target_disp, op, win, av);
+    }
+
+  fn_exit:
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(MPIDI_WIN(win, am_vci)).lock);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* With MPICH's own shared memory the ranks of a node may add to each other's
+ * windows by themselves, under a lock that libam does not know. */
+static bool only_messages_add(MPIR_Win * win)
+{
+#ifdef MPIDI_CH4_DIRECT_NETMOD
+    return true;
+#else
+    return win->comm_ptr->node_comm == NULL;
+#endif
 }
 
 /* Make the window's memory reachable, and learn that of the others. */
 static int win_open(MPIR_Win * win)
 {
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     struct MPIDI_AM_win_part mine = { 0 };
     int size = win->comm_ptr->local_size;
     struct am_ctx *ctx;
@@ -117,11 +315,11 @@ static int win_open(MPIR_Win * win)
         am_region_key(MPIDI_AM_WIN(win).region, &mine.key);
         mine.bytes = (uint64_t) win->size;
         mine.disp_unit = (uint64_t) win->disp_unit;
+        mine.has_words = (uintptr_t) win->base % sizeof(uint64_t) == 0 && only_messages_add(win);
     }
     MPIDI_AM_WIN(win).parts = MPL_malloc((size_t) size * sizeof(mine), MPL_MEM_RMA);
     MPIR_Assertp(MPIDI_AM_WIN(win).parts != NULL);
-    mpi_errno = MPIR_Allgather(&mine, sizeof(mine), MPI_BYTE, MPIDI_AM_WIN(win).parts,
-                               sizeof(mine), MPI_BYTE, win->comm_ptr, &errflag);
+    mpi_errno = MPIDI_AM_allgather(&mine, MPIDI_AM_WIN(win).parts, sizeof(mine), win->comm_ptr);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

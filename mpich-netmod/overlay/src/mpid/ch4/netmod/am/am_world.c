@@ -173,11 +173,7 @@ int MPIDI_AM_world_open(void)
 
 static int comm_allgather(void *arg, const void *mine, void *all, size_t bytes)
 {
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-
-    return MPIR_Allgather_allcomm_auto(mine, (MPI_Aint) bytes, MPI_BYTE, all, (MPI_Aint) bytes,
-                                       MPI_BYTE, MPIR_Process.comm_world,
-                                       &errflag) == MPI_SUCCESS ? 0 : -1;
+    return MPIDI_AM_allgather(mine, all, bytes, MPIR_Process.comm_world) == MPI_SUCCESS ? 0 : -1;
 }
 
 /* Connect every vci of mine to every other vci of each rank. */

@@ -6,7 +6,6 @@
 
 #include "am_impl.h"
 #include "am_pt2pt.h"
-#include "am_rma.h"
 #include "am_glue.h"
 
 /* Not-inlined functions */
