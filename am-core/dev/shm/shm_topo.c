@@ -1,7 +1,8 @@
 /*
  * The node as hwloc sees it: where a context may run and what it shares with
- * its neighbours.  Loading a topology takes milliseconds, so it is done when
- * somebody asks, not at start-up.
+ * its neighbours.  Loading a topology takes tens of milliseconds, so it is done
+ * when somebody asks, not at start-up: there, whether the ranks have a core each
+ * is told by the kernel's affinity masks (shm_wait.c), in microseconds.
  */
 #include "config.h"
 
