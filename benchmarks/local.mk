@@ -17,7 +17,12 @@ EXTRA_DIST += benchmarks/am_core_compare benchmarks/instructions.txt \
     benchmarks/peers.py
 
 # Redraw the plots of README.md and docs/ from data measured now.
-EXTRA_DIST += benchmarks/figures
+EXTRA_DIST += benchmarks/figures benchmarks/sim_growth
 .PHONY: figures
 figures: am_perf am_info
 	$(srcdir)/benchmarks/figures $(abs_builddir)
+
+# The simulator's own growth, for docs/simulator.md.
+.PHONY: sim-figures
+sim-figures: am_sim
+	$(srcdir)/benchmarks/sim_growth $(abs_builddir)
