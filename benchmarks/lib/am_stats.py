@@ -11,6 +11,7 @@ import statistics
 SEED = 20140207
 RESAMPLES = 1000
 RUNS_MIN = 5  # with fewer, no comparison is made
+TURNS_MIN = 10  # pairs from which on their order alone says enough
 
 SLOWER, FASTER, UNKNOWN = "slower", "faster", "cannot tell"
 
@@ -111,6 +112,11 @@ def _judge(estimate, shifts, widening, least, confidence):
     rest = (1.0 - confidence) / 2
     low = estimate + widening * (quantile(shifts, rest) - estimate)
     high = estimate + widening * (quantile(shifts, 1.0 - rest) - estimate)
+    return _verdict(estimate, low, high, least)
+
+
+def _verdict(estimate, low, high, least):
+    """The verdict from an estimate and its interval, all logarithms."""
     verdict = UNKNOWN
     if low > 0 and estimate >= math.log(1.0 + least):
         verdict = SLOWER
@@ -169,3 +175,31 @@ def compare_pairs(a, b, least=0.02, confidence=0.99):
               for _ in range(RESAMPLES)]
     widening = _widening(len(ratios), len(ratios) - 1, confidence)
     return _judge(centre(ratios), shifts, widening, least, confidence)
+
+
+def _sign_rank(runs, confidence):
+    """Which of the ordered values, from each end, bounds their median.
+
+    The sign test turned round: it asks of the noise only that it favours
+    neither side, so that a few wild runs do not widen the interval.  None if
+    there are too few runs for that confidence.
+    """
+    rank, part = 0, 0.0
+    while rank < runs:
+        part += math.comb(runs, rank) / 2 ** runs
+        if part > (1.0 - confidence) / 2:
+            break
+        rank += 1
+    return rank - 1 if rank > 0 else None
+
+
+def compare_turns(a, b, least=0.02, confidence=0.95):
+    """The same for many pairs on a machine whose noise is wild."""
+    reason = _unfit(a, b)
+    if reason is not None:
+        return Comparison(UNKNOWN, None, None, None, reason)
+    rank = _sign_rank(len(a), confidence)
+    if len(a) < TURNS_MIN or rank is None:
+        return compare_pairs(a, b, least)
+    ratios = sorted(math.log(y / x) for x, y in zip(a, b))
+    return _verdict(median(ratios), ratios[rank], ratios[-1 - rank], least)

@@ -102,6 +102,17 @@ class StatsTest(unittest.TestCase):
         self.assertEqual(am_stats.compare_pairs(a, b).verdict,
                          am_stats.SLOWER)
 
+    def test_turns_see_through_wild_runs(self):
+        a, b = self.runs("a"), self.runs("b", 1.05)
+        for i, factor in ((2, 3.0), (7, 0.4), (11, 5.0)):
+            b[i] *= factor
+        self.assertEqual(am_stats.compare_turns(a, b).verdict,
+                         am_stats.SLOWER)
+        same = sum(am_stats.compare_turns(self.runs(f"a{i}"),
+                                          self.runs(f"b{i}"))
+                   .verdict == am_stats.UNKNOWN for i in range(20))
+        self.assertGreaterEqual(same, 19)
+
     def test_runs_that_drift_are_worth_less(self):
         told = 0
         for i in range(20):
