@@ -14,7 +14,7 @@ benchmarks_path_count_LDFLAGS = $(AM_LDFLAGS) -static
 dist_check_SCRIPTS += benchmarks/instructions
 TESTS += benchmarks/instructions
 EXTRA_DIST += benchmarks/am_core_compare benchmarks/instructions.txt \
-    benchmarks/peers.py
+    benchmarks/curve.py benchmarks/peers.py
 
 # Redraw the plots of README.md and docs/ from data measured now.
 EXTRA_DIST += benchmarks/figures benchmarks/sim_growth

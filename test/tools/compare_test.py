@@ -10,6 +10,7 @@ import job
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(job.SRC, "benchmarks"))
+import curve  # noqa: E402
 import peers  # noqa: E402
 
 check = job.Checks()
@@ -95,14 +96,22 @@ def test_judging():
 
 
 def test_curve():
-    values = {"bw auto 1": [10], "bw auto 2": [20], "bw auto 4": [17],
-              "bw auto 8": [40], "bw get 4": [18], "bw put 8": [39],
-              "bw eager 2": [20]}
+    every = curve.sizes()
+    check.that(every[:4] == [1, 2, 3, 4] and every[-1] == 4 << 20,
+               "sizes: %r" % every)
+    steps = [(a, b) for group, _ in curve.groups()
+             for a, b in zip(group, group[1:])]
+    check.that(steps == list(zip(every, every[1:])), "each step once")
+    # a machine that is twice as slow in one round: no step and no choice
+    values = {"step 2": [2, 2, 2], "step 4": [0.85, 0.84, 1.7],
+              "step 8": [2, 1, 2], "bw auto 4": [17, 8, 17],
+              "auto/get 4": [17 / 18, 17 / 18, 2], "auto/put 8": [40 / 39],
+              "auto/eager 2": [1]}
     rows = verdicts(values)
     step = rows["bandwidth from a size to the next, worst at 4"]
     check.that(step["pass"] is False and abs(step["ratio"] - 0.85) < 1e-9,
                "a drop of 15%")
-    best = rows["bandwidth against the best protocol, worst at 4"]
+    best = rows["bandwidth against get, the best, worst at 4"]
     check.that(best["pass"] is False, "17 against 18 of get")
 
 

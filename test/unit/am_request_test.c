@@ -187,7 +187,7 @@ static void test_words_and_payload(void **state)
 {
     struct seen *seen = seen_new();
     struct world world;
-    unsigned char data[32768];
+    unsigned char data[65536];
     uint64_t words[AM_WORDS_MAX];
 
     for (size_t i = 0; i < sizeof(data); i++) {

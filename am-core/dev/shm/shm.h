@@ -91,6 +91,9 @@ struct shm_ep {
     struct shm_ep *next; /* all of a device */
 };
 
+#define SHM_RING_MOST  ((size_t)1 << 20) /* of AM_SHM_RING=0 */
+#define SHM_RING_LEAST ((size_t)1 << 18)
+
 typedef enum {
     SHM_WAIT_AUTO,
     SHM_WAIT_SPIN,
@@ -107,7 +110,7 @@ typedef enum {
 struct shm_config {
     int wait;            /* shm_wait_t: AM_WAIT */
     uint64_t slots;      /* AM_SHM_SLOTS */
-    size_t ring_bytes;   /* AM_SHM_RING */
+    size_t ring_bytes;   /* AM_SHM_RING, 0: by the number of ranks */
     size_t packet_bytes; /* AM_SHM_PACKET; 0: by the ring */
     int cma;             /* shm_cma_t: AM_SHM_CMA */
 };
@@ -176,6 +179,8 @@ static inline struct shm_ep *shm_ep_of(struct am_dev_ep *ep)
 
 /* Make a segment for `count` ranks by the dev's configuration; seg->fd is to
  * be passed on and closed.  AM_ERR_MEMORY, AM_ERR_SYSTEM, AM_ERR_CONFIG. */
+/* Bytes of a lane's ring for requests in a segment of `count` ranks. */
+size_t shm_seg_ring_bytes(const struct shm_dev *dev, uint32_t count);
 am_status_t shm_seg_create(struct shm_dev *dev, uint32_t count, uint32_t self,
                            struct shm_seg **seg_p);
 /* Map the segment behind `fd` (stays the caller's) after checking it. */

@@ -12,17 +12,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SHM_PACKET_BYTES ((size_t)32 * 1024) /* docs/performance.md */
+/* A message of one packet and a bit takes two, and in one of two states of the
+ * machine it was measured on that costs a quarter of the bandwidth at 32 KiB
+ * (benchmarks/am_core_compare, curve) and nothing to see at 64 KiB. */
+#define SHM_PACKET_BYTES ((size_t)64 * 1024)
 
-static am_status_t check_power(const char *text, char *accepted, size_t bytes)
+static am_status_t check_ring(const char *text, char *accepted, size_t bytes)
 {
     size_t value;
 
-    if (am_config_parse_bytes(text, &value) == AM_OK && value >= 4096 &&
-        value <= (1u << 30) && (value & (value - 1)) == 0) {
+    if (am_config_parse_bytes(text, &value) == AM_OK &&
+        (value == 0 || (value >= 4096 && value <= (1u << 30) &&
+                        (value & (value - 1)) == 0))) {
         return AM_OK;
     }
-    snprintf(accepted, bytes, "a power of two from 4k to 1g");
+    snprintf(accepted, bytes, "0, or a power of two from 4k to 1g");
     return AM_ERR_CONFIG;
 }
 
@@ -58,11 +62,12 @@ static const struct am_config_row shm_rows[] = {
         {"AM_SHM_SLOTS", "256", AM_CONFIG_COUNT, "slots",
          "64-byte slots of each class from one process to another",
          offsetof(struct shm_config, slots), NULL, check_slots},
-        {"AM_SHM_RING", "256k", AM_CONFIG_BYTES, "bytes",
-         "payload ring from one process to another",
-         offsetof(struct shm_config, ring_bytes), NULL, check_power},
+        {"AM_SHM_RING", "0", AM_CONFIG_BYTES, "bytes",
+         "payload ring from one process to another; 0 is 1m for up to 4 "
+         "processes, 512k for up to 8, and 256k for more",
+         offsetof(struct shm_config, ring_bytes), NULL, check_ring},
         {"AM_SHM_PACKET", "0", AM_CONFIG_BYTES, "bytes",
-         "largest packet, at most a quarter of AM_SHM_RING; 0 is 32k, or that "
+         "largest packet, at most a quarter of AM_SHM_RING; 0 is 64k, or that "
          "quarter where it is less",
          offsetof(struct shm_config, packet_bytes), NULL, check_packet},
         {"AM_SHM_CMA", "auto", AM_CONFIG_CHOICE, "",
@@ -125,7 +130,8 @@ static am_status_t config_take(struct shm_dev *dev,
     size_t packet_max;
 
     *config = *(const struct shm_config *)params->values;
-    packet_max = config->ring_bytes / 4;
+    packet_max =
+            (config->ring_bytes == 0 ? SHM_RING_LEAST : config->ring_bytes) / 4;
     if (config->packet_bytes == 0) {
         config->packet_bytes =
                 packet_max < SHM_PACKET_BYTES ? packet_max : SHM_PACKET_BYTES;
@@ -244,9 +250,9 @@ static size_t shm_describe(struct am_dev *adev, char *text, size_t bytes)
             dev->local_count,
             dev->base.attr.perf.shared_core ? "more than cores"
                                             : "a core for each",
-            (unsigned)dev->config.slots, dev->config.ring_bytes,
-            dev->config.packet_bytes, dev->cma ? "yes" : "no",
-            dev->membarrier ? "asymmetric" : "timed");
+            (unsigned)dev->config.slots,
+            shm_seg_ring_bytes(dev, dev->local_count), dev->config.packet_bytes,
+            dev->cma ? "yes" : "no", dev->membarrier ? "asymmetric" : "timed");
 
     if (length < 0 || (size_t)length >= bytes) {
         return 0;

@@ -63,6 +63,23 @@ int shm_geometry_compute(const struct shm_header *header,
 }
 
 /* Replies carry at most a quarter of what a request may (am.h). */
+/* A window of 64 messages of 16 KiB fits the ring of a pair: while it does not,
+ * each message waits in a queue, and messages of 2 to 4 KiB took up to twice as
+ * long.  A rank has as many rings as there are others, so that with many ranks
+ * they are smaller: 4 MiB for each rank until the least size is reached. */
+size_t shm_seg_ring_bytes(const struct shm_dev *dev, uint32_t count)
+{
+    size_t bytes = SHM_RING_MOST;
+
+    if (dev->config.ring_bytes != 0) {
+        return dev->config.ring_bytes;
+    }
+    while (bytes > SHM_RING_LEAST && bytes * count > 4 * SHM_RING_MOST) {
+        bytes /= 2;
+    }
+    return bytes;
+}
+
 static void seg_header_fill(struct shm_dev *dev, uint32_t count,
                             struct shm_header *header)
 {
@@ -72,9 +89,12 @@ static void seg_header_fill(struct shm_dev *dev, uint32_t count,
             .count = count,
             .heap_bytes = SHM_HEAP_BYTES,
     };
+    size_t ring_bytes =
+            shm_seg_ring_bytes(dev, count > dev->size ? count : dev->size);
+
     for (int c = 0; c < 2; c++) {
         header->depth[c] = (uint32_t)dev->config.slots;
-        header->ring_bytes[c] = (uint32_t)dev->config.ring_bytes >> 2 * c;
+        header->ring_bytes[c] = (uint32_t)(ring_bytes >> 2 * c);
         header->packet_bytes[c] = (uint32_t)dev->config.packet_bytes >> 2 * c;
     }
 }

@@ -335,7 +335,7 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        largest packet, at most a quarter of AM_SHM_RING; 0 is 32k, or that quarter where
+        largest packet, at most a quarter of AM_SHM_RING; 0 is 64k, or that quarter where
         it is less. Unit: bytes. libam's default: 0.
 
     - name        : MPIR_CVAR_CH4_AM_SHM_RING
@@ -346,7 +346,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        payload ring from one process to another. Unit: bytes. libam's default: 256k.
+        payload ring from one process to another; 0 is 1m for up to 4 processes, 512k for
+        up to 8, and 256k for more. Unit: bytes. libam's default: 0.
 
     - name        : MPIR_CVAR_CH4_AM_SHM_SLOTS
       category    : CH4_AM
