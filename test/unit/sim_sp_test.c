@@ -1,5 +1,6 @@
 /*
- * The SP's switch: paths inside a board and between boards, full bisection.
+ * The SP's switch: paths inside a board and between boards, full bisection,
+ * LogGP parameters fitted from runs.
  */
 #include "support/cm.h"
 
@@ -62,6 +63,71 @@ static uint64_t sp_bisect(const struct ns_machine *machine)
     return rate;
 }
 
+/* One packet, or a stream of them, from node 0 to node 1: time of the last
+ * byte of the last one. */
+static uint64_t stream_ps(const struct ns_machine *machine, uint32_t bytes,
+                          uint32_t count)
+{
+    const struct ns_engine_params params = {.seed = 1};
+    struct ns_engine *engine = ns_engine_open(&params, 1);
+    struct bisect bisect = {.sp = ns_sp_open(engine, &machine->sp, 2, 8)};
+    uint64_t last_ps;
+
+    for (uint32_t node = 0; node < 2; node++) {
+        ns_sp_attach(bisect.sp, node, &bisect, bisect_deliver, bisect_left);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct ns_packet *packet = ns_packet_get(&bisect.sp->pool);
+
+        packet->bytes = bytes;
+        packet->source = 0;
+        packet->destination = 1;
+        packet->route = 1;
+        ns_sp_inject(bisect.sp, packet);
+    }
+    assert_int_equal(ns_engine_run(engine), NS_RUN_IDLE);
+    assert_true(ns_sp_quiet(bisect.sp));
+    last_ps = bisect.last_ps;
+    ns_sp_close(bisect.sp);
+    ns_engine_close(engine);
+    return last_ps;
+}
+
+/* LogGP of the network, fitted from runs: L, G and g are those of the file,
+ * and every run lies on the line. */
+static void fit(const char *set, uint64_t hop_ps, uint64_t byte_ps)
+{
+    char error[200] = "";
+    struct ns_machine *machine = ns_machine_load(
+            "sp-thin", &set, set == NULL ? 0 : 1, error, sizeof(error));
+    uint64_t low_ps, high_ps, slope_ps, intercept_ps;
+
+    assert_non_null(machine);
+    low_ps = stream_ps(machine, 40, 1);
+    high_ps = stream_ps(machine, 256, 1);
+    slope_ps = (high_ps - low_ps) / (256 - 40);
+    intercept_ps = low_ps - 40 * slope_ps;
+    assert_int_equal(slope_ps, byte_ps);        /* G */
+    assert_int_equal(intercept_ps, 4 * hop_ps); /* L */
+    for (uint32_t bytes = 8; bytes <= 256; bytes += 8) {
+        uint64_t one_ps = stream_ps(machine, bytes, 1);
+
+        assert_int_equal(one_ps, intercept_ps + bytes * slope_ps);
+        /* g: a packet follows the last as soon as that has left */
+        assert_int_equal(stream_ps(machine, bytes, 50) - one_ps,
+                         49 * bytes * byte_ps);
+    }
+    free(machine);
+}
+
+static void test_loggp(void **state)
+{
+    (void)state;
+    fit(NULL, 125000, 25000);
+    fit("net.hop=300 ns", 300000, 25000);
+    fit("net.link=80 MB/s", 125000, 12500);
+}
+
 /* Boards of 16 nodes: two more links between them, and every one of them in
  * use when all nodes of one send to another. */
 static void test_sp_boards(void **state)
@@ -82,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_sp_boards),
+            cmocka_unit_test(test_loggp),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
