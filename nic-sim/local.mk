@@ -1,8 +1,13 @@
 # nic-sim: the simulator, a library of its own.  Left out by --disable-sim.
 NS_MACHINES = nic-sim/machines/sp-thin.conf nic-sim/machines/sp-wide.conf \
-    nic-sim/machines/myrinet-ppro.conf nic-sim/machines/bgp.conf
+    nic-sim/machines/myrinet-ppro.conf nic-sim/machines/myrinet-p3.conf \
+    nic-sim/machines/bgp.conf
 EXTRA_DIST += $(NS_MACHINES) nic-sim/machines/sp-thin.expect \
     nic-sim/machines/myrinet-ppro.expect \
+    nic-sim/machines/myrinet-ppro-nirx.expect \
+    nic-sim/machines/myrinet-ppro-hrx.expect \
+    nic-sim/machines/myrinet-ppro-pio.expect \
+    nic-sim/machines/myrinet-ppro-rcpy.expect \
     test/sim/invented.conf test/sim/timeline.py docs/simulator.md
 
 if BUILD_SIM
@@ -70,6 +75,8 @@ bin_PROGRAMS += am_sim
 am_sim_SOURCES = am-core/tools/sim.h am-core/tools/sim_bandwidth.c \
     am-core/tools/sim_expect.c am-core/tools/sim_run.c am-core/tools/sim_run.h \
     am-core/tools/sim_figures.c am-core/tools/sim_figures.h am-core/tools/sim_logp.c \
+    am-core/tools/sim_copy.c am-core/tools/sim_mcast.c \
+    am-core/tools/sim_predict_lanai.c \
     am-core/tools/sim_main.c am-core/tools/sim_predict.c \
     am-core/tools/sim_print.c am-core/tools/sim_speed.c
 am_sim_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBCONFIG_CFLAGS)
@@ -105,7 +112,7 @@ NS_TEST_LIBS = libnicsim.la libamtest.la $(CMOCKA_LIBS)
 ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
     test/unit/sim_machine_test test/unit/sim_nic_test \
     test/unit/sim_link_test test/unit/sim_queue_test \
-    test/unit/sim_sp_test
+    test/unit/sim_sp_test test/unit/sim_lanai_test
 check_PROGRAMS += $(ns_tests)
 TESTS += $(ns_tests)
 test_unit_sim_kernel_test_SOURCES = test/unit/sim_kernel_test.c
@@ -132,6 +139,10 @@ test_unit_sim_nic_test_SOURCES = test/unit/sim_nic_test.c
 test_unit_sim_nic_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_nic_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_nic_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_lanai_test_SOURCES = test/unit/sim_lanai_test.c
+test_unit_sim_lanai_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_lanai_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_lanai_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_machine_test_SOURCES = test/unit/sim_machine_test.c
 test_unit_sim_machine_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_machine_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

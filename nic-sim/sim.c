@@ -92,6 +92,20 @@ void ns_sim_meet(struct ns_sim_node *view, void (*poll)(void *arg), void *arg)
     }
 }
 
+void ns_sim_compute(struct ns_sim_node *view, uint64_t ps)
+{
+    ns_host_compute(&am_container(view, struct ns_node, view)->host, ps);
+}
+
+void ns_sim_interrupts(struct ns_sim_node *view, void (*fn)(void *arg),
+                       void *arg)
+{
+    struct ns_host *host = &am_container(view, struct ns_node, view)->host;
+
+    host->interrupt = fn;
+    host->interrupt_arg = arg;
+}
+
 void ns_sim_note(struct ns_sim_node *view, uint64_t a, uint64_t b)
 {
     struct ns_node *node = am_container(view, struct ns_node, view);

@@ -34,13 +34,16 @@ struct sim_target {
 };
 
 enum {
-    SIM_TARGETS_MAX = 32
+    SIM_TARGETS_MAX = 32,
+    SIM_TARGET_SETS_MAX = 4
 };
 
 struct sim_targets {
     struct sim_target target[SIM_TARGETS_MAX];
     uint32_t count;
     char machine[64];
+    char set[SIM_TARGET_SETS_MAX][NS_MACHINE_TEXT]; /* as of --set */
+    uint32_t set_count;
 };
 
 /* Read a .expect file.  0, or -1 with one sentence that names file, line. */
@@ -96,6 +99,9 @@ int sim_fail(const char *what);
  * statuses. */
 int sim_predict(const struct sim_options *options,
                 const struct ns_machine *machine);
+/* Of machines with a LANai. */
+int sim_predict_lanai(const struct sim_options *options,
+                      const struct ns_machine *machine);
 int sim_speed(const struct sim_options *options,
               const struct ns_machine *machine);
 int sim_growth(const struct sim_options *options,

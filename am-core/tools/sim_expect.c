@@ -1,6 +1,7 @@
 /*
  * Files of targets (nic-sim/machines/NAME.expect):
  *     figure = ["value unit", "percent", "source"];
+ * in the group expect; `set = ["key=value"]` before it changes the machine.
  */
 #include "tools/sim.h"
 
@@ -55,6 +56,30 @@ static const char *target_read(const config_setting_t *item,
     return wrong;
 }
 
+/* `set = ["key=value", ...];`, of a machine other than its file says. */
+static int sets_read(const char *path, const config_t *config,
+                     struct sim_targets *targets, char *error,
+                     size_t error_bytes)
+{
+    const config_setting_t *list = config_lookup(config, "set");
+    int count = list == NULL ? 0 : config_setting_length(list);
+
+    for (int i = 0; i < count; i++) {
+        const char *text = config_setting_get_string_elem(list, i);
+
+        if (text == NULL || i == SIM_TARGET_SETS_MAX) {
+            snprintf(error, error_bytes,
+                     "%s:%d: set must be up to %d texts \"key=value\"", path,
+                     (int)config_setting_source_line(list),
+                     SIM_TARGET_SETS_MAX);
+            return -1;
+        }
+        snprintf(targets->set[targets->set_count++], NS_MACHINE_TEXT, "%s",
+                 text);
+    }
+    return 0;
+}
+
 static int targets_read(const char *path, const config_t *config,
                         struct sim_targets *targets, char *error,
                         size_t error_bytes)
@@ -69,6 +94,9 @@ static int targets_read(const char *path, const config_t *config,
         return -1;
     }
     snprintf(targets->machine, sizeof(targets->machine), "%s", machine);
+    if (sets_read(path, config, targets, error, error_bytes) != 0) {
+        return -1;
+    }
     for (int i = 0; i < config_setting_length(group); i++) {
         const config_setting_t *item =
                 config_setting_get_elem(group, (unsigned)i);

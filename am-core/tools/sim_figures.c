@@ -260,6 +260,8 @@ const struct figure figures[] = {
         {"end_to_end", "ps", 2, figure_end_to_end, "LogP: os + L + or", NULL},
         {"ni_fetch_add", "ps", 2, figure_ni_fetch_add,
          "fetch-and-add on the other NI's variable", "lanai"},
+        {"multicast", "ps", 64, figure_mcast,
+         "one word to 63 nodes, until the last has it", "lanai"},
         {NULL, NULL, 0, NULL, NULL, NULL},
 };
 
@@ -268,6 +270,7 @@ const struct figure figures[] = {
 struct job {
     const struct figure *figure;
     const struct bandwidth *bandwidth;
+    const size_t *mcast_bytes;
     uint64_t value;
     int failed;
     char *error;
@@ -279,7 +282,10 @@ static void job_body(void *arg, struct ns_sim_node *node)
     struct job *job = arg;
     char error[256] = "";
     int result =
-            job->bandwidth != NULL
+            job->mcast_bytes != NULL
+                    ? mcast_run(node, &job->value, *job->mcast_bytes, error,
+                                sizeof(error))
+            : job->bandwidth != NULL
                     ? bandwidth_run(node, &job->value, job->bandwidth, error,
                                     sizeof(error))
                     : job->figure->run(node, &job->value, error, sizeof(error));
@@ -341,6 +347,23 @@ int figure_bandwidth(const char *op, size_t bytes, size_t total,
     int status;
 
     with.nodes = 2;
+    status = job_run(&job, machine, with, result, NULL);
+    *value_p = job.value;
+    return status;
+}
+
+int figure_multicast(size_t bytes, uint32_t nodes,
+                     const struct ns_machine *machine,
+                     const struct ns_sim_params *params, uint64_t *value_p,
+                     struct ns_sim_result *result, char *error,
+                     size_t error_bytes)
+{
+    struct job job = {
+            .mcast_bytes = &bytes, .error = error, .error_bytes = error_bytes};
+    struct ns_sim_params with = *params;
+    int status;
+
+    with.nodes = nodes;
     status = job_run(&job, machine, with, result, NULL);
     *value_p = job.value;
     return status;

@@ -42,4 +42,11 @@ int figure_bandwidth(const char *op, size_t bytes, size_t total,
                      struct ns_sim_result *result, char *error,
                      size_t error_bytes);
 
+/* Time until all of `nodes` have got `bytes` from node 0; Myrinet only. */
+int figure_multicast(size_t bytes, uint32_t nodes,
+                     const struct ns_machine *machine,
+                     const struct ns_sim_params *params, uint64_t *value_p,
+                     struct ns_sim_result *result, char *error,
+                     size_t error_bytes);
+
 #endif

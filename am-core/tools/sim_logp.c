@@ -18,10 +18,6 @@ enum {
 /* Far more than a round trip: computation, in copied bytes. */
 #define COMPUTE_BYTES 10000
 
-struct logp {
-    uint64_t os_ps, or_ps, half_ps, g_ps;
-};
-
 static void send_one(struct run *run, uint32_t handler)
 {
     const uint64_t word = 1;
@@ -105,6 +101,9 @@ static int logp_run(struct ns_sim_node *node, struct logp *logp, char *error,
 {
     struct run run;
 
+    if (figure_is_copy(node)) {
+        return copy_logp(node, logp, error, error_bytes);
+    }
     if (run_open(&run, node, error, error_bytes) != 0) {
         return -1;
     }
@@ -203,6 +202,9 @@ int figure_ni_fetch_add(struct ns_sim_node *node, uint64_t *value_p,
     uint64_t from_ps;
     int result = 0;
 
+    if (host_is_reliable(node)) {
+        return host_fetch_add(node, value_p, error, error_bytes);
+    }
     if (raw_open(&raw, node, error, error_bytes) != 0) {
         return -1;
     }

@@ -241,10 +241,29 @@ static int run_figures(const struct sim_options *options,
     return status;
 }
 
+/* The machine with what the file of targets sets; the command line has the last
+ * word. */
+static struct ns_machine *check_machine(const struct sim_options *options,
+                                        const struct sim_targets *targets,
+                                        char *error, size_t error_bytes)
+{
+    const char *sets[SIM_SETS_MAX + SIM_TARGET_SETS_MAX];
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < targets->set_count; i++) {
+        sets[count++] = targets->set[i];
+    }
+    for (uint32_t i = 0; i < options->set_count; i++) {
+        sets[count++] = options->sets[i];
+    }
+    return ns_machine_load(options->machine, sets, count, error, error_bytes);
+}
+
 static int run_check(const struct sim_options *options,
                      const struct ns_machine *machine)
 {
     struct sim_targets targets;
+    struct ns_machine *with;
     char error[512];
     int status = EXIT_SUCCESS;
 
@@ -256,10 +275,15 @@ static int run_check(const struct sim_options *options,
                  options->check, targets.machine, machine->name);
         return sim_fail(error);
     }
+    with = check_machine(options, &targets, error, sizeof(error));
+    if (with == NULL) {
+        return sim_fail(error);
+    }
     for (uint32_t i = 0; i < targets.count; i++) {
-        status |= run_figure(options, machine, targets.target[i].figure,
+        status |= run_figure(options, with, targets.target[i].figure,
                              &targets.target[i]);
     }
+    free(with);
     return status;
 }
 

@@ -49,6 +49,27 @@ struct raw {
 int raw_open(struct raw *raw, struct ns_sim_node *node, char *error,
              size_t error_bytes);
 
+/* What the LogP figures are made of. */
+struct logp {
+    uint64_t os_ps, or_ps, half_ps, g_ps;
+};
+
+/* sim_copy.c: does this machine's host use remote copies?  Their LogP. */
+bool figure_is_copy(const struct ns_sim_node *node);
+int copy_logp(struct ns_sim_node *node, struct logp *logp, char *error,
+              size_t error_bytes);
+
+/* sim_mcast.c, on Myrinet only.  Is reliability the host's? */
+bool host_is_reliable(const struct ns_sim_node *node);
+/* Fetch-and-add by the other host. */
+int host_fetch_add(struct ns_sim_node *node, uint64_t *value_p, char *error,
+                   size_t error_bytes);
+/* Time until all nodes have got `bytes` from node 0. */
+int mcast_run(struct ns_sim_node *node, uint64_t *value_p, size_t bytes,
+              char *error, size_t error_bytes);
+int figure_mcast(struct ns_sim_node *node, uint64_t *value_p, char *error,
+                 size_t error_bytes);
+
 /* sim_logp.c */
 int figure_os(struct ns_sim_node *node, uint64_t *value_p, char *error,
               size_t error_bytes);

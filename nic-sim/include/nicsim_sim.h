@@ -76,6 +76,15 @@ NS_API void ns_sim_barrier(struct ns_sim_node *node);
 NS_API void ns_sim_meet(struct ns_sim_node *node, void (*poll)(void *arg),
                         void *arg);
 
+/*
+ * `ps` of computation.  While it lasts, and only then, an adapter that
+ * interrupts has `fn` called (as a signal handler is): poll there.  NULL: the
+ * program wants none.
+ */
+NS_API void ns_sim_compute(struct ns_sim_node *node, uint64_t ps);
+NS_API void ns_sim_interrupts(struct ns_sim_node *node, void (*fn)(void *arg),
+                              void *arg);
+
 /* End the whole run; ns_sim_run then fails.  The caller returns at once. */
 NS_API void ns_sim_abort(struct ns_sim_node *node);
 

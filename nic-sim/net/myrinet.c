@@ -109,30 +109,6 @@ static void down_sink(void *arg, struct ns_link *link, struct ns_packet *packet)
     ns_link_send(&port->net->ports[packet->destination].eject, packet);
 }
 
-/* splitmix64 */
-static uint64_t random_next(struct ns_myrinet *net)
-{
-    uint64_t z = net->random += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-/* Spoil one bit of so many packets as net.corrupt says. */
-static void corrupt(struct ns_myrinet *net, struct ns_packet *packet)
-{
-    uint64_t of = net->settings.corrupt & UINT32_MAX;
-    uint64_t bit;
-
-    if (net->settings.corrupt >> 32 == 0 ||
-        random_next(net) % of >= net->settings.corrupt >> 32) {
-        return;
-    }
-    bit = random_next(net) % (packet->bytes * UINT64_C(8));
-    packet->data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-}
-
 /* A head has come to a NI. */
 static void host_sink(void *arg, struct ns_link *link, struct ns_packet *packet)
 {
@@ -140,7 +116,6 @@ static void host_sink(void *arg, struct ns_link *link, struct ns_packet *packet)
 
     (void)link;
     port->net->delivered++;
-    corrupt(port->net, packet);
     port->deliver(port->nic, packet);
 }
 
@@ -208,7 +183,6 @@ struct ns_myrinet *ns_myrinet_open(struct ns_engine *engine,
     }
     net->settings = *settings;
     net->nodes = ns_myrinet_nodes_max(settings);
-    net->random = ns_engine_seed(engine);
     net->ports = calloc(net->nodes, sizeof(*net->ports));
     if (net->ports == NULL) {
         free(net);

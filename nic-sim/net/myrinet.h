@@ -1,6 +1,6 @@
 /*
  * Myrinet: crossbar switches, source routes, cut-through, back-pressure through
- * credits.  Nothing is lost; a packet may be spoilt (net.corrupt).
+ * credits.  Nothing is lost or spoilt but by faults of links (net.fault).
  *
  *   NI -> switch -> ... -> switch -> NI      every switch passed costs switch_ps
  *
@@ -44,7 +44,6 @@ struct ns_myrinet_port {
 struct ns_myrinet {
     struct ns_myrinet_settings settings;
     uint32_t nodes;
-    uint64_t random; /* of what is spoilt */
     struct ns_myrinet_port *ports;
     struct ns_packet_pool pool;
     uint64_t injected, delivered; /* statistics */

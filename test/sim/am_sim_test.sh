@@ -14,8 +14,8 @@ bad() {
 }
 
 for expect in "$machines"/*.expect; do
-    name=$(basename "$expect" .expect)
-    "$sim" --check "$expect" "$name" || bad "$name meets its targets"
+    name=$(sed -n 's/^machine = "\(.*\)";$/\1/p' "$expect")
+    "$sim" --check "$expect" "$name" || bad "$name meets the targets of $expect"
 done
 
 "$sim" --explain "${AM_SRCDIR:-.}/test/sim/invented.conf" >"$work/out" ||

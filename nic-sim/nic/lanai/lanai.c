@@ -85,6 +85,22 @@ static void host_opens(struct ns_lanai *lanai, uint32_t status_address)
     }
 }
 
+/* What still waits for one of its buffers has come too late. */
+static void host_closes(struct ns_lanai *lanai)
+{
+    lanai->open = false;
+    lanai->interrupts = false;
+    while (!am_list_is_empty(&lanai->host_queue)) {
+        struct ns_packet *packet = am_container(am_list_pop(&lanai->host_queue),
+                                                struct ns_packet, link);
+
+        lanai->stats[NS_NIC_STAT_CLOSED]++;
+        if (ns_lanai_group_host(lanai, packet)) {
+            ns_lanai_release(lanai, packet);
+        }
+    }
+}
+
 static void buffer_free(struct ns_lanai *lanai, uint32_t address)
 {
     uint32_t max = (uint32_t)lanai->settings->host_buffers;
@@ -111,8 +127,7 @@ static void lanai_reg_store(void *nic, uint32_t reg, uint32_t value,
         host_opens(lanai, value);
         break;
     case NS_LANAI_REG_CLOSE:
-        lanai->open = false;
-        lanai->interrupts = false;
+        host_closes(lanai);
         break;
     case NS_LANAI_REG_FORWARD:
         ns_lanai_forward_set(lanai, value);
@@ -274,6 +289,7 @@ static struct ns_lanai *lanai_new(const struct ns_machine *machine,
     am_list_init(&lanai->in_queue);
     am_list_init(&lanai->done_queue);
     am_list_init(&lanai->host_queue);
+    am_list_init(&lanai->forward_queue);
     ns_lanai_goback_init(lanai);
     ns_event_init(&lanai->watchdog, ns_lanai_watchdog_run);
     return lanai;

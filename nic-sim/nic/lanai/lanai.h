@@ -6,6 +6,7 @@
  *   network -> RECEIVE -> host DMA -> host buffer      (ACK, F&A: no DMA)
  *
  *   task      starts when
+ *   FORWARD   a multicast has not gone to all children yet; one at a time
  *   RECEIVE   a packet is in
  *   SEND      a descriptor is valid
  *   ACK       a sender is to be told what has become of its packets
@@ -30,6 +31,7 @@
 
 typedef enum {
     NS_LANAI_IDLE,
+    NS_LANAI_FORWARD,
     NS_LANAI_RECEIVE,
     NS_LANAI_SEND,
     NS_LANAI_ACK,
@@ -80,9 +82,12 @@ struct ns_lanai_job {
 
 /* A multicast's buffer and who still needs it. */
 struct ns_lanai_group {
-    uint32_t left;          /* children, and 1 for the host */
-    uint32_t frees;         /* at the root, NS_LANAI_FREES_... */
-    struct ns_packet *from; /* elsewhere the received packet */
+    uint32_t left;           /* children, and 1 for the host */
+    uint32_t frees;          /* at the root, NS_LANAI_FREES_... */
+    struct ns_packet *from;  /* elsewhere the received packet */
+    struct am_list link;     /* of those that go on to children */
+    struct ns_packet *model; /* what each child gets */
+    uint32_t root, child;    /* index of the next child */
     uint32_t next_free;
 };
 
@@ -147,6 +152,7 @@ struct ns_lanai {
     uint8_t *child_count;
     struct ns_lanai_group *groups;
     uint32_t group_free; /* index, or NS_LANAI_NO_GROUP */
+    struct am_list forward_queue;
     /* remote copies */
     uint32_t tlb_page[NS_LANAI_TLB_ENTRIES], tlb_frame[NS_LANAI_TLB_ENTRIES];
     uint32_t tlb_written; /* page of the entry that is being written */
@@ -217,6 +223,7 @@ void ns_lanai_mcast_start(struct ns_lanai *lanai, struct ns_packet *packet,
 /* A multicast's packet came: to the host and, if the NI does that, on. */
 void ns_lanai_mcast_receive(struct ns_lanai *lanai, struct ns_packet *packet,
                             uint32_t root);
+void ns_lanai_forward_finish(struct ns_lanai *lanai);
 void ns_lanai_group_part(struct ns_lanai *lanai, uint32_t index);
 /* Its packet is with the host: released now, or when all have it. */
 bool ns_lanai_group_host(struct ns_lanai *lanai, struct ns_packet *packet);

@@ -53,6 +53,17 @@ bool ns_lanai_fits(const struct ns_machine *machine, uint32_t nodes,
                  settings->sram_bytes);
         return false;
     }
+    if ((ns_lanai_slots(settings) + settings->host_buffers + 4) *
+                ns_lanai_mtu(settings) >
+        machine->host.shared_bytes) {
+        snprintf(error, error_bytes,
+                 "%s: %" PRIu64 " send slots and %" PRIu64
+                 " host buffers of %" PRIu32
+                 " B do not fit into host.shared_memory",
+                 machine->name, ns_lanai_slots(settings),
+                 settings->host_buffers, ns_lanai_mtu(settings));
+        return false;
+    }
     if (settings->reliability == NS_LANAI_NONE &&
         ns_lanai_share(settings, nodes) == 0) {
         snprintf(error, error_bytes,
@@ -81,6 +92,8 @@ bool ns_lanai_busy(const void *nic)
                 lanai->slot_cleanups > 0 || lanai->fetched_cleanups > 0 ||
                 lanai->descriptors[4 * lanai->send_next + 1] != 0 ||
                 !am_list_is_empty(&lanai->in_queue) ||
+                !am_list_is_empty(&lanai->forward_queue) ||
+                !am_list_is_empty(&lanai->host_queue) ||
                 !am_list_is_empty(&lanai->done_queue);
 
     for (uint32_t i = 0; i < lanai->nodes && !busy; i++) {

@@ -12,7 +12,9 @@ static void processor_sample(struct ns_clocked *clocked)
 {
     struct ns_lanai *lanai = lanai_of(clocked);
 
-    if (!am_list_is_empty(&lanai->in_queue)) {
+    if (!am_list_is_empty(&lanai->forward_queue)) {
+        lanai->latched = NS_LANAI_FORWARD;
+    } else if (!am_list_is_empty(&lanai->in_queue)) {
         lanai->latched = NS_LANAI_RECEIVE;
     } else if (lanai->descriptors[4 * lanai->send_next + 1] != 0) {
         lanai->latched = NS_LANAI_SEND;
@@ -84,6 +86,9 @@ static void processor_commit(struct ns_clocked *clocked)
     }
     ns_trace(&lanai->component, NS_TRACE_FW, finished, 0);
     switch (finished) {
+    case NS_LANAI_FORWARD:
+        ns_lanai_forward_finish(lanai);
+        break;
     case NS_LANAI_RECEIVE:
         ns_lanai_receive_finish(lanai);
         break;

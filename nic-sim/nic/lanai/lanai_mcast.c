@@ -49,16 +49,34 @@ void ns_lanai_group_part(struct ns_lanai *lanai, uint32_t index)
     lanai->group_free = index;
 }
 
-static void to_children(struct ns_lanai *lanai, const struct ns_packet *packet,
-                        uint32_t root, uint32_t group)
+/* Let `model` go to all children of the tree; it is the group's then. */
+static uint32_t forward_start(struct ns_lanai *lanai, struct ns_packet *model,
+                              uint32_t root, struct ns_lanai_group with)
 {
-    for (uint32_t i = 0; i < lanai->child_count[root]; i++) {
-        struct ns_packet *part = ns_lanai_packet_copy(lanai, packet);
+    uint32_t index;
 
-        part->destination = lanai->children[root * NS_LANAI_CHILDREN_MAX + i];
-        part->route = NS_LANAI_FREES_GROUP + group;
-        ns_lanai_flow_send(lanai, part);
+    with.model = model;
+    with.root = root;
+    index = group_new(lanai, with);
+    am_list_push(&lanai->forward_queue, &lanai->groups[index].link);
+    return index;
+}
+
+void ns_lanai_forward_finish(struct ns_lanai *lanai)
+{
+    struct ns_lanai_group *group = am_container(lanai->forward_queue.next,
+                                                struct ns_lanai_group, link);
+    struct ns_packet *part = ns_lanai_packet_copy(lanai, group->model);
+    uint32_t at = group->root * NS_LANAI_CHILDREN_MAX + group->child++;
+
+    part->destination = lanai->children[at];
+    part->route = NS_LANAI_FREES_GROUP + (uint32_t)(group - lanai->groups);
+    if (group->child == lanai->child_count[group->root]) {
+        am_list_remove(&group->link);
+        ns_packet_put(&lanai->net->pool, group->model);
     }
+    ns_lanai_flow_send(lanai, part);
+    ns_lanai_wake(lanai);
 }
 
 void ns_lanai_mcast_start(struct ns_lanai *lanai, struct ns_packet *packet,
@@ -68,12 +86,11 @@ void ns_lanai_mcast_start(struct ns_lanai *lanai, struct ns_packet *packet,
 
     if (count == 0) {
         ns_lanai_frees(lanai, frees);
-    } else {
-        to_children(lanai, packet, root,
-                    group_new(lanai, (struct ns_lanai_group){.left = count,
-                                                             .frees = frees}));
+        ns_packet_put(&lanai->net->pool, packet);
+        return;
     }
-    ns_packet_put(&lanai->net->pool, packet);
+    (void)forward_start(lanai, packet, root,
+                        (struct ns_lanai_group){.left = count, .frees = frees});
 }
 
 void ns_lanai_mcast_receive(struct ns_lanai *lanai, struct ns_packet *packet,
@@ -83,12 +100,11 @@ void ns_lanai_mcast_receive(struct ns_lanai *lanai, struct ns_packet *packet,
 
     packet->route = NS_LANAI_FREES_NOTHING;
     if (lanai->settings->multicast_host == 0 && count > 0) {
-        uint32_t group =
-                group_new(lanai, (struct ns_lanai_group){.left = count + 1,
-                                                         .from = packet});
-
-        packet->route = NS_LANAI_FREES_GROUP + group;
-        to_children(lanai, packet, root, group);
+        packet->route =
+                NS_LANAI_FREES_GROUP +
+                forward_start(lanai, ns_lanai_packet_copy(lanai, packet), root,
+                              (struct ns_lanai_group){.left = count + 1,
+                                                      .from = packet});
     }
     ns_lanai_to_host(lanai, packet);
 }

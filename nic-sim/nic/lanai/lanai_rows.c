@@ -64,7 +64,6 @@ const struct ns_machine_row ns_lanai_rows[] = {
         NS_ROW("net.side", COUNT, 1, 64, MYRINET(side)),
         NS_ROW("net.fibre", TIME, 0, NS_ROW_MS, MYRINET(fibre_ps)),
         NS_ROW("net.buffer", COUNT, 1, 1024, MYRINET(buffer_packets)),
-        NS_ROW_OR("net.corrupt", RATIO, 0, UINT64_MAX, MYRINET(corrupt), "0"),
 };
 
 const uint32_t ns_lanai_row_count =

@@ -64,15 +64,13 @@ uint64_t ns_lanai_send_cycles(const struct ns_lanai *lanai)
     uint64_t one = settings->send_cycles + ns_lanai_flow_cycles(lanai);
     uint64_t cycles = fetches(kind) ? settings->host_dma_cycles : 0;
 
-    if (kind == NS_LANAI_SEND_MCAST || kind == NS_LANAI_SEND_MCAST_SLOT) {
-        uint32_t count = ns_lanai_child_count(lanai, descriptor[1] >> 16);
-
-        return cycles + one * (count > 0 ? count : 1);
-    }
     if (kind == NS_LANAI_SEND_COPY || kind == NS_LANAI_SEND_COPY_SLOT) {
         cycles += settings->remote_cycles;
     }
-    return cycles + one;
+    /* A multicast's packets to children are tasks of their own. */
+    return kind == NS_LANAI_SEND_MCAST || kind == NS_LANAI_SEND_MCAST_SLOT
+                   ? cycles + settings->send_cycles
+                   : cycles + one;
 }
 
 /* The packet that a descriptor asks for; it holds the slot. */
@@ -170,11 +168,6 @@ uint64_t ns_lanai_receive_cycles(const struct ns_lanai *lanai)
         return cycles;
     case NS_LANAI_FADD:
         return cycles + settings->fetch_add_cycles + answer;
-    case NS_LANAI_MCAST:
-        if (settings->multicast_host == 0) {
-            cycles += answer * ns_lanai_child_count(lanai, wire->root);
-        }
-        break;
     case NS_LANAI_COPY:
         cycles += settings->remote_cycles + (wire->root != 0 ? answer : 0);
         break;

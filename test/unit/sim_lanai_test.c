@@ -1,0 +1,566 @@
+/*
+ * The settings of the LANai: what does not fit is refused; go-back-N between
+ * NIs delivers everything once and in order when packets are spoilt or find no
+ * room; multicasts reach all nodes along both trees; remote copies put bytes
+ * where they belong, TLB misses or not; hosts that compute are interrupted; the
+ * same trace however it is run.
+ */
+#include "support/cm.h"
+
+#include "dev/snic/snic.h"
+#include "net/myrinet.h"
+#include "nicsim_lanai.h"
+#include "nicsim_sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NODES_MAX = 64,
+    SETS_MAX = 6,
+    PACKETS = 60,
+    COPY_BYTES = 300000
+};
+
+/* ---------------------------------------------------------------- a world */
+
+struct scene {
+    const char *sets[SETS_MAX];
+    uint32_t set_count;
+    struct ns_sim_params params;
+    void (*body)(struct scene *scene, struct ns_sim_node *view);
+    uint64_t answer;
+    struct ns_sim_result result;
+    char error[256];
+};
+
+struct node;
+
+struct peer {
+    struct node *node;
+    struct am_dev_ep *ep;
+    uint64_t next; /* its packets come once and in order */
+};
+
+struct node {
+    struct ns_sim_node *view;
+    struct am_dev *dev;
+    struct peer peers[NODES_MAX];
+    uint64_t stats[AM_DEV_STAT_COUNT];
+    char error[128];
+    uint64_t got, done;
+};
+
+static uint8_t data_byte(uint64_t source, uint64_t number, uint64_t at)
+{
+    return (uint8_t)(source * 7 + number * 13 + at);
+}
+
+static void packet(void *user, uint32_t class, const void *hdr,
+                   size_t hdr_bytes, void *data, size_t data_bytes)
+{
+    struct peer *peer = user;
+    struct node *node = peer->node;
+    uint64_t source = (uint64_t)(peer - node->peers);
+    uint64_t number;
+
+    (void)class;
+    assert_int_equal(hdr_bytes, sizeof(number));
+    memcpy(&number, hdr, sizeof(number));
+    assert_int_equal(number, peer->next++);
+    for (size_t i = 0; i < data_bytes; i++) {
+        assert_int_equal(((uint8_t *)data)[i], data_byte(source, number, i));
+    }
+    node->got++;
+}
+
+static void *accept_peer(void *arg, struct am_dev_ep *ep, uint32_t rank)
+{
+    struct node *node = arg;
+
+    assert_true(rank < NODES_MAX);
+    node->peers[rank].ep = ep;
+    return &node->peers[rank];
+}
+
+static struct node *node_open(struct ns_sim_node *view)
+{
+    struct node *node = calloc(1, sizeof(*node));
+    uint8_t mine[32], *all = calloc(view->size, sizeof(mine));
+    const void *parts[NODES_MAX];
+    size_t bytes[NODES_MAX];
+    const struct am_dev_params params = {
+            .env = view->env,
+            .rank = view->rank,
+            .size = view->size,
+            .up = {node, packet, NULL, accept_peer, NULL},
+            .stats = node->stats,
+            .error = node->error,
+            .error_bytes = sizeof(node->error),
+    };
+
+    node->view = view;
+    assert_int_equal(am_dev_snic_ops.open(&params, &node->dev), AM_OK);
+    bytes[0] = node->dev->ops->address(node->dev, mine, sizeof(mine));
+    assert_int_equal(ns_sim_allgather(view, mine, all, sizeof(mine)), 0);
+    for (uint32_t i = 0; i < view->size; i++) {
+        parts[i] = all + i * sizeof(mine);
+        bytes[i] = bytes[0];
+        node->peers[i].node = node;
+    }
+    node->dev->ops->connect_all(node->dev, parts, bytes, view->size);
+    for (uint32_t i = 0; i < view->size; i++) {
+        if (i != view->rank) {
+            assert_int_equal(node->dev->ops->connect(
+                                     node->dev, parts[i], bytes[i], i,
+                                     &node->peers[i], &node->peers[i].ep),
+                             AM_OK);
+        }
+    }
+    free(all);
+    ns_sim_barrier(view);
+    return node;
+}
+
+static void poll(void *arg)
+{
+    struct node *node = arg;
+
+    if (node->dev->ops->poll(node->dev, 64) == 0) {
+        node->dev->ops->wait(node->dev, 1, true);
+    }
+}
+
+static void node_close(struct node *node)
+{
+    ns_sim_meet(node->view, poll, node);
+    ns_sim_barrier(node->view);
+    node->dev->ops->close(node->dev);
+    free(node);
+}
+
+static void scene_body(void *arg, struct ns_sim_node *view)
+{
+    struct scene *scene = arg;
+
+    scene->body(scene, view);
+}
+
+/* 0, or -1 with scene->error. */
+static int scene_run(struct scene *scene, const char *name)
+{
+    struct ns_machine *machine =
+            ns_machine_load(name, scene->sets, scene->set_count, scene->error,
+                            sizeof(scene->error));
+    struct ns_sim *sim = NULL;
+    int status = -1;
+
+    scene->params.limit_ps = 20 * NS_PS_PER_SECOND;
+    if (machine != NULL) {
+        sim = ns_sim_open(machine, &scene->params, scene->error,
+                          sizeof(scene->error));
+    }
+    if (sim != NULL) {
+        status = ns_sim_run(sim, scene_body, scene, &scene->result,
+                            scene->error, sizeof(scene->error));
+    }
+    ns_sim_close(sim);
+    free(machine);
+    return status;
+}
+
+static void scene_good(struct scene *scene, const char *name)
+{
+    if (scene_run(scene, name) != 0) {
+        fail_msg("%s", scene->error);
+    }
+}
+
+/* --------------------------------------------------------------- all to all */
+
+static void send_number(struct node *node, uint32_t to, uint64_t number,
+                        size_t bytes)
+{
+    uint8_t data[2000];
+
+    for (size_t i = 0; i < bytes; i++) {
+        data[i] = data_byte(node->view->rank, number, i);
+    }
+    while (node->dev->ops->send(node->peers[to].ep, AM_DEV_REPLY, &number,
+                                sizeof(number), data, bytes) == AM_ERR_AGAIN) {
+        poll(node);
+    }
+}
+
+static void body_all(struct scene *scene, struct ns_sim_node *view)
+{
+    struct node *node = node_open(view);
+
+    for (uint64_t number = 0; number < PACKETS; number++) {
+        for (uint32_t i = 1; i < view->size; i++) {
+            send_number(node, (view->rank + i) % view->size, number,
+                        number * 37 % 900);
+        }
+        (void)node->dev->ops->poll(node->dev, 4);
+    }
+    while (node->got < PACKETS * (view->size - 1)) {
+        poll(node);
+    }
+    node_close(node);
+    scene->answer++;
+}
+
+static void test_spoilt_packets(void **state)
+{
+    struct scene scene = {.sets = {"lanai.reliability=ni", "net.fault.corrupt=1/50"},
+                          .set_count = 2,
+                          .params = {.nodes = 8},
+                          .body = body_all};
+
+    (void)state;
+    scene_good(&scene, "myrinet-ppro");
+    assert_int_equal(scene.answer, 8);
+    assert_true(scene.result.dropped > 50);
+    scene.sets[2] = "lanai.transfer=pio";
+    scene.sets[3] = "lanai.mtu=1k";
+    scene.sets[4] = "net.topology=clos";
+    scene.set_count = 5;
+    scene_good(&scene, "myrinet-ppro");
+    assert_int_equal(scene.answer, 16);
+}
+
+/* The pool of receive buffers is far too small for all senders. */
+static void test_no_room(void **state)
+{
+    struct scene scene = {.sets = {"lanai.reliability=ni",
+                                   "nic.receive_memory=8 KiB",
+                                   "nic.host_buffers=4 buffers"},
+                          .set_count = 3,
+                          .params = {.nodes = 6},
+                          .body = body_all};
+
+    (void)state;
+    scene_good(&scene, "myrinet-ppro");
+    assert_int_equal(scene.answer, 6);
+    assert_true(scene.result.dropped > 0);
+}
+
+static void test_trusting(void **state)
+{
+    struct scene scene = {.sets = {"net.fault.corrupt=1/50"},
+                          .set_count = 1,
+                          .params = {.nodes = 4},
+                          .body = body_all};
+
+    (void)state;
+    assert_int_equal(scene_run(&scene, "myrinet-ppro"), -1);
+    assert_non_null(strstr(scene.error, "wrong CRC"));
+}
+
+/* ---------------------------------------------------------------- multicast */
+
+static void body_mcast(struct scene *scene, struct ns_sim_node *view)
+{
+    struct node *node = node_open(view);
+    uint8_t data[2000];
+    uint64_t roots = 3, all;
+
+    for (uint64_t number = 0; number < PACKETS && view->rank < roots;
+         number++) {
+        for (size_t i = 0; i < number * 31; i++) {
+            data[i] = data_byte(view->rank, number, i);
+        }
+        while (snic_multicast(node->dev, &number, sizeof(number), data,
+                              number * 31) == AM_ERR_AGAIN) {
+            poll(node);
+        }
+    }
+    all = PACKETS * (view->rank < roots ? roots - 1 : roots);
+    while (node->got < all) {
+        poll(node);
+    }
+    node_close(node);
+    scene->answer++;
+}
+
+static void test_multicast(void **state)
+{
+    static const char *const flows[][2] = {
+            {"lanai.reliability=none", "net.fault.corrupt=0"},
+            {"lanai.reliability=ni", "net.fault.corrupt=1/100"}};
+    static const char *const ways[] = {"lanai.multicast=ni",
+                                       "lanai.multicast=host"};
+    static const char *const trees[] = {"lanai.tree=binary",
+                                        "lanai.tree=binomial"};
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        struct scene scene = {.sets = {flows[i & 1][0], flows[i & 1][1],
+                                       ways[i >> 1 & 1], trees[i >> 2]},
+                              .set_count = 4,
+                              .params = {.nodes = 13},
+                              .body = body_mcast};
+
+        scene_good(&scene, i % 2 == 0 ? "myrinet-ppro" : "myrinet-p3");
+        assert_int_equal(scene.answer, 13);
+    }
+}
+
+/* ------------------------------------------------------------ remote copies */
+
+static void copied(void *arg, am_status_t status)
+{
+    assert_int_equal(status, AM_OK);
+    ++*(uint64_t *)arg;
+}
+
+/* Node 0 copies to all others, in pieces of many sizes; then again, when both
+ * TLBs know the pages. */
+static void body_copy(struct scene *scene, struct ns_sim_node *view)
+{
+    struct node *node = node_open(view);
+    uint8_t *memory = aligned_alloc(64, COPY_BYTES / 64 * 64 + 64);
+    struct am_dev_key mine, keys[NODES_MAX];
+    uint64_t started = 0;
+
+    memset(memory, 0, COPY_BYTES);
+    for (size_t i = 0; i < COPY_BYTES && view->rank == 0; i++) {
+        memory[i] = data_byte(5, 9, i);
+    }
+    assert_int_equal(
+            node->dev->ops->mem_register(node->dev, memory, COPY_BYTES, &mine),
+            AM_OK);
+    (void)ns_sim_allgather(view, &mine, keys, sizeof(mine));
+    for (int turn = 0; turn < 2 && view->rank == 0; turn++) {
+        for (uint32_t to = 1; to < view->size; to++) {
+            size_t at = 0;
+
+            while (at < COPY_BYTES) {
+                size_t bytes = 4 + started * 404 % 20000 / 4 * 4;
+                struct iovec local = {memory + at, bytes};
+
+                local.iov_len =
+                        bytes < COPY_BYTES - at ? bytes : COPY_BYTES - at;
+                while (node->dev->ops->put(node->peers[to].ep, &local, 1,
+                                           &keys[to], at, copied,
+                                           &node->done) == AM_ERR_AGAIN) {
+                    poll(node);
+                }
+                at += local.iov_len;
+                started++;
+            }
+        }
+    }
+    while (node->done < started) {
+        poll(node);
+    }
+    ns_sim_meet(view, poll, node);
+    for (size_t i = 0; i < COPY_BYTES; i++) {
+        assert_int_equal(memory[i], data_byte(5, 9, i));
+    }
+    node_close(node);
+    free(memory);
+    scene->answer++;
+}
+
+static void test_remote_copy(void **state)
+{
+    struct scene scene = {.sets = {"lanai.transfer=rcpy"},
+                          .set_count = 1,
+                          .params = {.nodes = 3},
+                          .body = body_copy};
+
+    (void)state;
+    scene_good(&scene, "myrinet-ppro");
+    scene.sets[1] = "lanai.reliability=ni";
+    scene.sets[2] = "net.fault.corrupt=1/100";
+    scene.sets[3] = "lanai.mtu=4k";
+    scene.set_count = 4;
+    scene_good(&scene, "myrinet-p3");
+    assert_int_equal(scene.answer, 6);
+}
+
+/* --------------------------------------------------------------- interrupts */
+
+static void interrupted(void *arg)
+{
+    struct node *node = arg;
+
+    node->done++;
+    (void)node->dev->ops->poll(node->dev, 64);
+}
+
+#define COMPUTE_PS (1000 * UINT64_C(1000000))
+
+/* Node 1 computes while a packet comes; scene->answer is when it got it. */
+static void body_interrupt(struct scene *scene, struct ns_sim_node *view)
+{
+    struct node *node = node_open(view);
+
+    if (view->rank == 0) {
+        send_number(node, 1, 0, 8);
+    } else {
+        uint64_t from_ps = am_env_now(view->env);
+
+        ns_sim_interrupts(view, interrupted, node);
+        ns_sim_compute(view, COMPUTE_PS);
+        assert_int_equal(node->got, 1);
+        assert_int_equal(node->done, 1);
+        /* the computation is as long as it was, with the interrupt on top */
+        scene->answer = am_env_now(view->env) - from_ps - COMPUTE_PS;
+        ns_sim_interrupts(view, NULL, NULL);
+    }
+    ns_sim_meet(view, poll, node);
+    if (view->rank == 0) { /* a host that polls is left alone */
+        send_number(node, 1, 1, 8);
+    }
+    while (view->rank == 1 && node->got < 2) {
+        poll(node);
+    }
+    assert_true(node->done <= 1);
+    node_close(node);
+}
+
+static void test_interrupt(void **state)
+{
+    struct scene scene = {.params = {.nodes = 2}, .body = body_interrupt};
+    const uint64_t us = 1000000;
+
+    (void)state;
+    scene_good(&scene, "myrinet-ppro");
+    assert_true(scene.answer > 20 * us && scene.answer < 30 * us);
+}
+
+/* ------------------------------------------------------------ what is refused */
+
+static void refused(const char *set, uint32_t nodes, const char *why)
+{
+    struct scene scene = {.sets = {set},
+                          .set_count = 1,
+                          .params = {.nodes = nodes},
+                          .body = body_all};
+
+    if (strcmp(set, "both") == 0) {
+        scene.sets[0] = "lanai.reliability=host";
+        scene.sets[1] = "lanai.transfer=rcpy";
+        scene.set_count = 2;
+    }
+    assert_int_equal(scene_run(&scene, "myrinet-ppro"), -1);
+    if (strstr(scene.error, why) == NULL) {
+        fail_msg("%s: %s", set, scene.error);
+    }
+    assert_null(strchr(scene.error, '\n'));
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    refused("nic.receive_memory=768 KiB", 64, "SRAM");
+    refused("nic.receive_memory=100 KiB", 64, "buffer of 2048 B for each");
+    refused("nic.send_memory=16 KiB", 2, "must hold");
+    refused("nic.host_buffers=4000 buffers", 2, "host.shared_memory");
+    refused("lanai.mtu=8k", 2, "1k, 2k");
+    refused("both", 2, "does not go with");
+    refused("lanai.mtu=4k", 65, "64 nodes");
+}
+
+/* Nothing of the second machine is fitted: cycles are the same, times of host
+ * instructions follow from the clocks. */
+static void test_p3_is_derived(void **state)
+{
+    char error[256];
+    struct ns_machine *ppro =
+            ns_machine_load("myrinet-ppro", NULL, 0, error, sizeof(error));
+    struct ns_machine *p3 =
+            ns_machine_load("myrinet-p3", NULL, 0, error, sizeof(error));
+
+    (void)state;
+    assert_non_null(ppro);
+    assert_non_null(p3);
+    assert_int_equal(ppro->lanai.send_cycles, p3->lanai.send_cycles);
+    assert_int_equal(ppro->lanai.receive_cycles, p3->lanai.receive_cycles);
+    assert_int_equal(ppro->lanai.host_dma_cycles, p3->lanai.host_dma_cycles);
+    assert_int_equal(ppro->lanai.window_cycles, p3->lanai.window_cycles);
+    assert_int_equal(ppro->lanai.retransmit_cycles,
+                     p3->lanai.retransmit_cycles);
+    assert_int_equal(ppro->lanai.remote_cycles, p3->lanai.remote_cycles);
+    assert_int_equal(ppro->lanai.done_cycles, p3->lanai.done_cycles);
+    assert_int_equal(ppro->lanai.fetched_cycles, p3->lanai.fetched_cycles);
+    assert_int_equal(ppro->lanai.fetch_add_cycles, p3->lanai.fetch_add_cycles);
+    assert_int_equal(ppro->host.send_ps, 5 * p3->host.send_ps);
+    assert_int_equal(ppro->host.receive_ps, 5 * p3->host.receive_ps);
+    assert_int_equal(ppro->host.poll_ps, 5 * p3->host.poll_ps);
+    assert_int_equal(ppro->host.reliable_send_ps,
+                     5 * p3->host.reliable_send_ps);
+    assert_int_equal(ppro->host.reliable_receive_ps,
+                     5 * p3->host.reliable_receive_ps);
+    assert_int_equal(ppro->host.tlb_ps, 5 * p3->host.tlb_ps);
+    assert_int_equal(ppro->host.notice_ps, 5 * p3->host.notice_ps);
+    for (uint32_t i = 0; i < p3->setting_count; i++) {
+        assert_string_not_equal(p3->settings[i].kind, "calibrated");
+    }
+    free(ppro);
+    free(p3);
+}
+
+/* -------------------------------------------------------------- determinism */
+
+static uint64_t hash_of(const char *const *sets, uint32_t count,
+                        void (*body)(struct scene *, struct ns_sim_node *),
+                        bool no_sleep, bool no_jump, bool threads)
+{
+    struct scene scene = {.set_count = count,
+                          .params = {.nodes = 4,
+                                     .no_sleep = no_sleep,
+                                     .no_jump = no_jump,
+                                     .threads = threads},
+                          .body = body};
+
+    memcpy(scene.sets, sets, count * sizeof(*sets));
+    scene_good(&scene, "myrinet-p3");
+    return scene.result.hash;
+}
+
+static void same_trace(const char *const *sets, uint32_t count,
+                       void (*body)(struct scene *, struct ns_sim_node *))
+{
+    uint64_t hash = hash_of(sets, count, body, false, false, false);
+
+    assert_int_equal(hash_of(sets, count, body, false, false, false), hash);
+    assert_int_equal(hash_of(sets, count, body, true, false, false), hash);
+    assert_int_equal(hash_of(sets, count, body, false, true, false), hash);
+    assert_int_equal(hash_of(sets, count, body, false, false, true), hash);
+}
+
+static void test_determinism(void **state)
+{
+    static const char *const ni[] = {"lanai.reliability=ni",
+                                     "net.fault.corrupt=1/50"};
+    static const char *const pio[] = {"lanai.transfer=pio",
+                                      "lanai.multicast=host"};
+    static const char *const rcpy[] = {"lanai.transfer=rcpy"};
+
+    (void)state;
+    same_trace(ni, 2, body_all);
+    same_trace(ni, 2, body_mcast);
+    same_trace(pio, 2, body_all);
+    same_trace(pio, 2, body_mcast);
+    same_trace(rcpy, 1, body_all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_spoilt_packets),
+            cmocka_unit_test(test_no_room),
+            cmocka_unit_test(test_trusting),
+            cmocka_unit_test(test_multicast),
+            cmocka_unit_test(test_remote_copy),
+            cmocka_unit_test(test_interrupt),
+            cmocka_unit_test(test_refused),
+            cmocka_unit_test(test_p3_is_derived),
+            cmocka_unit_test(test_determinism),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
