@@ -151,7 +151,7 @@ endif
 endif
 
 dist_check_SCRIPTS += test/sim/am_sim_test.sh test/sim/worlds_test.sh \
-    test/sim/perf_test.sh
+    test/sim/lossy_test.sh test/sim/perf_test.sh
 if BUILD_SIM
 TESTS += test/sim/am_sim_test.sh test/sim/perf_test.sh
 if HAVE_CMOCKA
