@@ -226,7 +226,8 @@ void ns_myrinet_taken(struct ns_myrinet *net, uint32_t node)
 
 bool ns_myrinet_quiet(const struct ns_myrinet *net)
 {
-    bool quiet = net->pool.out == 0 && net->injected == net->delivered + net->pool.lost;
+    bool quiet = net->pool.out == 0 &&
+                 net->injected == net->delivered + net->pool.lost;
 
     for (uint32_t i = 0; i < net->nodes && quiet; i++) {
         const struct ns_myrinet_port *port = &net->ports[i];

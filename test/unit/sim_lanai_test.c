@@ -212,10 +212,11 @@ static void body_all(struct scene *scene, struct ns_sim_node *view)
 
 static void test_spoilt_packets(void **state)
 {
-    struct scene scene = {.sets = {"lanai.reliability=ni", "net.fault.corrupt=1/50"},
-                          .set_count = 2,
-                          .params = {.nodes = 8},
-                          .body = body_all};
+    struct scene scene = {
+            .sets = {"lanai.reliability=ni", "net.fault.corrupt=1/50"},
+            .set_count = 2,
+            .params = {.nodes = 8},
+            .body = body_all};
 
     (void)state;
     scene_good(&scene, "myrinet-ppro");
