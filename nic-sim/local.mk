@@ -8,6 +8,7 @@ EXTRA_DIST += $(NS_MACHINES) nic-sim/machines/sp-thin.expect \
     nic-sim/machines/myrinet-ppro-hrx.expect \
     nic-sim/machines/myrinet-ppro-pio.expect \
     nic-sim/machines/myrinet-ppro-rcpy.expect \
+    nic-sim/machines/bgp.expect \
     test/sim/invented.conf test/sim/timeline.py docs/simulator.md
 
 if BUILD_SIM
@@ -73,6 +74,8 @@ am_perf_LDADD = libnicsim.la libam.la $(JANSSON_LIBS) $(LIBCONFIG_LIBS)
 # Static, as am_perf: what runs in the fibers is one binary with the tool.
 bin_PROGRAMS += am_sim
 am_sim_SOURCES = am-core/tools/sim.h am-core/tools/sim_bandwidth.c \
+    am-core/tools/sim_bgp.c am-core/tools/sim_bgp_predict.c \
+    am-core/tools/sim_alltoall.c \
     am-core/tools/sim_expect.c am-core/tools/sim_run.c am-core/tools/sim_run.h \
     am-core/tools/sim_figures.c am-core/tools/sim_figures.h am-core/tools/sim_logp.c \
     am-core/tools/sim_copy.c am-core/tools/sim_mcast.c \
@@ -111,7 +114,7 @@ NS_TEST_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
 NS_TEST_LIBS = libnicsim.la libamtest.la $(CMOCKA_LIBS)
 ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
     test/unit/sim_machine_test test/unit/sim_nic_test \
-    test/unit/sim_link_test test/unit/sim_queue_test \
+    test/unit/sim_link_test test/unit/sim_torus_test test/unit/sim_queue_test \
     test/unit/sim_sp_test test/unit/sim_lanai_test
 check_PROGRAMS += $(ns_tests)
 TESTS += $(ns_tests)
@@ -131,6 +134,10 @@ test_unit_sim_link_test_SOURCES = test/unit/sim_link_test.c
 test_unit_sim_link_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_link_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_link_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_torus_test_SOURCES = test/unit/sim_torus_test.c
+test_unit_sim_torus_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_torus_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_torus_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_host_test_SOURCES = test/unit/sim_host_test.c
 test_unit_sim_host_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_host_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

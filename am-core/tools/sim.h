@@ -20,7 +20,7 @@ struct sim_options {
     const char *figure; /* only this one, or NULL */
     const char *trace;  /* where to write the timeline of --explain, or NULL */
     uint32_t nodes;     /* of --speed and --growth; 0: the default */
-    bool predict, explain, print, list, speed, growth;
+    bool predict, explain, print, list, speed, growth, alltoall;
     bool json, progress;
     struct ns_sim_params params;
 };
@@ -102,6 +102,10 @@ int sim_predict(const struct sim_options *options,
 /* Of machines with a LANai. */
 int sim_predict_lanai(const struct sim_options *options,
                       const struct ns_machine *machine);
+int sim_predict_bgp(const struct sim_options *options,
+                    const struct ns_machine *machine);
+int sim_alltoall(const struct sim_options *options,
+                 const struct ns_machine *machine);
 int sim_speed(const struct sim_options *options,
               const struct ns_machine *machine);
 int sim_growth(const struct sim_options *options,

@@ -262,6 +262,12 @@ const struct figure figures[] = {
          "fetch-and-add on the other NI's variable", "lanai"},
         {"multicast", "ps", 64, figure_mcast,
          "one word to 63 nodes, until the last has it", "lanai"},
+        {"eager", "ps", 2, figure_eager, "am_send of 8 bytes, one way", "bgp"},
+        {"put", "ps", 2, figure_put, "am_ctx_put of 8 bytes, one way", "bgp"},
+        {"get", "ps", 2, figure_get, "am_ctx_rget of 8 bytes, all of it",
+         "bgp"},
+        {"mpi_eager", "ps", 2, figure_mpi_eager,
+         "MPI message of 8 bytes, one way", "bgp"},
         {NULL, NULL, 0, NULL, NULL, NULL},
 };
 

@@ -30,6 +30,7 @@ enum {
     OPTION_THREADS,
     OPTION_NO_PROGRESS,
     OPTION_NODES,
+    OPTION_ALLTOALL,
     OPTION_HELP
 };
 
@@ -51,7 +52,9 @@ static const char help[] =
         "us\")\n"
         "  --speed          how fast the simulator is here: events a second\n"
         "  --growth         its time and memory as nodes and traffic grow\n"
-        "  --nodes N        of --speed and --growth, at most (default: 16)\n"
+        "  --alltoall       a packet from each node to each, on Blue Gene/P\n"
+        "  --nodes N        of --alltoall (default: 64); of --speed and\n"
+        "                   --growth, at most (default: 16)\n"
         "  --print          the machine's numbers and their sources\n"
         "  --list           the built-in machines and the figures\n"
         "  --json           one JSON object a line\n"
@@ -72,6 +75,7 @@ static const struct option long_options[] = {
         {"speed", no_argument, NULL, OPTION_SPEED},
         {"growth", no_argument, NULL, OPTION_GROWTH},
         {"nodes", required_argument, NULL, OPTION_NODES},
+        {"alltoall", no_argument, NULL, OPTION_ALLTOALL},
         {"list", no_argument, NULL, OPTION_LIST},
         {"json", no_argument, NULL, OPTION_JSON},
         {"seed", required_argument, NULL, OPTION_SEED},
@@ -140,6 +144,9 @@ static int option_take(struct sim_options *options, int option)
             fprintf(stderr, "am_sim: --seed %s is no number\n", optarg);
             return EXIT_USAGE;
         }
+        return 0;
+    case OPTION_ALLTOALL:
+        options->alltoall = true;
         return 0;
     case OPTION_NODES:
         options->nodes = (uint32_t)strtoul(optarg, &end, 10);
@@ -334,6 +341,8 @@ int main(int argc, char **argv)
         status = run_explain(&options, machine);
     } else if (options.predict) {
         status = sim_predict(&options, machine);
+    } else if (options.alltoall) {
+        status = sim_alltoall(&options, machine);
     } else if (options.speed) {
         status = sim_speed(&options, machine);
     } else if (options.growth) {

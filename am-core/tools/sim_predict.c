@@ -95,7 +95,9 @@ static const struct {
     const char *nic;
     int (*run)(const struct sim_options *options,
                const struct ns_machine *machine);
-} predictions[] = {{NULL, predict_bandwidth}, {"lanai", sim_predict_lanai}};
+} predictions[] = {{NULL, predict_bandwidth},
+                   {"lanai", sim_predict_lanai},
+                   {"bgp", sim_predict_bgp}};
 
 int sim_predict(const struct sim_options *options,
                 const struct ns_machine *machine)

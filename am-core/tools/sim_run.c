@@ -71,7 +71,16 @@ void run_meet(struct run *run)
 int run_open(struct run *run, struct ns_sim_node *node, char *error,
              size_t error_bytes)
 {
+    return run_open_with(run, node, NULL, 0, error, error_bytes);
+}
+
+int run_open_with(struct run *run, struct ns_sim_node *node,
+                  const struct am_option *options, uint32_t option_count,
+                  char *error, size_t error_bytes)
+{
     const struct am_params params = {
+            .options = options,
+            .option_count = option_count,
             .rank = node->rank,
             .size = node->size,
             .allgather = ns_sim_allgather,

@@ -26,6 +26,10 @@ struct run {
 /* Open a context for `run`, which must stay where it is; all nodes. */
 int run_open(struct run *run, struct ns_sim_node *node, char *error,
              size_t error_bytes);
+/* The same with options of libam. */
+int run_open_with(struct run *run, struct ns_sim_node *node,
+                  const struct am_option *options, uint32_t option_count,
+                  char *error, size_t error_bytes);
 void run_close(struct run *run);
 /* Virtual time, ps. */
 uint64_t run_now(const struct run *run);
@@ -83,6 +87,25 @@ int figure_end_to_end(struct ns_sim_node *node, uint64_t *value_p, char *error,
                       size_t error_bytes);
 int figure_ni_fetch_add(struct ns_sim_node *node, uint64_t *value_p,
                         char *error, size_t error_bytes);
+
+/* sim_bgp.c */
+int figure_eager(struct ns_sim_node *node, uint64_t *value_p, char *error,
+                 size_t error_bytes);
+int figure_put(struct ns_sim_node *node, uint64_t *value_p, char *error,
+               size_t error_bytes);
+int figure_get(struct ns_sim_node *node, uint64_t *value_p, char *error,
+               size_t error_bytes);
+int figure_mpi_eager(struct ns_sim_node *node, uint64_t *value_p, char *error,
+                     size_t error_bytes);
+/* What MPI's isend, irecv and wait do; *done counts. */
+void mpi_send_start(struct run *run, uint32_t to, const void *from,
+                    size_t bytes, uint64_t *done);
+void mpi_receive_start(struct run *run, uint32_t source, void *to, size_t bytes,
+                       uint64_t *done);
+void mpi_wait(struct run *run, const uint64_t *done, uint64_t wanted);
+/* Half a round trip between two nodes, ps. */
+uint64_t mpi_pingpong(struct run *run, void *to, const void *from, size_t bytes,
+                      uint32_t rounds);
 
 /* Bandwidth of one 1 MiB transfer; figures. */
 int figure_store_bandwidth(struct ns_sim_node *node, uint64_t *value_p,

@@ -154,6 +154,9 @@ static void host_charge(struct am_env *env, am_cost_t kind, uint64_t units)
     case AM_COST_POLL:
         host->now_ps += cost->am_poll_ps * units;
         break;
+    case AM_COST_CALL:
+        host->now_ps += cost->call_ps * units;
+        break;
     case AM_COST_COUNT:
         break;
     }

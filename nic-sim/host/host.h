@@ -16,6 +16,9 @@
 struct ns_nic_ops {
     uint32_t (*reg_load)(void *nic, uint32_t reg, uint32_t bytes);
     void (*reg_store)(void *nic, uint32_t reg, uint32_t value, uint32_t bytes);
+    /* Does the register take addresses of this process?  They are not traced,
+     * as they differ from run to run.  NULL: none does. */
+    bool (*reg_is_address)(uint32_t reg);
     /* A run of stores; NULL: it has no memory that the host may write. */
     void (*reg_write)(void *nic, uint32_t reg, const void *from,
                       uint32_t bytes);

@@ -85,7 +85,11 @@ static void pio_done(struct ns_bus_request *request)
 {
     struct ns_host *host = am_container(request, struct ns_host, pio);
 
-    ns_trace(&host->component, NS_TRACE_PIO, host->pio_reg, host->pio_value);
+    ns_trace(&host->component, NS_TRACE_PIO, host->pio_reg,
+             host->nic_ops->reg_is_address != NULL &&
+                             host->nic_ops->reg_is_address(host->pio_reg)
+                     ? 0
+                     : host->pio_value);
     if (host->pio_is_load) {
         host->pio_value = host->nic_ops->reg_load(host->nic, host->pio_reg,
                                                   host->pio_bytes);

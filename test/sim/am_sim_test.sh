@@ -60,6 +60,21 @@ for words in 'sp-fat' '--set host.pio=1 sp-thin' '--set host.pi=1us sp-thin' \
     [ "$(wc -l <"$work/err")" = 1 ] || bad "am_sim $words: one line"
     [ -s "$work/out" ] && bad "am_sim $words: nothing on stdout"
 done
+# A get, whose memory is elsewhere in each run.
+hash=$("$sim" --json --figure get bgp | sed -n 's/.*"trace_hash":"\([0-9a-f]*\)".*/\1/p')
+for way in --no-sleep --spin --threads --no-progress; do
+    "$sim" --json $way --figure get bgp | grep -q "\"trace_hash\":\"$hash\"" ||
+        bad "$way leaves the trace of a get as it is"
+done
+# Conservation is checked at the end of each run.
+"$sim" --alltoall --nodes 27 bgp >"$work/out" || bad "all-to-all on a torus"
+"$sim" --alltoall --nodes 30 --set 'nic.processes=4 processes' \
+    --set 'net.buffer=512 B' bgp >"$work/out" || bad "all-to-all in quad mode"
+"$sim" --alltoall sp-thin >"$work/out" 2>&1 && bad "all-to-all needs a torus"
+"$sim" --set 'net.buffer=256 B' --explain bgp >"$work/out" 2>"$work/err" &&
+    bad "a torus that can deadlock is refused"
+grep -q 'fill up' "$work/err" || bad "and told why"
+
 # A receive FIFO of two entries overflows; the window recovers, byte exact.
 perf=${AM_BUILDDIR:-.}/am_perf
 "$perf" --sim sp-thin --set 'nic.receive_fifo=2 entries' \

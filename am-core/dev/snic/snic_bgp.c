@@ -270,9 +270,11 @@ static bool memory_alloc(struct snic_dev *snic, struct bgp *bgp)
             port->ops->alloc(port, entries * NS_BGP_DESCRIPTOR_BYTES, 32);
     bgp->slots = port->ops->alloc(port, entries * bgp->slot_bytes, 32);
     bgp->reception = port->ops->alloc(port, facts->reception_bytes, 32);
-    bgp->remote = port->ops->alloc(
-            port, (size_t)facts->remote_entries_max * NS_BGP_DESCRIPTOR_BYTES,
-            32);
+    bgp->remote = port->ops->alloc(port,
+                                   (size_t)BGP_REMOTE_FIFOS *
+                                           facts->remote_entries_max *
+                                           NS_BGP_DESCRIPTOR_BYTES,
+                                   32);
     return bgp->status_at != NS_ADDRESS_NONE &&
            bgp->injection != NS_ADDRESS_NONE && bgp->slots != NS_ADDRESS_NONE &&
            bgp->reception != NS_ADDRESS_NONE && bgp->remote != NS_ADDRESS_NONE;
@@ -286,11 +288,17 @@ static void registers_set(struct snic_dev *snic, const struct bgp *bgp)
                    bgp->injection);
     snic_bgp_write(snic, NS_BGP_INJECTION, 0, NS_BGP_FIFO_SIZE,
                    facts->injection_entries);
-    snic_bgp_write(snic, NS_BGP_INJECTION, 1, NS_BGP_FIFO_START, bgp->remote);
-    snic_bgp_write(snic, NS_BGP_INJECTION, 1, NS_BGP_FIFO_SIZE,
-                   facts->remote_entries);
-    snic_bgp_write(snic, NS_BGP_INJECTION, 1, NS_BGP_FIFO_SIZE_MAX,
-                   facts->remote_entries_max);
+    for (uint32_t i = 0; i < BGP_REMOTE_FIFOS; i++) {
+        uint32_t fifo = BGP_REMOTE_FIRST + i;
+
+        snic_bgp_write(snic, NS_BGP_INJECTION, fifo, NS_BGP_FIFO_START,
+                       bgp->remote + i * facts->remote_entries_max *
+                                             NS_BGP_DESCRIPTOR_BYTES);
+        snic_bgp_write(snic, NS_BGP_INJECTION, fifo, NS_BGP_FIFO_SIZE,
+                       facts->remote_entries);
+        snic_bgp_write(snic, NS_BGP_INJECTION, fifo, NS_BGP_FIFO_SIZE_MAX,
+                       facts->remote_entries_max);
+    }
     snic_bgp_write(snic, NS_BGP_RECEPTION, 0, NS_BGP_FIFO_START,
                    bgp->reception);
     snic_bgp_write(snic, NS_BGP_RECEPTION, 0, NS_BGP_FIFO_SIZE,

@@ -8,6 +8,13 @@
 #include "dev/snic/snic.h"
 #include "nicsim_bgp.h"
 
+/* Where peers' remote gets are put in: several injection FIFOs, shared out by
+ * the peer's number, so that answers to several peers go at the same time. */
+enum {
+    BGP_REMOTE_FIRST = 1,
+    BGP_REMOTE_FIFOS = 16
+};
+
 /* A message of several packets whose last has not come yet. */
 struct bgp_part {
     uint64_t buffer[SNIC_PACKET_BYTES / 8];

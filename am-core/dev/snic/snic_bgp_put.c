@@ -13,8 +13,7 @@
  */
 #include "dev/snic/snic_bgp.h"
 
-#define REMOTE_FIFO 1 /* where remote gets are put in */
-#define BYTES_MAX   (UINT64_C(1) << 31)
+#define BYTES_MAX (UINT64_C(1) << 31)
 
 /* A key names the memory itself; w[2] tells a key from other numbers. */
 static uint64_t key_check(const struct am_dev_key *key)
@@ -97,7 +96,8 @@ static void remote_get(struct snic_dev *snic, uint32_t node, uint64_t address,
     const struct ns_bgp_descriptor here = {
             .kind = NS_BGP_REMOTE_GET,
             .flags = NS_BGP_SHARED,
-            .index = REMOTE_FIFO,
+            .index = BGP_REMOTE_FIRST +
+                     (uint8_t)(snic->port->node % BGP_REMOTE_FIFOS),
             .count = NS_BGP_COUNTER_NONE,
             .destination = node,
             .bytes = sizeof(there),

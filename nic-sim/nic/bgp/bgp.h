@@ -37,7 +37,8 @@ struct ns_bgp_fifo {
     uint32_t start, size, size_max; /* descriptors */
     uint32_t head, tail;            /* ever sent, ever put in */
     uint32_t sent_bytes;            /* of the present descriptor */
-    bool begun;                     /* `present` has been fetched */
+    bool begun;                     /* `present` has been asked for */
+    uint64_t ready_ps;              /* and is here */
     struct ns_bgp_descriptor present;
     struct ns_torus_packet *packet; /* its next one, without payload yet */
 };
@@ -98,7 +99,8 @@ struct ns_bgp_node {
     uint32_t index;
     struct ns_bgp_group group[NS_BGP_GROUPS];
     struct ns_bgp_engine inject, receive;
-    uint32_t turn;                 /* FIFO of all groups to look at first */
+    struct ns_event fetched; /* a descriptor that an idle engine waits for */
+    uint32_t turn;           /* FIFO of all groups to look at first */
     struct ns_bgp_fifo *injecting; /* whose packet the engine has */
     struct ns_bgp_group *injecting_group;
     struct ns_torus_packet *offered;            /* by the torus */

@@ -1,6 +1,7 @@
 /*
  * The injecting engine: round robin over the FIFOs that have descriptors, a
- * packet at a time; one whose way is full waits, the others go on.
+ * packet at a time; one whose way is full waits, the others go on.  A FIFO's
+ * first descriptor is fetched while the engine serves other FIFOs.
  */
 #include "nic/bgp/bgp.h"
 
@@ -84,6 +85,11 @@ static bool descriptor_begin(struct ns_bgp_group *group,
                        &fifo->present, sizeof(fifo->present));
     fifo->sent_bytes = 0;
     fifo->begun = true;
+    fifo->ready_ps =
+            ns_engine_now(process->node->component.engine) +
+            ns_bgp_cycles_ps(
+                    process->node->net,
+                    process->node->net->machine->bgp.descriptor_cycles);
     if (!descriptor_good(process->node->net, &fifo->present)) {
         process->stats[NS_BGP_STAT_BAD]++;
         descriptor_end(group, fifo);
@@ -196,18 +202,31 @@ static void inject_run(struct ns_event *event)
     ns_bgp_inject_start(node);
 }
 
+/* The engine, which is idle, has to look again at `time_ps`. */
+static void fetch_wait(struct ns_bgp_node *node, uint64_t time_ps)
+{
+    if (ns_event_pending(&node->fetched)) {
+        if (node->fetched.time_ps <= time_ps) {
+            return;
+        }
+        ns_event_cancel(node->component.engine, &node->fetched);
+    }
+    ns_event_schedule(&node->component, &node->fetched, NS_PHASE_NIC, time_ps);
+}
+
 /* Begin the FIFO's next packet, unless its way is full. */
 static bool inject_from(struct ns_bgp_node *node, struct ns_bgp_group *group,
                         struct ns_bgp_fifo *fifo)
 {
     const struct ns_machine *machine = node->net->machine;
-    uint64_t cost_ps = ns_bgp_cycles_ps(node->net, machine->bgp.packet_cycles);
+    uint64_t now_ps = ns_engine_now(node->component.engine);
 
-    while (!fifo->begun) {
-        if (fifo->head == fifo->tail) {
-            return false;
-        }
-        (void)descriptor_begin(group, fifo);
+    if (!fifo->begun) {
+        return false;
+    }
+    if (fifo->ready_ps > now_ps) {
+        fetch_wait(node, fifo->ready_ps);
+        return false;
     }
     if (fifo->packet == NULL) {
         packet_begin(group, fifo);
@@ -215,24 +234,39 @@ static bool inject_from(struct ns_bgp_node *node, struct ns_bgp_group *group,
     if (!packet_has_room(node, fifo->packet)) {
         return false;
     }
-    mark(node, NS_STAGE_SEEN);
-    if (fifo->sent_bytes == 0) {
-        cost_ps += ns_bgp_cycles_ps(node->net, machine->bgp.descriptor_cycles);
-    }
+    mark(node, NS_STAGE_FW_OUT);
     node->injecting = fifo;
     node->injecting_group = group;
     node->inject.busy = true;
     ns_event_schedule(
             &node->component, &node->inject.event, NS_PHASE_NIC,
-            ns_engine_now(node->component.engine) + cost_ps +
+            now_ps + ns_bgp_cycles_ps(node->net, machine->bgp.packet_cycles) +
                     ns_bus_dma_ps(&machine->bus, fifo->packet->bytes));
     return true;
+}
+
+/* Ask for the first descriptors of all FIFOs. */
+static void fetch_all(struct ns_bgp_node *node)
+{
+    for (uint32_t g = 0; g < NS_BGP_GROUPS; g++) {
+        struct ns_bgp_group *group = &node->group[g];
+
+        for (uint32_t left = group->active; left != 0; left &= left - 1) {
+            struct ns_bgp_fifo *fifo = &group->injection[__builtin_ctz(left)];
+
+            while (!fifo->begun && fifo->head != fifo->tail) {
+                mark(node, NS_STAGE_SEEN);
+                (void)descriptor_begin(group, fifo);
+            }
+        }
+    }
 }
 
 void ns_bgp_inject_start(struct ns_bgp_node *node)
 {
     uint32_t all = NS_BGP_GROUPS * NS_BGP_INJECTION_FIFOS;
 
+    fetch_all(node);
     for (uint32_t i = 0; i < NS_BGP_GROUPS + 1 && !node->inject.busy; i++) {
         uint32_t first = i == 0 ? node->turn % NS_BGP_INJECTION_FIFOS : 0;
         uint32_t g = (node->turn / NS_BGP_INJECTION_FIFOS + i) % NS_BGP_GROUPS;
@@ -249,7 +283,13 @@ void ns_bgp_inject_start(struct ns_bgp_node *node)
     }
 }
 
+static void fetched_run(struct ns_event *event)
+{
+    ns_bgp_inject_start(am_container(event, struct ns_bgp_node, fetched));
+}
+
 void ns_bgp_inject_init(struct ns_bgp_node *node)
 {
     ns_event_init(&node->inject.event, inject_run);
+    ns_event_init(&node->fetched, fetched_run);
 }

@@ -281,7 +281,16 @@ static uint32_t bgp_reg_load(void *nic, uint32_t reg, uint32_t bytes)
     }
 }
 
+static bool bgp_reg_is_address(uint32_t reg)
+{
+    uint32_t block = reg >> 16 & 0xf, which = reg & 0xf;
+
+    return (block == NS_BGP_COUNT_IN && which <= NS_BGP_COUNTER_HIGH) ||
+           (block == NS_BGP_MEMORY && which < NS_BGP_MEMORY_BYTES);
+}
+
 const struct ns_nic_ops ns_bgp_nic_ops = {
+        .reg_is_address = bgp_reg_is_address,
         .reg_load = bgp_reg_load,
         .reg_store = bgp_reg_store,
 };
