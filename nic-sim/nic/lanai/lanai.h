@@ -103,6 +103,7 @@ struct ns_lanai_peer {
     bool refused;          /* the packet wanted was dropped for lack of room */
     bool ask, asked;       /* for packets again: to do, done */
     bool resend;           /* all that is unacknowledged */
+    uint32_t backoff;      /* doublings of the time since an acknowledgement */
     uint64_t resend_at_ps; /* NS_NEVER: nothing is unacknowledged */
     uint64_t tell_at_ps;   /* NS_NEVER: nothing is owed */
     /* remote copies */

@@ -5,12 +5,17 @@
  * only; acknowledgements ride on packets, or go alone for half of a window, or
  * after a delay.  It asks for packets again once for each gap, and when it had
  * no room for a packet, as soon as there is some.  What is not acknowledged in
- * time is sent again anyway.
+ * time is sent again anyway; the time doubles until something is acknowledged,
+ * so that a time that is too short ends no run.
  *
  * And of I-hrx, where the NI has none: it drops what is spoilt or finds no
  * room, and the host sees to the rest.
  */
 #include "nic/lanai/lanai.h"
+
+enum {
+    BACKOFF_MAX = 6
+};
 
 static uint64_t now(const struct ns_lanai *lanai)
 {
@@ -52,6 +57,7 @@ static void timer_run(struct ns_event *event)
         if (peer->resend_at_ps <= now(lanai)) {
             peer->resend = true;
             peer->resend_at_ps = NS_NEVER;
+            peer->backoff += peer->backoff < BACKOFF_MAX;
         }
         next_ps = earlier(next_ps, peer->resend_at_ps);
         if (peer->tell_at_ps > now(lanai)) {
@@ -75,7 +81,8 @@ static void resend_timer(struct ns_lanai *lanai, struct ns_lanai_peer *peer)
 {
     peer->resend_at_ps = NS_NEVER;
     if (peer->unacked_count > 0) {
-        peer->resend_at_ps = now(lanai) + lanai->settings->retransmit_ps;
+        peer->resend_at_ps =
+                now(lanai) + (lanai->settings->retransmit_ps << peer->backoff);
         timer_set(lanai, peer->resend_at_ps);
     }
 }
@@ -127,6 +134,7 @@ static void acknowledged(struct ns_lanai *lanai, struct ns_lanai_peer *peer,
         ns_packet_put(&lanai->net->pool, packet);
     }
     if (peer->unacked_count != before) {
+        peer->backoff = 0;
         resend_timer(lanai, peer);
         advance(lanai, peer);
     }
