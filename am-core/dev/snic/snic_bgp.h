@@ -12,7 +12,7 @@
  * the peer's number, so that answers to several peers go at the same time. */
 enum {
     BGP_REMOTE_FIRST = 1,
-    BGP_REMOTE_FIFOS = 16
+    BGP_REMOTE_FIFOS = NS_BGP_INJECTION_FIFOS - BGP_REMOTE_FIRST
 };
 
 /* A message of several packets whose last has not come yet. */
