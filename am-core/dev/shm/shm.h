@@ -54,6 +54,7 @@ struct shm_tx {
     uint64_t stop_at;    /* position of `stop` */
     uint64_t limit;      /* no run goes beyond: consumed + depth */
     uint64_t data_tail;  /* given out */
+    uint64_t data_count; /* payload since the last whole unit of it */
     uint64_t data_limit; /* it may not pass this: consumed + ring_bytes */
     struct shm_slot *slots;
     struct shm_head *shared;
@@ -67,8 +68,8 @@ struct shm_rx {
     uint32_t lap;
     uint32_t mask;
     uint64_t stop_at;
-    uint64_t data_head; /* consumed */
-    uint64_t data_published;
+    uint64_t data_head;  /* consumed */
+    uint64_t data_count; /* payload since the last whole unit of it */
     struct shm_slot *slots;
     struct shm_head *shared;
     char *data;
@@ -177,10 +178,10 @@ static inline struct shm_ep *shm_ep_of(struct am_dev_ep *ep)
 
 /* ------------------------------------------------------------- shm_seg.c */
 
-/* Make a segment for `count` ranks by the dev's configuration; seg->fd is to
- * be passed on and closed.  AM_ERR_MEMORY, AM_ERR_SYSTEM, AM_ERR_CONFIG. */
 /* Bytes of a lane's ring for requests in a segment of `count` ranks. */
 size_t shm_seg_ring_bytes(const struct shm_dev *dev, uint32_t count);
+/* Make a segment for `count` ranks by the dev's configuration; seg->fd is to
+ * be passed on and closed.  AM_ERR_MEMORY, AM_ERR_SYSTEM, AM_ERR_CONFIG. */
 am_status_t shm_seg_create(struct shm_dev *dev, uint32_t count, uint32_t self,
                            struct shm_seg **seg_p);
 /* Map the segment behind `fd` (stays the caller's) after checking it. */

@@ -9,6 +9,8 @@
 #define SHM_LIKELY(_x)   __builtin_expect(!!(_x), 1)
 #define SHM_UNLIKELY(_x) __builtin_expect(!!(_x), 0)
 
+#define SHM_DATA_UNIT ((uint32_t)32 << 10)
+
 /* The stamp of a position: the number of its lap, never that of the slot's
  * last use, and not 0 in a ring that is not used yet. */
 static inline uint32_t shm_lap(uint64_t position, uint32_t mask)
@@ -33,6 +35,16 @@ static inline bool shm_tx_has_data(struct shm_tx *tx, uint64_t need)
 static inline uint64_t shm_data_units(uint64_t bytes)
 {
     return (bytes + SHM_LINE - 1) & ~(uint64_t)(SHM_LINE - 1);
+}
+
+/* Both sides count payload.  After each unit of it the receiver publishes what
+ * it has consumed, and the sender looks at that before its next packet; when
+ * all is consumed it begins again at the ring's start.  So a lane that keeps up
+ * uses the first pages of its ring only: they stay in the cache, and the others
+ * are never made. */
+static inline uint64_t shm_data_unit(uint32_t ring_bytes)
+{
+    return ring_bytes / 4 < SHM_DATA_UNIT ? ring_bytes / 4 : SHM_DATA_UNIT;
 }
 
 #endif

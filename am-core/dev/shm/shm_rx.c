@@ -23,7 +23,6 @@ static void rx_publish(struct shm_rx *rx)
 {
     uint64_t head = rx->stop_at - (uint64_t)(rx->stop - rx->next);
 
-    rx->data_published = rx->data_head;
     atomic_store_explicit(&rx->shared->data_bytes, rx->data_head,
                           memory_order_relaxed);
     am_publish64(&rx->shared->slots, head);
@@ -66,8 +65,12 @@ static __attribute__((noinline)) void rx_data(struct shm_ep *ep, uint32_t class,
     dev->stats[AM_DEV_STAT_RX_BYTES] += hdr_bytes + bytes;
     dev->base.up.packet(ep->ep.user, class, hdr, hdr_bytes, data, bytes);
     rx->data_head += skip + total;
-    if (rx->data_head - rx->data_published >= rx->ring_bytes / 4) {
+    rx->data_count += total;
+    if (rx->data_count >= shm_data_unit(rx->ring_bytes)) {
+        rx->data_count = 0;
         rx_publish(rx);
+    } else if (skip > 0) {
+        rx_publish(rx); /* it may be most of the ring */
     }
 }
 

@@ -58,12 +58,16 @@ static inline void copy_words(uint64_t *to, const void *hdr, size_t bytes)
     }
 }
 
-/* Bytes to skip so that `bytes` lie contiguous at the ring's tail. */
+/* Bytes to skip so that `bytes` lie contiguous at the ring's tail, or at its
+ * start when all is consumed and the room before the tail will do. */
 static inline uint64_t tx_data_skip(const struct shm_tx *tx, uint64_t bytes)
 {
     uint64_t at = tx->data_tail & (tx->ring_bytes - 1);
+    bool empty = tx->data_limit - tx->data_tail == tx->ring_bytes;
 
-    return at + bytes > tx->ring_bytes ? tx->ring_bytes - at : 0;
+    return at + bytes > tx->ring_bytes || (empty && at > 0 && bytes <= at)
+                   ? tx->ring_bytes - at
+                   : 0;
 }
 
 /* Slots written so far. */
@@ -166,13 +170,18 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     size_t bytes = payload->bytes;
     bool hdr_out = hdr_bytes > SHM_EXT_BYTES;
     uint64_t total = shm_data_units((hdr_out ? hdr_bytes : 0) + bytes);
-    uint64_t skip = tx_data_skip(tx, total);
     struct shm_slot *slot;
+    uint64_t skip;
     uint32_t at;
 
     if (hdr_bytes + bytes > ep->seg->header.packet_bytes[class]) {
         return AM_ERR_INVALID;
     }
+    if (tx->data_count >= shm_data_unit(tx->ring_bytes)) {
+        tx->data_count = 0;
+        shm_tx_refresh(tx);
+    }
+    skip = tx_data_skip(tx, total);
     if (!shm_tx_has_slot(tx) || !shm_tx_has_data(tx, skip + total)) {
         stats[AM_DEV_STAT_TX_AGAIN]++;
         return AM_ERR_AGAIN;
@@ -180,6 +189,7 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     slot = tx->next;
     at = (uint32_t)((tx->data_tail + skip) & (tx->ring_bytes - 1));
     tx->data_tail += skip + total;
+    tx->data_count += total;
     slot->u.ext.offset = at;
     slot->u.ext.bytes = (uint32_t)bytes;
     if (hdr_out) {
