@@ -94,6 +94,7 @@ struct shm_ep {
 
 #define SHM_RING_MOST  ((size_t)1 << 20) /* of AM_SHM_RING=0 */
 #define SHM_RING_LEAST ((size_t)1 << 18)
+#define SHM_VISITORS   64 /* connections that have said nothing yet */
 
 typedef enum {
     SHM_WAIT_AUTO,
@@ -149,8 +150,10 @@ struct shm_dev {
     struct am_log *log;
     uint64_t nonce, host;
     uint32_t rank, size, pid;
-    int listener;        /* abstract socket; -1 when none */
-    int leader_socket;   /* to the leader while the segment is awaited */
+    int listener;               /* abstract socket; -1 when none */
+    int leader_socket;          /* to the leader while the segment is awaited */
+    int visitors[SHM_VISITORS]; /* accepted, their hello not here yet */
+    uint32_t visitor_count;
     struct shm_seg *job; /* NULL until mapped */
     uint32_t local_count, local_index;
     uint32_t served_count;    /* leader: ranks that have the descriptor */

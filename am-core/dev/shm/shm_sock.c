@@ -245,22 +245,19 @@ static void serve_offer(struct shm_dev *dev, const struct shm_hello *hello,
     dev->segs = seg;
 }
 
-/* A connection whose hello has not arrived is dropped: both are sent in one
- * go, so only a stranger connects and says nothing; the peer tries again. */
-static void serve_one(struct shm_dev *dev, int socket)
+/* Has the visitor said what it wants, and got it?  Its hello may come later
+ * than its connection: the other process can lose its core between the two. */
+static bool visitor_served(struct shm_dev *dev, int socket)
 {
     struct shm_hello hello;
-    int fd = -1;
-    ssize_t got = -1;
+    int fd;
+    ssize_t got = message_receive(socket, &hello, sizeof(hello), &fd);
 
-    for (int i = 0; i < 1000 && got < 0; i++) {
-        got = message_receive(socket, &hello, sizeof(hello), &fd);
-        if (got < 0 && errno != EAGAIN && errno != EINTR) {
-            break;
-        }
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return false;
     }
     if (got == (ssize_t)sizeof(hello) && hello.magic == SHM_HELLO_MAGIC &&
-        hello.to == dev->nonce && same_user(socket)) {
+        hello.to == dev->nonce) {
         if (hello.kind == SHM_FETCH) {
             serve_fetch(dev, socket, &hello);
         } else if (hello.kind == SHM_OFFER) {
@@ -272,6 +269,42 @@ static void serve_one(struct shm_dev *dev, int socket)
     if (fd >= 0) {
         close(fd);
     }
+    return true;
+}
+
+static void visitors_serve(struct shm_dev *dev)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < dev->visitor_count; i++) {
+        if (visitor_served(dev, dev->visitors[i])) {
+            close(dev->visitors[i]);
+        } else {
+            dev->visitors[kept++] = dev->visitors[i];
+        }
+    }
+    dev->visitor_count = kept;
+}
+
+/* Strangers have no say; of those who say nothing the oldest gives way. */
+static void visitor_add(struct shm_dev *dev, int socket)
+{
+    if (!same_user(socket)) {
+        dev->stats[AM_DEV_STAT_RX_BAD]++;
+        close(socket);
+        return;
+    }
+    if (dev->visitor_count == SHM_VISITORS) {
+        visitors_serve(dev);
+    }
+    if (dev->visitor_count == SHM_VISITORS) {
+        dev->stats[AM_DEV_STAT_RX_BAD]++;
+        close(dev->visitors[0]);
+        memmove(dev->visitors, dev->visitors + 1,
+                (SHM_VISITORS - 1) * sizeof(dev->visitors[0]));
+        dev->visitor_count--;
+    }
+    dev->visitors[dev->visitor_count++] = socket;
 }
 
 void shm_sockets_serve(struct shm_dev *dev)
@@ -286,15 +319,18 @@ void shm_sockets_serve(struct shm_dev *dev)
     }
     while ((socket = accept4(dev->listener, NULL, NULL,
                              SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        serve_one(dev, socket);
-        close(socket);
+        visitor_add(dev, socket);
     }
+    visitors_serve(dev);
 }
 
 void shm_sockets_close(struct shm_dev *dev)
 {
     if (dev->listener >= 0) {
         close(dev->listener);
+    }
+    for (uint32_t i = 0; i < dev->visitor_count; i++) {
+        close(dev->visitors[i]);
     }
     if (dev->leader_socket >= 0) {
         close(dev->leader_socket);

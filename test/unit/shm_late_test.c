@@ -1,0 +1,161 @@
+/*
+ * Late connections over shared memory when the other side is slow: its hello
+ * comes long after its connection, both connect at once, others say nothing.
+ */
+#include "support/cm.h"
+#include "support/msg_world.h"
+
+#include "am/ctx.h"
+
+#include <am.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum {
+    H_COUNT = AM_HANDLER_USER,
+    POLLS = 40000 /* some of them look at the sockets */
+};
+
+/* Polled by `connect` once the connection is there, as if the caller had lost
+ * its core before it could say anything. */
+static struct world *meanwhile;
+
+/* In place of the C library's. */
+int connect(int fd, const struct sockaddr *address, socklen_t length)
+{
+    int result = (int)syscall(SYS_connect, fd, address, length);
+
+    for (int i = 0; i < POLLS && meanwhile != NULL; i++) {
+        (void)world_poll(meanwhile);
+    }
+    return result;
+}
+
+static void on_count(struct am_token *token, const uint64_t *words,
+                     uint32_t count, void *data, size_t bytes)
+{
+    ++*(int *)am_token_arg(token);
+}
+
+/* Two jobs of one rank each, which count what arrives. */
+struct pair {
+    struct world world[2];
+    int arrived[2];
+};
+
+static void pair_open(struct pair *pair)
+{
+    meanwhile = NULL;
+    memset(pair, 0, sizeof(*pair));
+    for (int i = 0; i < 2; i++) {
+        world_open(&pair->world[i], 1, NULL);
+        am_handler_register(pair->world[i].ctx[0], H_COUNT, on_count,
+                            &pair->arrived[i], "count");
+    }
+}
+
+static void pair_close(struct pair *pair)
+{
+    world_close(&pair->world[0]);
+    world_close(&pair->world[1]);
+}
+
+static uint32_t pair_connect(struct pair *pair, int from)
+{
+    unsigned char blob[AM_ADDRESS_BYTES];
+    uint32_t peer = 0;
+
+    assert_int_equal(am_address(pair->world[1 - from].ctx[0], blob), AM_OK);
+    assert_int_equal(am_connect(pair->world[from].ctx[0], blob, &peer), AM_OK);
+    return peer;
+}
+
+static void pair_send(struct pair *pair, int from, uint32_t peer)
+{
+    int before = pair->arrived[1 - from];
+
+    assert_int_equal(am_ctx_request(pair->world[from].ctx[0], peer, H_COUNT,
+                                    NULL, 0, NULL, 0),
+                     AM_OK);
+    for (int i = 0; i < POLLS && pair->arrived[1 - from] == before; i++) {
+        world_poll(&pair->world[0]);
+        world_poll(&pair->world[1]);
+    }
+    assert_int_equal(pair->arrived[1 - from], before + 1);
+}
+
+static void test_slow_hello(void **state)
+{
+    struct pair pair;
+    uint32_t peer;
+
+    pair_open(&pair);
+    meanwhile = &pair.world[1];
+    peer = pair_connect(&pair, 0);
+    meanwhile = NULL;
+    pair_send(&pair, 0, peer);
+    pair_send(&pair, 1, pair_connect(&pair, 1));
+    pair_close(&pair);
+}
+
+static void test_both_connect(void **state)
+{
+    struct pair pair;
+    uint32_t there, back;
+
+    pair_open(&pair);
+    there = pair_connect(&pair, 0);
+    back = pair_connect(&pair, 1);
+    pair_send(&pair, 0, there);
+    pair_send(&pair, 1, back);
+    assert_int_equal(pair_connect(&pair, 0), there);
+    assert_int_equal(pair_connect(&pair, 1), back);
+    pair_close(&pair);
+}
+
+/* More connections than a context keeps, none of which says anything. */
+static void test_silent_visitors(void **state)
+{
+    enum {
+        VISITORS = 100
+    };
+
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int socket_of[VISITORS];
+    struct pair pair;
+
+    pair_open(&pair);
+    snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "libam-%016llx",
+             (unsigned long long)pair.world[1].ctx[0]->nonce);
+    for (int i = 0; i < VISITORS; i++) {
+        socket_of[i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        assert_true(socket_of[i] >= 0);
+        assert_int_equal(
+                connect(socket_of[i], (struct sockaddr *)&name,
+                        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+                                    strlen(name.sun_path + 1))),
+                0);
+    }
+    pair_send(&pair, 0, pair_connect(&pair, 0));
+    for (int i = 0; i < VISITORS; i++) {
+        close(socket_of[i]);
+    }
+    pair_send(&pair, 1, pair_connect(&pair, 1));
+    pair_close(&pair);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_slow_hello),
+            cmocka_unit_test(test_both_connect),
+            cmocka_unit_test(test_silent_visitors),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
