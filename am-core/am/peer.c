@@ -326,19 +326,28 @@ static void operations_fail(struct am_ctx *ctx, struct am_peer *peer)
     }
 }
 
+/* The job cannot go on without one of its ranks, so a poll fails; of a process
+ * outside it only who waits for it is told. */
 void am_peer_dead(void *user, const char *why)
 {
     struct am_peer *peer = user;
     struct am_ctx *ctx = peer->ctx;
+    bool late = peer->index >= ctx->size;
 
     peer->dead = true;
     peer->send = send_to_dead;
-    ctx->failed = true;
     ctx->attention = true;
     ctx->stats[AM_STAT_PEERS_DEAD]++;
-    snprintf(ctx->error, sizeof(ctx->error), "rank %u is gone: %s", peer->index,
-             why);
-    am_log(&ctx->log, AM_LOG_ERROR, "%s", ctx->error);
+    if (late) {
+        snprintf(ctx->error, sizeof(ctx->error),
+                 "a process outside the job is gone: %s", why);
+        am_log(&ctx->log, AM_LOG_WARN, "%s", ctx->error);
+    } else {
+        ctx->failed = true;
+        snprintf(ctx->error, sizeof(ctx->error), "rank %u is gone: %s",
+                 peer->index, why);
+        am_log(&ctx->log, AM_LOG_ERROR, "%s", ctx->error);
+    }
     operations_fail(ctx, peer);
     for (uint32_t i = 0; am_modules[i] != NULL; i++) {
         if (am_modules[i]->peer_dead != NULL) {

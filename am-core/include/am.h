@@ -361,9 +361,9 @@ AM_API am_status_t am_many_to_many(struct am_client *client,
 /* ---------------------------------------------------------------- progress */
 
 /*
- * One bounded pass over devices, queues and timers.  Returns the number of
- * events handled (0: nothing was there), or a negative am_status_t when a
- * peer died (am_error_text names it).  Inside a handler: AM_ERR_HANDLER.
+ * One bounded pass over devices, queues and timers: the number of events, or a
+ * negative am_status_t when a rank of the job died (see am_error_text; a late
+ * peer's death only fails what waits for it), or in a handler AM_ERR_HANDLER.
  */
 AM_API int am_ctx_poll(struct am_ctx *ctx);
 AM_API int am_poll(void);

@@ -236,6 +236,77 @@ static void test_all_killed(void **state)
     assert_int_equal(shm_entries(), 0);
 }
 
+/* Three jobs of one rank each.  Two connect to the first; one closes and ends,
+ * which is no death, the other is killed: no poll fails, but sends to it do. */
+static int late_body(struct rank *me)
+{
+    static const struct am_option quiet[] = {{"AM_LOG", "none"}};
+
+    enum {
+        ADDRESS = 1, /* the exchange of each job uses the first */
+        DEAD = 2,
+        CLOSED = 3
+    };
+
+    uint32_t rank = me->rank, peer = 1;
+    uint64_t word = 0;
+
+    me->rank = 0;
+    me->size = 1;
+    if (open_rank(me, quiet, 1) != 0) {
+        return 2;
+    }
+    if (rank == 0) {
+        am_address(me->ctx, me->board->blobs[ADDRESS]);
+        atomic_store(&me->board->flag[0], 1);
+        while (me->pings < 2 || counter(me->ctx, "peers_dead") == 0) {
+            if (am_ctx_poll_wait(me->ctx) < 0) {
+                return 3;
+            }
+        }
+        peer = am_peer_is_dead(me->ctx, 1) ? 1 : 2;
+        if (am_ctx_request(me->ctx, peer, H_PING, &word, 1, NULL, 0) !=
+                    AM_ERR_PEER ||
+            strstr(am_error_text(me->ctx), "has died") == NULL) {
+            return 4;
+        }
+        while (atomic_load(&me->board->flag[CLOSED]) == 0) {
+            (void)am_ctx_poll_wait(me->ctx);
+        }
+        for (int i = 0; i < 100; i++) {
+            am_check_peers(me->ctx);
+            usleep(1000);
+        }
+        if (counter(me->ctx, "peers_dead") != 1) {
+            return 5;
+        }
+    } else {
+        while (atomic_load(&me->board->flag[0]) == 0) {
+            sched_yield();
+        }
+        if (am_connect(me->ctx, me->board->blobs[ADDRESS], &peer) != AM_OK ||
+            am_ctx_request(me->ctx, peer, H_PING, &word, 1, NULL, 0) != AM_OK) {
+            return 6;
+        }
+        while (me->pongs == 0) {
+            (void)am_ctx_poll_wait(me->ctx);
+        }
+        if (rank == DEAD) {
+            raise(SIGKILL);
+        }
+    }
+    am_close(me->ctx);
+    atomic_store(&me->board->flag[CLOSED], 1);
+    return 0;
+}
+
+static void test_killed_late_peer(void **state)
+{
+    static const int expected[] = {0, 0, -SIGKILL};
+
+    run_ranks(3, late_body, expected);
+}
+
 /* A job of many ranks of which none is ever talked to. */
 static void test_idle_peer_memory(void **state)
 {
@@ -281,6 +352,7 @@ int main(void)
             cmocka_unit_test(test_sleep_for_space),
             cmocka_unit_test(test_killed_rank),
             cmocka_unit_test(test_all_killed),
+            cmocka_unit_test(test_killed_late_peer),
             cmocka_unit_test(test_idle_peer_memory),
     };
 

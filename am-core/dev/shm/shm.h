@@ -245,8 +245,10 @@ am_status_t shm_ep_create(struct shm_dev *dev, void *user, uint32_t rank,
 int shm_attach_new(struct shm_dev *dev, struct shm_seg *seg);
 /* The job's segment is mapped: bind the endpoints that waited for it. */
 void shm_job_ready(struct shm_dev *dev, struct shm_seg *seg);
-/* The rank at this index has died: tell the layer above, once. */
-void shm_ep_die(struct shm_dev *dev, uint32_t index, const char *why);
+/* The endpoint of the rank at this index, made if need be; or NULL. */
+struct shm_ep *shm_ep_of_local(struct shm_dev *dev, uint32_t index);
+/* Its process has died: tell the layer above, once. */
+void shm_ep_die(struct shm_dev *dev, struct shm_ep *ep, const char *why);
 
 /* ------------------------------------------------------------ shm_sock.c */
 

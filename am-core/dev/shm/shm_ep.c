@@ -273,17 +273,21 @@ static struct shm_ep *ep_without_segment(struct shm_dev *dev, uint32_t index)
     return ep;
 }
 
-void shm_ep_die(struct shm_dev *dev, uint32_t index, const char *why)
+struct shm_ep *shm_ep_of_local(struct shm_dev *dev, uint32_t index)
 {
-    struct shm_ep *ep = dev->job == NULL ? ep_without_segment(dev, index)
-                                         : ep_accept(dev, dev->job, index);
+    return dev->job == NULL ? ep_without_segment(dev, index)
+                            : ep_accept(dev, dev->job, index);
+}
 
-    if (ep != NULL && !ep->dead) {
-        if (dev->job != NULL) {
-            (void)shm_attach_new(dev, dev->job);
-        }
-        shm_rx_empty(ep);
-        ep->dead = true;
-        dev->base.up.dead(ep->ep.user, why);
+void shm_ep_die(struct shm_dev *dev, struct shm_ep *ep, const char *why)
+{
+    if (ep == NULL || ep->dead) {
+        return;
     }
+    if (ep->seg != NULL) {
+        (void)shm_attach_new(dev, ep->seg);
+    }
+    shm_rx_empty(ep);
+    ep->dead = true;
+    dev->base.up.dead(ep->ep.user, why);
 }

@@ -203,19 +203,49 @@ void shm_wait(struct am_dev *adev, uint64_t idle, bool may_sleep)
     }
 }
 
-/* A pidfd is readable when its process has ended, reaped or not. */
-static bool has_ended(struct shm_local *local)
+/* A pidfd is readable when its process has ended, reaped or not.  *pidfd_p is
+ * -1 at first, and the caller's to close. */
+static bool has_ended(uint32_t pid, int *pidfd_p)
 {
     struct pollfd poll_fd = {.events = POLLIN};
 
-    if (local->pidfd < 0) {
-        local->pidfd = (int)syscall(SYS_pidfd_open, local->pid, 0);
-        if (local->pidfd < 0) {
+    if (*pidfd_p < 0) {
+        *pidfd_p = (int)syscall(SYS_pidfd_open, pid, 0);
+        if (*pidfd_p < 0) {
             return errno == ESRCH;
         }
     }
-    poll_fd.fd = local->pidfd;
+    poll_fd.fd = *pidfd_p;
     return poll(&poll_fd, 1, 0) == 1;
+}
+
+static bool has_closed(struct shm_seg *seg, uint32_t index)
+{
+    return atomic_load(&shm_seg_rank(seg, index)->state) == SHM_RANK_CLOSED;
+}
+
+/* Late peers come and go: no descriptor is kept for them.  One that closes
+ * before it has mapped the pair's segment cannot say so there, so its end is
+ * not taken for a death. */
+static void check_late(struct shm_dev *dev)
+{
+    for (struct shm_ep *ep = dev->eps; ep != NULL; ep = ep->next) {
+        int pidfd = -1;
+        char why[80];
+
+        if (ep->rank != UINT32_MAX || ep->dead || ep->pid == dev->pid ||
+            atomic_load(&ep->peer->pid) == 0 ||
+            has_closed(ep->seg, ep->index)) {
+            continue;
+        }
+        if (has_ended(ep->pid, &pidfd) && !has_closed(ep->seg, ep->index)) {
+            snprintf(why, sizeof(why), "process %u has died", ep->pid);
+            shm_ep_die(dev, ep, why);
+        }
+        if (pidfd >= 0) {
+            close(pidfd);
+        }
+    }
 }
 
 /* Before the segment is mapped only its leader's end is news: others may have
@@ -232,14 +262,13 @@ void shm_check(struct am_dev *adev)
         char why[80];
 
         if (local->pid == dev->pid || local->dead ||
-            (dev->job != NULL &&
-             atomic_load(&shm_seg_rank(dev->job, i)->state) ==
-                     SHM_RANK_CLOSED) ||
-            !has_ended(local)) {
+            (dev->job != NULL && has_closed(dev->job, i)) ||
+            !has_ended(local->pid, &local->pidfd)) {
             continue;
         }
         local->dead = true;
         snprintf(why, sizeof(why), "process %u has died", local->pid);
-        shm_ep_die(dev, i, why);
+        shm_ep_die(dev, shm_ep_of_local(dev, i), why);
     }
+    check_late(dev);
 }
