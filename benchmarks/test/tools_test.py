@@ -564,7 +564,7 @@ class NasCompareTest(Tools):
         self.all_programs(1, 1, 1)
         self.program("b", "cg.S.x", "hang x")
         done = self.compare("--classes", "S", "--kernels", "cg", "--ranks",
-                            "1", "--repeat", "2", "--time-limit", "0.5",
+                            "1", "--repeat", "2", "--time-limit", "5",
                             "--bar", "1:best:1.2")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("cg.S on 1, b: did not end within the time limit",
