@@ -142,11 +142,13 @@ test_unit_sim_host_test_SOURCES = test/unit/sim_host_test.c
 test_unit_sim_host_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_host_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_host_test_LDADD = $(NS_TEST_LIBS)
-test_unit_sim_nic_test_SOURCES = test/unit/sim_nic_test.c
+test_unit_sim_nic_test_SOURCES = test/unit/sim_nic_test.c \
+    test/support/sim_dev.c test/support/sim_dev.h
 test_unit_sim_nic_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_nic_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_nic_test_LDADD = $(NS_TEST_LIBS)
-test_unit_sim_lanai_test_SOURCES = test/unit/sim_lanai_test.c
+test_unit_sim_lanai_test_SOURCES = test/unit/sim_lanai_test.c \
+    test/support/sim_dev.c test/support/sim_dev.h
 test_unit_sim_lanai_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_lanai_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_lanai_test_LDADD = $(NS_TEST_LIBS)

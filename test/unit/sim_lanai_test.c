@@ -6,6 +6,7 @@
  * same trace however it is run.
  */
 #include "support/cm.h"
+#include "support/sim_dev.h"
 
 #include "dev/snic/snic.h"
 #include "net/myrinet.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 
 enum {
-    NODES_MAX = 64,
+    NODES_MAX = SIM_DEV_NODES_MAX,
     SETS_MAX = 6,
     PACKETS = 60,
     COPY_BYTES = 300000
@@ -86,13 +87,9 @@ static void *accept_peer(void *arg, struct am_dev_ep *ep, uint32_t rank)
 static struct node *node_open(struct ns_sim_node *view)
 {
     struct node *node = calloc(1, sizeof(*node));
-    uint8_t mine[32], *all = calloc(view->size, sizeof(mine));
-    const void *parts[NODES_MAX];
-    size_t bytes[NODES_MAX];
+    struct am_dev_ep *eps[NODES_MAX] = {NULL};
+    void *users[NODES_MAX];
     const struct am_dev_params params = {
-            .env = view->env,
-            .rank = view->rank,
-            .size = view->size,
             .up = {node, packet, NULL, accept_peer, NULL},
             .stats = node->stats,
             .error = node->error,
@@ -100,24 +97,14 @@ static struct node *node_open(struct ns_sim_node *view)
     };
 
     node->view = view;
-    assert_int_equal(am_dev_snic_ops.open(&params, &node->dev), AM_OK);
-    bytes[0] = node->dev->ops->address(node->dev, mine, sizeof(mine));
-    assert_int_equal(ns_sim_allgather(view, mine, all, sizeof(mine)), 0);
     for (uint32_t i = 0; i < view->size; i++) {
-        parts[i] = all + i * sizeof(mine);
-        bytes[i] = bytes[0];
         node->peers[i].node = node;
+        users[i] = &node->peers[i];
     }
-    node->dev->ops->connect_all(node->dev, parts, bytes, view->size);
+    node->dev = sim_dev_open(view, params, users, eps);
     for (uint32_t i = 0; i < view->size; i++) {
-        if (i != view->rank) {
-            assert_int_equal(node->dev->ops->connect(
-                                     node->dev, parts[i], bytes[i], i,
-                                     &node->peers[i], &node->peers[i].ep),
-                             AM_OK);
-        }
+        node->peers[i].ep = eps[i];
     }
-    free(all);
     ns_sim_barrier(view);
     return node;
 }

@@ -3,6 +3,7 @@
  * overflow, conservation, and the same trace however it is run.
  */
 #include "support/cm.h"
+#include "support/sim_dev.h"
 
 #include "dev/snic/snic.h"
 #include "host/bus.h"
@@ -117,36 +118,23 @@ static void *accept_peer(void *arg, struct am_dev_ep *ep, uint32_t rank)
 static void node_open(struct node *node, struct scene *scene,
                       struct ns_sim_node *view)
 {
-    struct am_dev_params params = {
-            .env = view->env,
-            .rank = view->rank,
-            .size = view->size,
+    const struct am_dev_params params = {
             .up = {node, packet, ready, accept_peer, NULL},
             .stats = node->stats,
             .error = node->error,
             .error_bytes = sizeof(node->error),
     };
-    uint8_t mine[32], all[32 * NODES_MAX];
-    const void *parts[NODES_MAX];
-    size_t bytes[NODES_MAX];
+    struct am_dev_ep *eps[NODES_MAX] = {NULL};
+    void *users[NODES_MAX];
 
     *node = (struct node){.scene = scene, .view = view, .ready = true};
-    assert_int_equal(am_dev_snic_ops.open(&params, &node->dev), AM_OK);
-    bytes[0] = node->dev->ops->address(node->dev, mine, sizeof(mine));
-    assert_int_equal(ns_sim_allgather(view, mine, all, sizeof(mine)), 0);
     for (uint32_t i = 0; i < view->size; i++) {
-        parts[i] = all + i * sizeof(mine);
-        bytes[i] = bytes[0];
         node->peers[i].node = node;
+        users[i] = &node->peers[i];
     }
-    node->dev->ops->connect_all(node->dev, parts, bytes, view->size);
+    node->dev = sim_dev_open(view, params, users, eps);
     for (uint32_t i = 0; i < view->size; i++) {
-        if (i != view->rank) {
-            assert_int_equal(node->dev->ops->connect(
-                                     node->dev, parts[i], bytes[i], i,
-                                     &node->peers[i], &node->peers[i].ep),
-                             AM_OK);
-        }
+        node->peers[i].ep = eps[i];
     }
     ns_sim_barrier(view);
 }

@@ -1,0 +1,20 @@
+/*
+ * The driver of a simulated NIC on one node, without a context above it.
+ */
+#ifndef AM_TEST_SUPPORT_SIM_DEV_H
+#define AM_TEST_SUPPORT_SIM_DEV_H
+
+#include "dev/dev.h"
+#include "nicsim_sim.h"
+
+/* At most so many nodes. */
+#define SIM_DEV_NODES_MAX 64
+
+/* Open the driver on this node and connect it with all others; params need not
+ * say who and how many.  users[i] goes with node i, and so does eps[i], which
+ * is filled in for all but this node. */
+struct am_dev *sim_dev_open(struct ns_sim_node *view,
+                            struct am_dev_params params, void *const *users,
+                            struct am_dev_ep **eps);
+
+#endif
