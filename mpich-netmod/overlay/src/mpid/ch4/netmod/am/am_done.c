@@ -10,8 +10,8 @@
 
 /* A wait that may not sleep on the doorbell, since others need polls, naps after
  * so many polls (some 0.3 ms).  A yield is not enough: Linux gives each session
- * its share of the cores, every rank is a session of its own, and a yield stays
- * inside a session. */
+ * its share of the cores, a yield stays inside a session, and most launchers give
+ * every rank a session of its own (docs/mpich.md). */
 #define NAP_POLLS 4096u
 #define NAP_NS    50000
 
