@@ -80,7 +80,7 @@ am_status_t am_ctx_post(struct am_ctx *ctx, uint32_t dest, uint32_t handler,
     }
     am_ring_attach(&ring, ctx->posts->memory, ctx->posts->slot_count,
                    sizeof(*post), false);
-    post = am_ring_claim(&ring, 0);
+    post = am_ring_claim(&ring);
     if (post == NULL) {
         return AM_ERR_AGAIN;
     }

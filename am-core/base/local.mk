@@ -10,7 +10,7 @@ libam_la_SOURCES += \
     am-core/base/log.c am-core/base/log.h \
     am-core/base/pool.c am-core/base/pool.h \
     am-core/base/prng.c am-core/base/prng.h \
-    am-core/base/ring.c am-core/base/ring.h \
+    am-core/base/ring.c am-core/base/ring.h am-core/base/ring_inl.h \
     am-core/base/seqwin.c am-core/base/seqwin.h \
     am-core/base/stats.c am-core/base/stats.h \
     am-core/base/status.c \

@@ -2,7 +2,7 @@
 libam_la_SOURCES += \
     am-core/dev/dev.c am-core/dev/dev.h \
     am-core/dev/self/self.h am-core/dev/self/self_dev.c \
-    am-core/dev/self/self_ring.h \
+    am-core/dev/self/self_dev.h am-core/dev/self/self_mem.c \
     am-core/dev/shm/shm.h am-core/dev/shm/shm_layout.h \
     am-core/dev/shm/shm_inl.h am-core/dev/shm/shm_tx.c \
     am-core/dev/shm/shm_rx.c am-core/dev/shm/shm_init.c \

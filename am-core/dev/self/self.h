@@ -1,6 +1,6 @@
 /*
  * The self device: a context's way to itself.  Packets wait in bounded memory
- * of the endpoint, one ring of records for each class, until poll delivers
+ * of the endpoint, one ring (base/ring.h) for each class, until poll delivers
  * them; put, get and fetch_add are memory copies into registered regions.
  * It reaches only the context that opened it.
  */
