@@ -152,6 +152,43 @@ void pair_close(struct pair *pair)
     free(pair);
 }
 
+struct pair *pair_open_sp(void)
+{
+    struct am_window_params params = pair_sp_params();
+
+    return pair_open(&params, 0x1234, 0x9876);
+}
+
+uint32_t pair_length_chunk(const struct pair *pair, uint32_t class,
+                           uint64_t number)
+{
+    return pair->params.chunk_packets * pair->params.payload_bytes;
+}
+
+/* The rule: from, type, class, first, count, and how many there were. */
+static fate_t fate_rule(struct pair *pair, uint32_t from,
+                        const struct pair_packet *packet)
+{
+    uint32_t *rule = pair->rule;
+
+    if (from != rule[0] || packet->hdr.type != rule[1] ||
+        packet->hdr.class != rule[2]) {
+        return FATE_PASS;
+    }
+    rule[5]++;
+    return rule[5] > rule[3] && rule[5] <= rule[3] + rule[4] ? FATE_LOSE
+                                                             : FATE_PASS;
+}
+
+void pair_lose(struct pair *pair, uint32_t from, uint32_t type, uint32_t class,
+               uint32_t first, uint32_t count)
+{
+    const uint32_t rule[8] = {from, type, class, first, count};
+
+    memcpy(pair->rule, rule, sizeof(rule));
+    pair->fate = fate_rule;
+}
+
 bool pair_send(struct pair *pair, uint32_t from, uint32_t class)
 {
     struct pair_end *end = &pair->end[from];

@@ -21,6 +21,12 @@ typedef enum {
     FATE_LATE
 } fate_t;
 
+/* The classes by short names. */
+enum {
+    REQUEST,
+    REPLY
+};
+
 struct pair_packet {
     struct am_chan_hdr hdr;
     uint32_t class;
@@ -52,7 +58,7 @@ struct pair {
     fate_t (*fate)(struct pair *pair, uint32_t from,
                    const struct pair_packet *packet);
     struct am_prng prng; /* for a fate that draws */
-    uint32_t rule[8];    /* for the fate's own use */
+    uint32_t rule[8];    /* for the fate's own use; pair_lose: [5] counts */
     /* Length of message `number`, 0..landing; NULL: 8 bytes. */
     uint32_t (*length)(const struct pair *pair, uint32_t class,
                        uint64_t number);
@@ -64,7 +70,17 @@ struct am_window_params pair_sp_params(void);
 /* A new pair; epochs as given.  Call pair_close at the end. */
 struct pair *pair_open(const struct am_window_params *params, uint32_t epoch0,
                        uint32_t epoch1);
+/* The same with the SP's parameters. */
+struct pair *pair_open_sp(void);
 void pair_close(struct pair *pair);
+
+/* Lose, of the packets of a type and class that end `from` sends, `count` from
+ * number `first` on. */
+void pair_lose(struct pair *pair, uint32_t from, uint32_t type, uint32_t class,
+               uint32_t first, uint32_t count);
+/* A `length`: every message is a full chunk. */
+uint32_t pair_length_chunk(const struct pair *pair, uint32_t class,
+                           uint64_t number);
 
 /* Send the next message of a class; false when the window is full. */
 bool pair_send(struct pair *pair, uint32_t from, uint32_t class);

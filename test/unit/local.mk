@@ -65,6 +65,8 @@ noinst_HEADERS += test/support/dev_open.h test/support/window_pair.h
 if HAVE_CMOCKA
 chan_tests = test/unit/chan_crc32c_test \
     test/unit/chan_stack_test \
+    test/unit/chan_window_loss_test \
+    test/unit/chan_window_peer_test \
     test/unit/chan_window_random_test \
     test/unit/chan_window_test \
     test/unit/dev_fault_test
@@ -85,6 +87,14 @@ test_unit_chan_window_test_SOURCES = test/unit/chan_window_test.c \
     test/support/window_pair.c
 test_unit_chan_window_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_window_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_chan_window_loss_test_SOURCES = test/unit/chan_window_loss_test.c \
+    test/support/window_pair.c
+test_unit_chan_window_loss_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_chan_window_loss_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_chan_window_peer_test_SOURCES = test/unit/chan_window_peer_test.c \
+    test/support/window_pair.c
+test_unit_chan_window_peer_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_chan_window_peer_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_chan_window_random_test_SOURCES = \
     test/unit/chan_window_random_test.c test/support/window_pair.c
 test_unit_chan_window_random_test_CFLAGS = $(TEST_CFLAGS)
