@@ -15,8 +15,9 @@ mpich-libam: libam.la
 	$(AM_V_at)for header in $(include_HEADERS); do \
 	    cmp -s $(srcdir)/$$header $(mpich_libam)/include/$${header##*/} || \
 	    cp $(srcdir)/$$header $(mpich_libam)/include/ || exit 1; done
-	$(AM_V_at)rm -f $(mpich_libam)/lib/libam.so*
-	$(AM_V_at)cp -P .libs/libam.so* $(mpich_libam)/lib/
+	$(AM_V_at)cmp -s .libs/libam.so $(mpich_libam)/lib/libam.so || { \
+	    rm -f $(mpich_libam)/lib/libam.so* && \
+	    cp -P .libs/libam.so* $(mpich_libam)/lib/; }
 
 mpich: mpich-libam
 	$(srcdir)/mpich-netmod/scripts/build --with-am=$(mpich_libam) \

@@ -2,6 +2,7 @@
  * Shared memory between real processes: sleeping and waking, ranks that are
  * killed, what is left behind, memory for peers that are never used.
  */
+#define _GNU_SOURCE
 #include "support/cm.h"
 #include "support/process.h"
 
@@ -106,6 +107,72 @@ static int sleeping_body(struct rank *me)
 static void test_sleep_and_wake(void **state)
 {
     run_ranks(2, sleeping_body, NULL);
+}
+
+/* Stay on the first CPU that I may run on. */
+static int stay_on_one_core(void)
+{
+    cpu_set_t all, one;
+    int cpu = 0;
+
+    if (sched_getaffinity(0, sizeof(all), &all) != 0) {
+        return -1;
+    }
+    while (!CPU_ISSET(cpu, &all)) {
+        cpu++;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    return sched_setaffinity(0, sizeof(one), &one);
+}
+
+/* Two ranks that have cores enough, and that the scheduler puts on one: who
+ * waits must soon let the other run, not look on until a time slice is over. */
+static int one_core_body(struct rank *me)
+{
+    enum {
+        TURNS = 2000,
+        POLLS = 300 /* of a wait, on average; a fifth of those before a yield */
+    };
+
+    uint64_t *seen = me->rank == 0 ? &me->pongs : &me->pings;
+    uint64_t polls = 0;
+
+    if (open_rank(me, NULL, 0) != 0) {
+        return 2;
+    }
+    for (uint64_t i = 0; i < TURNS; i++) {
+        if (i == 1) { /* connected, and the cores were counted */
+            for (int idle = 0; idle < 100; idle++) {
+                (void)am_ctx_poll_wait(me->ctx);
+            }
+            atomic_fetch_add(&me->board->flag[0], 1);
+            while (atomic_load(&me->board->flag[0]) < 2) {
+                (void)am_ctx_poll_wait(me->ctx);
+            }
+            if (stay_on_one_core() != 0) {
+                return 3;
+            }
+        }
+        if (me->rank == 0 &&
+            am_ctx_request(me->ctx, 1, H_PING, &i, 1, NULL, 0) != AM_OK) {
+            return 4;
+        }
+        for (; *seen <= i; polls += i > 0) {
+            (void)am_ctx_poll_wait(me->ctx);
+        }
+    }
+    atomic_fetch_add(&me->board->flag[1], 1);
+    while (atomic_load(&me->board->flag[1]) < 2) {
+        (void)am_ctx_poll_wait(me->ctx);
+    }
+    am_close(me->ctx);
+    return polls < TURNS * POLLS ? 0 : 5;
+}
+
+static void test_one_core(void **state)
+{
+    run_ranks(2, one_core_body, NULL);
 }
 
 /* Who waits for space at a peer that does not poll must sleep as well, not
@@ -349,6 +416,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_sleep_and_wake),
+        cmocka_unit_test(test_one_core),
             cmocka_unit_test(test_sleep_for_space),
             cmocka_unit_test(test_killed_rank),
             cmocka_unit_test(test_all_killed),

@@ -165,6 +165,8 @@ struct shm_dev {
     /* waiting */
     bool membarrier; /* asymmetric fence available */
     bool crowd_known, crowded;
+    bool core_shared;   /* another rank waits on my CPU */
+    uint32_t core_turn; /* local index looked at last for that */
 };
 
 extern const struct am_dev_ops am_shm_ops;

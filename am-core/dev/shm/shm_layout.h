@@ -74,7 +74,7 @@ struct shm_rank {
     _Atomic uint32_t sleeping;
     _Atomic uint32_t state;
     _Atomic uint32_t pid; /* 0 until the rank has mapped the segment */
-    uint32_t pad;
+    _Atomic uint32_t core; /* 1 + the CPU on which it waits; 0: not awake */
     _Atomic uint64_t cpus[SHM_CPU_WORDS];
     char pad0[SHM_LINE - 16 - 8 * SHM_CPU_WORDS];
     /* line 1: written by senders that ring or attach */

@@ -26,11 +26,14 @@
  * poll is about 5 ns alone, a look at the lanes 1 ns, a yield 0.4 us alone and
  * 1.1 us as a hand-off, waking a sleeper 2 us on this core and 14 us on
  * another.  With a core for each rank a yield gains nothing, and where another
- * job runs on the core it loses a time slice: so it comes late. */
+ * job runs on the core it loses a time slice: so it comes late, unless another
+ * rank waits on the same core. */
 #define SPIN_CALLS     2000  /* a core of its own: look on, for 0.1 ms */
 #define SPIN_LOOKS     32    /* in each */
 #define YIELD_CALLS    20000 /* then yield now and then, for 0.5 ms */
 #define YIELD_EVERY    16
+#define CORE_CALLS     16 /* look whether I share my core */
+#define CORE_RANKS     8  /* with so many others at a time */
 #define CROWDED_SPIN   2
 #define CROWDED_YIELDS 200
 #define NAP_NS         20000000 /* sockets and dead peers are looked at */
@@ -97,6 +100,40 @@ bool shm_is_crowded(struct shm_dev *dev)
     return dev->crowded;
 }
 
+/* Tell on which CPU I wait. */
+static void core_publish(struct shm_rank *me)
+{
+    uint32_t core = 1 + (uint32_t)sched_getcpu();
+
+    if (atomic_load_explicit(&me->core, memory_order_relaxed) != core) {
+        atomic_store_explicit(&me->core, core, memory_order_relaxed);
+    }
+}
+
+/* Is another rank on the CPU that I wait on?  Linux wakes a sleeper on the core
+ * of who rings, and may leave the two there for seconds: each would spin while
+ * the other has work. */
+static bool core_is_shared(struct shm_dev *dev)
+{
+    struct shm_seg *seg = dev->job;
+    uint32_t count = seg->header.count;
+
+    core_publish(seg->me);
+    for (uint32_t i = 0; i < count && i < CORE_RANKS; i++) {
+        struct shm_rank *rank;
+
+        dev->core_turn = (dev->core_turn + 1) % count;
+        rank = shm_seg_rank(seg, dev->core_turn);
+        if (rank != seg->me &&
+            atomic_load_explicit(&rank->core, memory_order_relaxed) ==
+                    atomic_load_explicit(&seg->me->core,
+                                         memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void shm_wait_init(struct shm_dev *dev)
 {
     dev->membarrier =
@@ -114,6 +151,7 @@ static void nap(struct shm_dev *dev, bool brief)
                                   : rung ? NAP_NS
                                          : NAP_BLIND_NS};
 
+    atomic_store(&me->core, 0);
     atomic_store(&me->sleeping, 1);
     if (rung) {
         (void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
@@ -124,6 +162,7 @@ static void nap(struct shm_dev *dev, bool brief)
                       0);
     }
     atomic_store(&me->sleeping, 0);
+    core_publish(me);
     shm_sockets_serve(dev);
 }
 
@@ -155,7 +194,13 @@ static void spin(struct shm_dev *dev)
  * yield does not reach another rank. */
 static bool wait_auto(struct shm_dev *dev, uint64_t idle)
 {
-    if (shm_is_crowded(dev)) {
+    bool crowded = shm_is_crowded(dev);
+
+    if (!crowded && dev->job != NULL &&
+        (dev->core_shared || idle % CORE_CALLS == CORE_CALLS / 2)) {
+        dev->core_shared = core_is_shared(dev);
+    }
+    if (crowded || dev->core_shared) {
         if (idle >= CROWDED_YIELDS) {
             return true;
         }
