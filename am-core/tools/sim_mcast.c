@@ -10,6 +10,7 @@
 #include "chan/chan.h"
 #include "dev/snic/snic.h"
 #include "dev/snic/snic_lanai.h"
+#include "dev/wrap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,7 +229,11 @@ struct counter {
     uint64_t variable, done, old;
 };
 
-/* A request adds its word to the variable; the reply brings the old value. */
+/*
+ * A request adds its word to the variable; the reply brings the old value.
+ * The word goes with the descriptor, as it does where the NI does the work
+ * (an assumption: the paper does not tell); the reply is a packet like others.
+ */
 static void on_count(void *user, uint32_t class, const void *hdr,
                      size_t hdr_bytes, void *data, size_t data_bytes)
 {
@@ -290,10 +295,28 @@ static void counter_poll(void *arg)
     }
 }
 
+static void counter_add(struct counter *counter, uint64_t value)
+{
+    struct am_dev *nic = counter->dev;
+    am_status_t status;
+
+    while (nic->ops != &am_dev_snic_ops) {
+        nic = am_wrap_of(nic)->lower;
+    }
+    do {
+        snic_lanai_write(nic, true);
+        status = counter->dev->ops->send(counter->ep, AM_DEV_REQUEST, &value,
+                                         sizeof(value), NULL, 0);
+        snic_lanai_write(nic, false);
+        if (status == AM_ERR_AGAIN) {
+            counter_poll(counter);
+        }
+    } while (status == AM_ERR_AGAIN);
+}
+
 int host_fetch_add(struct ns_sim_node *node, uint64_t *value_p, char *error,
                    size_t error_bytes)
 {
-    const uint64_t one = 1;
     struct counter counter = {.done = 0};
     uint64_t from_ps = 0;
     int result = 0;
@@ -303,10 +326,7 @@ int host_fetch_add(struct ns_sim_node *node, uint64_t *value_p, char *error,
     }
     for (uint64_t i = 0; i <= 10 * ROUNDS && node->rank == 0; i++) {
         from_ps = i == 1 ? am_env_now(node->env) : from_ps;
-        while (counter.dev->ops->send(counter.ep, AM_DEV_REQUEST, &one,
-                                      sizeof(one), NULL, 0) == AM_ERR_AGAIN) {
-            counter_poll(&counter);
-        }
+        counter_add(&counter, 1);
         while (counter.done <= i) {
             counter_poll(&counter);
         }

@@ -114,6 +114,12 @@ am_status_t snic_multicast(struct am_dev *dev, const void *hdr,
 am_status_t snic_lanai_expose(struct am_dev *dev, uint32_t address,
                               size_t bytes, struct am_dev_key *key);
 
+/*
+ * On a LANai: while `on`, the host itself writes what it sends into NI memory,
+ * with the descriptor, as it does with a fetch-and-add's operand.
+ */
+void snic_lanai_write(struct am_dev *dev, bool on);
+
 /* The key of the variable in each NIC that fetch_add works on. */
 #define SNIC_KEY_VARIABLE UINT64_C(0x6e69637661720001)
 

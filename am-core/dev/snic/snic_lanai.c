@@ -83,7 +83,7 @@ void lanai_transmit(struct snic_dev *snic, struct snic_tx *tx)
     uint32_t bytes = NS_LANAI_HEADER_BYTES + header.bytes;
     uint32_t slot = lanai->tx_base +
                     lanai->sent % lanai->facts->send_slots * lanai->slot_bytes;
-    bool pio = lanai->facts->transfer == NS_LANAI_PIO;
+    bool pio = lanai->writes;
     bool mcast = tx->info.class == SNIC_CLASS_MULTICAST;
 
     memcpy(image, &header, sizeof(header));
@@ -102,6 +102,13 @@ void lanai_transmit(struct snic_dev *snic, struct snic_tx *tx)
                      : mcast ? NS_LANAI_SEND_MCAST
                              : NS_LANAI_SEND_FETCH,
                      bytes, slot);
+}
+
+void snic_lanai_write(struct am_dev *dev, bool on)
+{
+    struct lanai *lanai = snic_of(dev)->nic_data;
+
+    lanai->writes = on || lanai->facts->transfer == NS_LANAI_PIO;
 }
 
 am_status_t lanai_fetch_add(struct snic_dev *snic, uint32_t node,

@@ -27,6 +27,7 @@ struct lanai {
     uint32_t received;   /* buffers ever taken */
     struct lanai_fetch fetches[LANAI_FETCH_MAX];
     uint32_t fetch_head, fetch_count;
+    bool writes; /* the host writes what it sends into NI memory */
     struct lanai_copies *copies; /* NULL: no remote copies */
 };
 

@@ -89,6 +89,7 @@ static struct lanai *lanai_new(struct ns_port *port)
         return NULL;
     }
     lanai->facts = facts;
+    lanai->writes = facts->transfer == NS_LANAI_PIO;
     lanai->slot_bytes = (facts->mtu_bytes + 63) / 64 * 64;
     lanai->status = port->ops->alloc(port, 64, 64);
     lanai->tx_base = port->ops->alloc(
