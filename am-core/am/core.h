@@ -65,7 +65,8 @@ struct am_peer {
     struct am_dev_ep *ep;
     am_status_t (*send)(struct am_dev_ep *ep, uint32_t class, uint64_t first,
                         const uint64_t *words, const void *data,
-                        size_t data_bytes); /* the device's send_words */
+                        size_t data_bytes); /* the device's send_words; on a
+                                               simulated host it charges, too */
     struct am_ctx *ctx;
     uint32_t index;
     uint32_t ordered_count; /* ops on `ordered`; 0 = send directly */
@@ -73,6 +74,7 @@ struct am_peer {
     bool dead;
     /* cold */
     struct am_dev *dev;
+    bool paid;  /* a message is built, charged for, and waits for space */
     void *blob; /* address of a late peer, or NULL */
     struct am_list ordered, bulk;
     struct am_list busy_link; /* on ctx->busy while an op is queued */

@@ -60,6 +60,7 @@ struct am_values { /* the am layer's variables */
     char stats[AM_CONFIG_TEXT_BYTES];
     char trace[AM_CONFIG_TEXT_BYTES];
     size_t trace_records;
+    char sim_machine[AM_CONFIG_TEXT_BYTES]; /* the tools' */
     uint64_t connect_timeout_ms;
 };
 
@@ -144,15 +145,6 @@ struct am_ctx {
     char error[512];
 };
 
-/* Let a simulated host pay; one test of a hot flag in real runs. */
-static inline void am_ctx_charge(struct am_ctx *ctx, am_cost_t kind,
-                                 uint64_t units)
-{
-    if (am_unlikely(ctx->watched)) {
-        am_env_charge(ctx->env, kind, units);
-    }
-}
-
 /* ---------------------------------------------------------------- peer.c */
 
 /* A new peer at `index`, not connected. */
@@ -165,6 +157,16 @@ void am_peer_dead(void *user, const char *why);
 /* This device's part of a blob, NULL if it has none. */
 const void *am_blob_part(const struct am_blob *blob, const struct am_dev *dev,
                          size_t *bytes_p);
+
+/* ------------------------------------------------------------- request.c */
+
+/* Let a simulated host pay for building a message of so many words, once for
+ * each: not again when there was no space for it. */
+void am_peer_charge(struct am_peer *peer, uint32_t word_count);
+/* The device's send_words on a simulated host, which pays. */
+am_status_t am_peer_send_charged(struct am_dev_ep *ep, uint32_t class,
+                                 uint64_t first, const uint64_t *words,
+                                 const void *data, size_t data_bytes);
 
 /* -------------------------------------------------------------- handle.c */
 

@@ -102,7 +102,6 @@ am_status_t am_token_reply_aux(struct am_token *token, uint32_t handler,
         peer->dev->attr.reply_bytes_max) {
         return AM_ERR_INVALID;
     }
-    am_ctx_charge(token->ctx, AM_COST_SEND, word_count);
     /* The device delivered the request only with room for this reply. */
     status = peer->send(peer->ep, AM_DEV_REPLY,
                         am_hdr_bits(handler, aux, word_count), words, data,

@@ -61,6 +61,11 @@ static const struct am_config_row ctx_rows[] = {
         {"AM_TRACE_RECORDS", "64k", AM_CONFIG_BYTES, "records",
          "length of the trace ring", offsetof(struct am_values, trace_records),
          NULL, NULL},
+        {"AM_SIM_MACHINE", "", AM_CONFIG_TEXT, "",
+         "simulated machine of am_perf and am_sim when their command lines "
+         "name none: one of am_sim --list, or a file; empty: am_perf runs on "
+         "this machine",
+         offsetof(struct am_values, sim_machine), NULL, NULL},
         {"AM_CONNECT_TIMEOUT", "60000", AM_CONFIG_COUNT, "ms",
          "how long a job's ranks wait for each other when they start",
          offsetof(struct am_values, connect_timeout_ms), NULL, NULL},

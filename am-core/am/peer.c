@@ -57,7 +57,8 @@ static void peer_bind(struct am_peer *peer, struct am_dev_ep *ep)
 {
     peer->ep = ep;
     peer->dev = ep->dev;
-    peer->send = ep->dev->ops->send_words;
+    peer->send = peer->ctx->env->simulated ? am_peer_send_charged
+                                           : ep->dev->ops->send_words;
 }
 
 /* Room for one more late peer; its index, or UINT32_MAX. */

@@ -108,7 +108,6 @@ am_status_t am_ctx_try_request(struct am_ctx *ctx, uint32_t dest,
     if (am_unlikely(peer == NULL)) {
         return status;
     }
-    am_ctx_charge(ctx, AM_COST_SEND, word_count);
     status = am_peer_send(peer, handler, 0, words, word_count, data, bytes);
     ctx->stats[AM_STAT_TX_REQUESTS] += status == AM_OK;
     return status;
@@ -125,7 +124,6 @@ am_status_t am_ctx_request(struct am_ctx *ctx, uint32_t dest, uint32_t handler,
     if (am_unlikely(peer == NULL)) {
         return status;
     }
-    am_ctx_charge(ctx, AM_COST_SEND, word_count);
     status = am_peer_send(peer, handler, 0, words, word_count, data, bytes);
     if (am_unlikely(status == AM_ERR_AGAIN)) {
         status = request_wait(peer, handler, words, word_count, data, bytes);
@@ -154,19 +152,53 @@ size_t am_payload_max(struct am_ctx *ctx, uint32_t dest)
     return peer == NULL ? 0 : am_peer_payload_max(peer, AM_WORDS_MAX);
 }
 
+void am_peer_charge(struct am_peer *peer, uint32_t word_count)
+{
+    if (!peer->paid) {
+        am_env_charge(peer->ctx->env, AM_COST_SEND, word_count);
+    }
+}
+
+/* What every message to a peer goes through on a simulated host. */
+am_status_t am_peer_send_charged(struct am_dev_ep *ep, uint32_t class,
+                                 uint64_t first, const uint64_t *words,
+                                 const void *data, size_t data_bytes)
+{
+    struct am_peer *peer = ep->user;
+    am_status_t status;
+
+    am_peer_charge(peer, am_dev_word_count(first));
+    status =
+            ep->dev->ops->send_words(ep, class, first, words, data, data_bytes);
+    peer->paid = status == AM_ERR_AGAIN;
+    return status;
+}
+
+static am_status_t send_fill(struct am_peer *peer, uint32_t handler,
+                             uint32_t aux, const uint64_t *words,
+                             uint32_t word_count, am_dev_fill_fn fill,
+                             void *arg, size_t bytes)
+{
+    struct am_packet_hdr packet;
+    size_t hdr_bytes = am_hdr_fill(&packet, handler, aux, words, word_count);
+    am_status_t status;
+
+    am_peer_charge(peer, word_count);
+    status = peer->dev->ops->send_fill(peer->ep, AM_DEV_REQUEST, &packet,
+                                       hdr_bytes, fill, arg, bytes);
+    peer->paid = status == AM_ERR_AGAIN;
+    return status;
+}
+
 am_status_t am_peer_send_fill(struct am_peer *peer, uint32_t handler,
                               uint32_t aux, const uint64_t *words,
                               uint32_t word_count, am_dev_fill_fn fill,
                               void *arg, size_t bytes)
 {
-    struct am_packet_hdr packet;
-    size_t hdr_bytes = am_hdr_fill(&packet, handler, aux, words, word_count);
-
     if (peer->ordered_count != 0) {
         return peer->dead ? AM_ERR_PEER : AM_ERR_AGAIN;
     }
-    return peer->dev->ops->send_fill(peer->ep, AM_DEV_REQUEST, &packet,
-                                     hdr_bytes, fill, arg, bytes);
+    return send_fill(peer, handler, aux, words, word_count, fill, arg, bytes);
 }
 
 am_status_t am_op_send(struct am_op *op, uint32_t handler, uint32_t aux,
@@ -184,14 +216,9 @@ am_status_t am_op_send_fill(struct am_op *op, uint32_t handler, uint32_t aux,
                             const uint64_t *words, uint32_t word_count,
                             am_dev_fill_fn fill, void *arg, size_t bytes)
 {
-    struct am_peer *peer = op->peer;
-    struct am_packet_hdr packet;
-    size_t hdr_bytes = am_hdr_fill(&packet, handler, aux, words, word_count);
-
-    return peer->dead ? AM_ERR_PEER
-                      : peer->dev->ops->send_fill(peer->ep, AM_DEV_REQUEST,
-                                                  &packet, hdr_bytes, fill, arg,
-                                                  bytes);
+    return op->peer->dead ? AM_ERR_PEER
+                          : send_fill(op->peer, handler, aux, words, word_count,
+                                      fill, arg, bytes);
 }
 
 void am_op_queue(struct am_op *op, struct am_peer *peer, am_op_run_fn run,

@@ -12,7 +12,7 @@
 /* Host work that a simulated host is charged for; units in parentheses. */
 typedef enum {
     AM_COST_DISPATCH,   /* handler calls (1 each) */
-    AM_COST_SEND,       /* building one request (words) */
+    AM_COST_SEND,       /* building one message of libam (words) */
     AM_COST_MATCH,      /* match steps (1 each) */
     AM_COST_COPY,       /* copied bytes */
     AM_COST_ALLOC,      /* allocator steps (1 each) */

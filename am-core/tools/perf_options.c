@@ -104,7 +104,8 @@ static void help_print(void)
          "      --json        one JSON object a line\n"
 #ifdef AM_SIM
          "      --sim MACHINE on as many simulated nodes, in virtual time: a\n"
-         "                    machine of am_sim --list, or a file\n"
+         "                    machine of am_sim --list, or a file (default:\n"
+         "                    AM_SIM_MACHINE)\n"
          "      --set KEY=VALUE  change a number of that machine\n"
 #endif
          "tests:");
@@ -302,6 +303,32 @@ static int finish(struct perf_options *options, const struct raw *raw)
     return 0;
 }
 
+/* What is simulated, if anything: --sim, or AM_SIM_MACHINE outside of a job. */
+static int machine_choose(struct perf_options *options)
+{
+    const char *machine = am_config_getenv("AM_SIM_MACHINE");
+
+    if (options->machine == NULL && machine != NULL && *machine != '\0' &&
+        am_config_getenv("PMI_SIZE") == NULL) {
+        options->machine = machine;
+    }
+#ifndef AM_SIM
+    if (options->machine != NULL) {
+        fputs("am_perf: AM_SIM_MACHINE is set, but this build has no "
+              "simulator\n",
+              stderr);
+        return -1;
+    }
+#endif
+    if (options->machine == NULL && options->set_count > 0) {
+        fputs("am_perf: --set changes a simulated machine; name one with "
+              "--sim\n",
+              stderr);
+        return -1;
+    }
+    return 0;
+}
+
 int perf_options_parse(int argc, char **argv, struct perf_options *options,
                        int *exit_p)
 {
@@ -324,6 +351,9 @@ int perf_options_parse(int argc, char **argv, struct perf_options *options,
     if (raw.help) {
         help_print();
         *exit_p = EXIT_SUCCESS;
+        return -1;
+    }
+    if (machine_choose(options) != 0) {
         return -1;
     }
     if (optind != argc - 1) {

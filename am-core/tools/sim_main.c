@@ -5,6 +5,8 @@
  */
 #include "tools/sim.h"
 
+#include "base/config.h"
+
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -40,7 +42,7 @@ static const char help[] =
         "usage: am_sim [options] MACHINE\n"
         "\n"
         "Runs libam on a simulated machine: a built-in one (--list) or a "
-        "file.\n"
+        "file; without one, AM_SIM_MACHINE.\n"
         "  --figure NAME    run this figure only\n"
         "  --check FILE     compare with the targets of FILE; fails on a miss\n"
         "  --predict        what the machine predicts: half-power points, "
@@ -182,10 +184,14 @@ static int options_parse(int argc, char **argv, struct sim_options *options)
             return status;
         }
     }
-    if (optind + 1 == argc) {
-        options->machine = argv[optind];
-    } else if (!options->list || optind != argc) {
-        fputs("am_sim: give one machine; am_sim --help tells more\n", stderr);
+    options->machine = optind + 1 == argc ? argv[optind]
+                       : optind == argc   ? am_config_getenv("AM_SIM_MACHINE")
+                                          : NULL;
+    if (!options->list &&
+        (options->machine == NULL || *options->machine == '\0')) {
+        fputs("am_sim: give one machine, or set AM_SIM_MACHINE; am_sim --help "
+              "tells more\n",
+              stderr);
         return EXIT_USAGE;
     }
     return 0;

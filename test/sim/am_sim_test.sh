@@ -102,6 +102,28 @@ for words in "-n 513 rtt" limits; do
         bad "am_perf --sim $words fails"
     [ "$(wc -l <"$work/err")" = 1 ] || bad "am_perf --sim $words: one line"
 done
+# Whoever sends a message pays for building it: requests, msg, stores.
+half_trip() { # OP COST: whole nanoseconds of 8 bytes
+    "$perf" --sim sp-thin --set "host.am_send=$2" --iterations 2 --warmup 1 \
+        --sizes 8 --json --op "$1" lat |
+        sed -n 's/.*"half_round_trip".*"value":\([0-9]*\).*/\1/p'
+}
+for op in isend store; do
+    more=$(($(half_trip $op '20 us') - $(half_trip $op '10 us')))
+    [ $more -ge 9000 ] || bad "$op pays for its message: $more ns of 10000"
+done
+# The machine may come from a variable; the command line has the last word.
+AM_SIM_MACHINE=sp-wide "$sim" --print | grep -q 'sp-wide' ||
+    bad "am_sim takes AM_SIM_MACHINE"
+AM_SIM_MACHINE=sp-wide "$perf" --iterations 2 rtt |
+    grep -q '^# simulated sp-wide:' || bad "am_perf takes AM_SIM_MACHINE"
+AM_SIM_MACHINE=sp-fat "$perf" --sim bgp --iterations 2 rtt |
+    grep -q '^# simulated bgp:' || bad "--sim goes before AM_SIM_MACHINE"
+AM_SIM_MACHINE=sp-fat "$perf" rtt >"$work/out" 2>"$work/err" &&
+    bad "a machine that there is not"
+grep -q 'sp-fat' "$work/err" || bad "and its name"
+"$perf" --set 'host.pio=2 us' rtt 2>"$work/err" && bad "--set without --sim"
+grep -q -e '--sim' "$work/err" || bad "says what is missing"
 AM_DEVICES=shm "$perf" --sim sp-thin rtt 2>"$work/err" &&
     bad "shared memory between simulated hosts fails"
 grep -q 'it has sim' "$work/err" || bad "and says what there is"

@@ -360,6 +360,18 @@ cvars:
         64-byte slots of each class from one process to another. Unit: slots. libam's
         default: 256.
 
+    - name        : MPIR_CVAR_CH4_AM_SIM_MACHINE
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        simulated machine of am_perf and am_sim when their command lines name none: one of
+        am_sim --list, or a file; empty: am_perf runs on this machine. libam's default:
+        none.
+
     - name        : MPIR_CVAR_CH4_AM_STATS
       category    : CH4_AM
       type        : string
@@ -454,6 +466,7 @@ static const struct {
     {"AM_SHM_PACKET", &MPIR_CVAR_CH4_AM_SHM_PACKET},
     {"AM_SHM_RING", &MPIR_CVAR_CH4_AM_SHM_RING},
     {"AM_SHM_SLOTS", &MPIR_CVAR_CH4_AM_SHM_SLOTS},
+    {"AM_SIM_MACHINE", &MPIR_CVAR_CH4_AM_SIM_MACHINE},
     {"AM_STATS", &MPIR_CVAR_CH4_AM_STATS},
     {"AM_TRACE", &MPIR_CVAR_CH4_AM_TRACE},
     {"AM_TRACE_RECORDS", &MPIR_CVAR_CH4_AM_TRACE_RECORDS},
