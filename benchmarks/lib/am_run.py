@@ -12,6 +12,7 @@ import subprocess
 import time
 
 KILL_GRACE_S = 5.0
+WORDS_MAX = 160  # of what a command that failed said, in its sentence
 
 
 class Outcome:
@@ -35,8 +36,16 @@ class Outcome:
                 name = str(-self.status)
             return f"was killed by signal {name}"
         if self.status != 0:
-            return f"ended with status {self.status}"
+            said = self.last_words()
+            return f"ended with status {self.status}" + (
+                f" after saying: {said}" if said else "")
         return None
+
+    def last_words(self):
+        """The last line of the output, or ""; not of mpiexec's own frame."""
+        lines = [line.strip() for line in self.output.splitlines()]
+        lines = [line for line in lines if line and line[0] != "="]
+        return lines[-1][:WORDS_MAX] if lines else ""
 
 
 def _stop(process):

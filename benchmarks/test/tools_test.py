@@ -157,6 +157,11 @@ class RunTest(unittest.TestCase):
         outcome = am_run.run([FAKE, "fail", "7"], {}, 60)
         self.assertEqual(outcome.status, 7)
         self.assertEqual(outcome.failure(60), "ended with status 7")
+        outcome = am_run.run(["sh", "-c", "echo first; echo why; "
+                              "echo ' '; echo '= EXIT CODE: 4'; exit 4"], {},
+                             60)
+        self.assertEqual(outcome.failure(60),
+                         "ended with status 4 after saying: why")
 
     def test_settings_reach_the_command(self):
         outcome = am_run.run([sys.executable, "-c",
