@@ -41,21 +41,25 @@ enum {
     NS_TORUS_DEPOSIT = 1 << 1 /* leave a copy at each node passed (a line) */
 };
 
+/* Where a packet still has to go, and what it takes. */
+struct ns_torus_route {
+    uint16_t hops[3]; /* in each dimension */
+    uint8_t way[3];
+    uint8_t chunks;
+    uint16_t cycles; /* on a link */
+    uint8_t flags;
+    bool left_here; /* a deposited copy has been taken here */
+};
+
 struct ns_torus_packet {
-    struct ns_torus_packet *next; /* in its queue; the owner's when out of it */
-    uint64_t ready;               /* cycle in which its head is here */
+    struct ns_torus_packet *next; /* the owner's */
     uint64_t id;                  /* process << 40 | count */
     uint64_t started_ps;          /* first byte on the first link */
     uint32_t source, destination; /* nodes */
     uint32_t receiver;            /* the adapter's */
     uint16_t bytes;               /* of `data` */
-    uint16_t cycles;              /* on a link */
-    uint8_t chunks;
     uint8_t flags;
-    uint8_t wants;    /* ways it may take from here, or 1 << HERE */
-    bool left_here;   /* a deposited copy has been taken here */
-    uint8_t way[3];   /* in each dimension */
-    uint16_t hops[3]; /* still to go */
+    struct ns_torus_route route; /* from the source */
     uint8_t data[NS_TORUS_BYTES_MAX];
 };
 

@@ -4,6 +4,7 @@
 #include "net/torus_inner.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define SLAB_PACKETS 256
 
@@ -80,6 +81,7 @@ uint32_t ns_torus_distance(const struct ns_torus *torus, uint32_t from,
 void ns_torus_route(const struct ns_torus *torus,
                     struct ns_torus_packet *packet)
 {
+    struct ns_torus_route *route = &packet->route;
     uint32_t parity = 0;
 
     for (int d = 0; d < 3; d++) {
@@ -92,13 +94,14 @@ void ns_torus_route(const struct ns_torus *torus,
                       side;
         bool down = 2 * up > side || (2 * up == side && parity % 2 == 1);
 
-        packet->way[d] = (uint8_t)(2 * d + (down ? 1 : 0));
-        packet->hops[d] = (uint16_t)(down ? side - up : up);
+        route->way[d] = (uint8_t)(2 * d + (down ? 1 : 0));
+        route->hops[d] = (uint16_t)(down ? side - up : up);
     }
-    packet->chunks =
+    route->chunks =
             (uint8_t)((packet->bytes + NS_TORUS_CHUNK - 1) / NS_TORUS_CHUNK);
-    packet->cycles = (uint16_t)(packet->bytes + torus->settings.overhead_bytes);
-    packet->left_here = true; /* no copy stays where it starts */
+    route->cycles = (uint16_t)(packet->bytes + torus->settings.overhead_bytes);
+    route->flags = packet->flags;
+    route->left_here = true; /* no copy stays where it starts */
 }
 
 /* ------------------------------------------------------------------ packets */
@@ -167,6 +170,15 @@ static void router_init(struct ns_torus *torus, uint32_t node)
     router->takes = true;
 }
 
+/* Not touched until there are packets: most of it never is. */
+static size_t entries_bytes(const struct ns_torus *torus)
+{
+    size_t planes = (torus->buffer_chunks + PLANE - 1) / PLANE;
+
+    return planes * PLANE * torus->nodes * NS_TORUS_QUEUES *
+           sizeof(*torus->entries);
+}
+
 struct ns_torus *ns_torus_open(struct ns_engine *engine,
                                const struct ns_torus_settings *settings,
                                uint32_t nodes)
@@ -191,11 +203,14 @@ struct ns_torus *ns_torus_open(struct ns_engine *engine,
     ns_clock_init(&torus->clock, engine, "torus clock", NS_NODE_NONE,
                   settings->clock_ps);
     ns_clocked_init(&torus->clocked, &torus->clock, &ns_torus_clocked_ops);
-    torus->routers = calloc(nodes, sizeof(*torus->routers));
-    if (torus->routers == NULL) {
-        free(torus);
+    torus->routers = aligned_alloc(_Alignof(struct ns_torus_router),
+                                   nodes * sizeof(*torus->routers));
+    torus->entries = aligned_alloc(64, entries_bytes(torus));
+    if (torus->routers == NULL || torus->entries == NULL) {
+        ns_torus_close(torus);
         return NULL;
     }
+    memset(torus->routers, 0, nodes * sizeof(*torus->routers));
     for (uint32_t i = 0; i < nodes; i++) {
         router_init(torus, i);
     }
@@ -211,6 +226,7 @@ void ns_torus_close(struct ns_torus *torus)
         free(torus->slabs[i]);
     }
     free(torus->slabs);
+    free(torus->entries);
     free(torus->routers);
     free(torus);
 }

@@ -8,7 +8,9 @@
 
 #define WHEEL_SLOTS UINT64_C(2048) /* more than any step is long */
 #define OUT_NONE    UINT32_MAX
-#define OUTS        (NS_TORUS_WAYS + 1) /* of a router: links and reception */
+/* Outputs of a router, links and reception, and one unused: a power of two. */
+#define OUTS  8
+#define PLANE 4
 
 /* What leaves a router in one direction, on the wheel when it has work. */
 struct ns_torus_out {
@@ -17,23 +19,41 @@ struct ns_torus_out {
     uint32_t next, prev;
 };
 
-struct ns_torus_queue {
-    struct ns_torus_packet *first, *last;
+/* A packet in a queue: all that routers need to know of it, so that the packet
+ * itself is touched at its ends only. */
+struct ns_torus_entry {
+    struct ns_torus_packet *packet;
+    uint64_t ready; /* cycle in which its head is here */
+    struct ns_torus_route route;
 };
 
+/* What arbitration asks of a queue's first packet. */
+struct ns_torus_head {
+    uint8_t chunks;
+    uint8_t wants; /* ways it may take from here, or 1 << HERE */
+};
+
+/*
+ * Sets of queues, a bit for each: `want` of those whose first packet may go
+ * there, `first` of those whose first packet goes there by the deterministic
+ * route, `adaptive`, and `coming`, whose first packet was not here yet when it
+ * became the first (and may be by now).
+ */
 struct ns_torus_router {
-    struct ns_torus_queue queue[NS_TORUS_QUEUES];
-    struct ns_torus_out out[OUTS];
-    uint32_t want[OUTS];            /* queues whose first packet may go there */
+    uint32_t want[OUTS], first[NS_TORUS_WAYS];
+    uint32_t adaptive, coming;
     uint8_t turn[OUTS];             /* queue to look at first */
     uint16_t room[NS_TORUS_LINKS];  /* chunks free behind a link's channel */
     uint16_t inject[NS_TORUS_WAYS]; /* chunks free in injection queues */
+    bool takes;                     /* the adapter can take a packet */
+    bool told; /* the adapter found an injection queue full */
     uint32_t neighbour[NS_TORUS_WAYS];
+    struct ns_torus_head head[NS_TORUS_QUEUES];
+    uint16_t count[NS_TORUS_QUEUES]; /* of a queue's packets */
+    struct ns_torus_out out[OUTS];
     void *nic;
     const struct ns_torus_ops *ops;
-    bool takes; /* the adapter can take a packet */
-    bool told;  /* the adapter found an injection queue full */
-};
+} __attribute__((aligned(64)));
 
 struct ns_torus_slot {
     uint32_t first, last;
@@ -46,6 +66,8 @@ struct ns_torus {
     uint32_t nodes, side[3];
     uint32_t hop_cycles, buffer_chunks;
     struct ns_torus_router *routers;
+    struct ns_torus_entry *entries; /* buffer_chunks for each queue: PLANE of
+                                     * all, the next PLANE of all... */
     struct ns_torus_slot wheel[WHEEL_SLOTS];
     uint64_t busy[WHEEL_SLOTS / 64]; /* slots that are not empty */
     uint64_t cycle;                  /* the present one, while it runs */
@@ -57,16 +79,36 @@ struct ns_torus {
     struct ns_torus_stats stats;
 };
 
-/* torus_wheel.c: the cycle that runs now, or the next that will. */
-uint64_t ns_torus_now(const struct ns_torus *torus);
+/* torus_wheel.c: the next cycle, when none runs. */
+uint64_t ns_torus_now_outside(const struct ns_torus *torus);
 /* The first cycle after the present one with work; NS_NEVER. */
 uint64_t ns_torus_next(const struct ns_torus *torus);
-/* Let an output step in `cycle`, or now if that is over, or when its link is
- * free. */
-void ns_torus_kick(struct ns_torus *torus, uint32_t node, uint32_t way,
-                   uint64_t cycle);
+/* Put an output where `cycle` is. */
+void ns_torus_wheel_move(struct ns_torus *torus, uint32_t node, uint32_t way,
+                         uint64_t cycle);
 /* Take it off the wheel. */
 void ns_torus_unkick(struct ns_torus *torus, struct ns_torus_out *out);
+
+/* The cycle that runs now, or the next that will. */
+static inline uint64_t ns_torus_now(const struct ns_torus *torus)
+{
+    return torus->running ? torus->cycle : ns_torus_now_outside(torus);
+}
+
+/* Let an output step in `cycle`, or now if that is over, or when its link is
+ * free; or earlier if it will anyhow. */
+static inline void ns_torus_kick(struct ns_torus *torus, uint32_t node,
+                                 uint32_t way, uint64_t cycle)
+{
+    struct ns_torus_out *out = &torus->routers[node].out[way];
+    uint64_t now = ns_torus_now(torus);
+
+    cycle = cycle > now ? cycle : now;
+    cycle = cycle > out->free ? cycle : out->free;
+    if (out->at > cycle) {
+        ns_torus_wheel_move(torus, node, way, cycle);
+    }
+}
 
 static inline struct ns_torus_out *ns_torus_out_of(struct ns_torus *torus,
                                                    uint32_t index)

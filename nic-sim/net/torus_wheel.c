@@ -62,30 +62,21 @@ uint64_t ns_torus_next(const struct ns_torus *torus)
     return NS_NEVER;
 }
 
-uint64_t ns_torus_now(const struct ns_torus *torus)
+uint64_t ns_torus_now_outside(const struct ns_torus *torus)
 {
     const struct ns_engine *engine = torus->clock.component.engine;
     uint64_t now_ps;
 
-    if (torus->running) {
-        return torus->cycle;
-    }
     now_ps = ns_engine_now(engine) +
              (ns_engine_phase(engine) >= NS_PHASE_CLOCK ? 1 : 0);
     return (now_ps + torus->clock.period_ps - 1) / torus->clock.period_ps;
 }
 
-void ns_torus_kick(struct ns_torus *torus, uint32_t node, uint32_t way,
-                   uint64_t cycle)
+void ns_torus_wheel_move(struct ns_torus *torus, uint32_t node, uint32_t way,
+                         uint64_t cycle)
 {
     struct ns_torus_out *out = &torus->routers[node].out[way];
-    uint64_t now = ns_torus_now(torus);
 
-    cycle = cycle > now ? cycle : now;
-    cycle = cycle > out->free ? cycle : out->free;
-    if (out->at <= cycle) {
-        return;
-    }
     if (out->at != NS_NEVER) {
         ns_torus_unkick(torus, out);
     }
