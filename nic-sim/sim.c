@@ -48,7 +48,7 @@ int ns_sim_allgather(void *arg, const void *mine, void *all, size_t bytes)
     uint32_t turn;
 
     ns_host_sync(&node->host);
-    node->host.idle.pio = true;
+    node->host.idle.news = true;
     turn = gather->turn;
     if (bytes > 0) {
         if (gather_room(sim, turn, bytes) != 0) {
@@ -87,7 +87,7 @@ void ns_sim_meet(struct ns_sim_node *view, void (*poll)(void *arg), void *arg)
     sim->met++;
     while (sim->met < all) {
         poll(arg);
-        node->host.idle.pio = true; /* looked at more than memory: no jump */
+        node->host.idle.news = true; /* looked at more than memory: no jump */
         ns_host_sync(&node->host);
     }
 }

@@ -86,7 +86,7 @@ void ns_host_compute(struct ns_host *host, uint64_t ps)
     uint64_t end_ps;
 
     ns_host_sync(host);
-    host->idle.pio = true;
+    host->idle.news = true;
     end_ps = host->now_ps + ps;
     while (host->now_ps < end_ps) {
         host->computing = true;
@@ -179,18 +179,20 @@ static uint64_t host_random(struct am_env *env)
  *   R0 ..look.. R1 ..look.. R2 ..look..     R(k) = R0 + k * period
  *       O0          O1          O2          O(k) = R(k) + seen
  *
- * When the last rounds were alike and each looked at memory exactly once,
+ * When the last rounds were alike and each looked exactly once at memory that
+ * had not changed (as far as a miss in a coherent cache tells),
  * nothing can differ before the first look O(k) that is not before the next
  * change of memory.  So the fiber sleeps until that change and goes on as if
  * it were at R(k): later accesses happen at the times at which spinning would
- * make them.  In every other case the round is spun.
+ * make them.  In every other case the round is spun.  Where misses tell of all
+ * changes, one round is enough that is like those which were skipped before.
  */
 static bool idle_learn(struct ns_host *host)
 {
     struct ns_idle *idle = &host->idle;
     uint64_t period_ps = host->now_ps - idle->last_ps;
     uint64_t seen_ps = idle->sync_ps - idle->last_ps;
-    bool plain = idle->syncs == 1 && !idle->pio && period_ps > 0;
+    bool plain = idle->syncs == 1 && !idle->news && period_ps > 0;
 
     if (plain && period_ps == idle->period_ps && seen_ps == idle->seen_ps) {
         idle->same++;
@@ -201,8 +203,15 @@ static bool idle_learn(struct ns_host *host)
     idle->seen_ps = seen_ps;
     idle->last_ps = host->now_ps;
     idle->syncs = 0;
-    idle->pio = false;
-    return idle->same >= 2 && !host->no_jump && !host->shared;
+    idle->news = false;
+    if (idle->same >= 2) {
+        idle->known_period_ps = period_ps;
+        idle->known_seen_ps = seen_ps;
+    }
+    return (idle->same >= 2 || (plain && host->memory.coherent &&
+                                period_ps == idle->known_period_ps &&
+                                seen_ps == idle->known_seen_ps)) &&
+           !host->no_jump && !host->shared;
 }
 
 /* Rounds from `base` to the first at or after `time_ps`. */

@@ -31,8 +31,10 @@ struct ns_idle {
     uint64_t seen_ps;        /* from a call to the look at memory after it */
     uint32_t syncs;          /* since the last call */
     uint64_t sync_ps;        /* local time of the last of them */
-    bool pio;                /* one of them was not a look at memory */
+    bool news;               /* one of them was not a look at memory, or at
+                              * memory that had changed */
     uint32_t same;           /* rounds that were all alike */
+    uint64_t known_period_ps, known_seen_ps; /* of the last round skipped */
     bool jumping;            /* the fiber waits for ns_host_notify */
     uint64_t deadline_round; /* must be back then; NS_NEVER */
 };

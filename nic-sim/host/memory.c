@@ -41,7 +41,7 @@ int ns_memory_init(struct ns_memory *memory, uint32_t bytes,
     *memory = (struct ns_memory){
             .line_bytes = line_bytes, .bytes = bytes, .coherent = coherent};
     memory->memory = pages_get(bytes);
-    memory->cache = pages_get(bytes);
+    memory->cache = coherent ? memory->memory : pages_get(bytes);
     memory->lines = pages_get(line_count(memory));
     if (memory->memory == NULL || memory->cache == NULL ||
         memory->lines == NULL) {
@@ -55,7 +55,9 @@ void ns_memory_fini(struct ns_memory *memory)
 {
     if (memory->bytes > 0) {
         pages_put(memory->memory, memory->bytes);
-        pages_put(memory->cache, memory->bytes);
+        if (!memory->coherent) {
+            pages_put(memory->cache, memory->bytes);
+        }
         pages_put(memory->lines, line_count(memory));
     }
     free(memory->pins);
@@ -217,6 +219,16 @@ uint32_t ns_memory_store_misses(const struct ns_memory *memory,
     return count;
 }
 
+/* Mark all lines of the range. */
+static void lines_set(struct ns_memory *memory, uint32_t address, size_t bytes,
+                      uint8_t flags)
+{
+    uint32_t first = line_first(memory, address);
+
+    memset(memory->lines + first, flags,
+           line_last(memory, address, bytes) - first + 1);
+}
+
 /* Bring all lines of the range into the cache. */
 static void lines_fetch(struct ns_memory *memory, uint32_t address,
                         size_t bytes)
@@ -226,7 +238,10 @@ static void lines_fetch(struct ns_memory *memory, uint32_t address,
         if ((memory->lines[i] & LINE_VALID) == 0) {
             size_t at = (size_t)i * memory->line_bytes;
 
-            memcpy(memory->cache + at, memory->memory + at, memory->line_bytes);
+            if (!memory->coherent) {
+                memcpy(memory->cache + at, memory->memory + at,
+                       memory->line_bytes);
+            }
             memory->lines[i] = LINE_VALID;
         }
     }
@@ -252,9 +267,19 @@ void ns_memory_store(struct ns_memory *memory, uint32_t address,
     /* Whole lines would need no fetch; their old bytes are overwritten. */
     lines_fetch(memory, address, bytes);
     memcpy(memory->cache + address, from, bytes);
+    lines_set(memory, address, bytes, LINE_VALID | LINE_DIRTY);
+}
+
+/* Write what has changed back to memory. */
+static void lines_back(struct ns_memory *memory, uint32_t address, size_t bytes)
+{
     for (uint32_t i = line_first(memory, address);
          i <= line_last(memory, address, bytes); i++) {
-        memory->lines[i] = LINE_VALID | LINE_DIRTY;
+        size_t at = (size_t)i * memory->line_bytes;
+
+        if ((memory->lines[i] & LINE_DIRTY) != 0) {
+            memcpy(memory->memory + at, memory->cache + at, memory->line_bytes);
+        }
     }
 }
 
@@ -264,15 +289,10 @@ void ns_memory_flush(struct ns_memory *memory, uint32_t address, size_t bytes)
     if (bytes == 0) {
         return;
     }
-    for (uint32_t i = line_first(memory, address);
-         i <= line_last(memory, address, bytes); i++) {
-        size_t at = (size_t)i * memory->line_bytes;
-
-        if ((memory->lines[i] & LINE_DIRTY) != 0) {
-            memcpy(memory->memory + at, memory->cache + at, memory->line_bytes);
-        }
-        memory->lines[i] = 0;
+    if (!memory->coherent) {
+        lines_back(memory, address, bytes);
     }
+    lines_set(memory, address, bytes, 0);
 }
 
 void ns_memory_dma_read(struct ns_memory *memory, uint32_t address, void *to,

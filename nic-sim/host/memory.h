@@ -10,7 +10,7 @@
 #include "nicsim.h"
 
 struct ns_memory {
-    uint8_t *memory, *cache;
+    uint8_t *memory, *cache; /* the same if coherent: copies never differ */
     uint8_t *lines; /* LINE_VALID, LINE_DIRTY for each */
     uint32_t line_bytes;
     uint32_t bytes, used;

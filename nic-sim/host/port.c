@@ -44,6 +44,7 @@ static void port_load(struct ns_port *port, uint32_t address, void *to,
         ns_host_sync(host);
         misses = ns_memory_misses(&host->memory, address, bytes);
         host->now_ps += fetch_ps(host, misses);
+        host->idle.news = host->idle.news || misses > 0;
     } else if (misses > 0) {
         ns_host_sync(host);
         host->now_ps += fetch_ps(host, misses);
@@ -107,7 +108,7 @@ static void pio_access(struct ns_host *host, uint32_t reg, uint32_t value,
     host->pio_value = value;
     host->pio_bytes = bytes;
     host->pio_is_load = is_load;
-    host->idle.pio = true;
+    host->idle.news = true;
     ns_host_sync(host);
     ns_bus_pio(&host->bus, &host->pio, host->cost->pio_ps, pio_done);
     ns_host_block(host);
@@ -167,7 +168,7 @@ static void port_pio_write(struct ns_port *port, uint32_t reg, const void *from,
     host->pio_reg = reg;
     host->pio_from = from;
     host->pio_left = bytes;
-    host->idle.pio = true;
+    host->idle.news = true;
     ns_host_sync(host);
     ns_trace(&host->component, NS_TRACE_PIO, reg, bytes);
     pio_write_next(host);

@@ -172,7 +172,10 @@ static void *bgp_open(struct ns_host *host, void *arg,
     process->groups = NS_BGP_GROUPS / per_node;
     process->group = number % per_node * process->groups;
     for (uint32_t i = 0; i < process->groups; i++) {
-        node->group[process->group + i].process = process;
+        uint32_t group = process->group + i;
+
+        node->group[group].process = process;
+        node->group[group].active = &node->active[group];
     }
     net->process[number] = process;
     facts_set(&process->facts, machine);
@@ -202,7 +205,7 @@ static bool bgp_busy(const void *nic)
                 node->offered != NULL || node->local != NULL;
 
     for (uint32_t i = 0; i < process->groups; i++) {
-        busy = busy || node->group[process->group + i].active != 0;
+        busy = busy || node->active[process->group + i] != 0;
     }
     return busy;
 }

@@ -60,7 +60,7 @@ struct ns_bgp_group {
     uint32_t status_address;
     bool open;
     struct ns_bgp_status status;
-    uint32_t active; /* injection FIFOs that are not empty */
+    uint32_t *active; /* the node's for this group */
     struct ns_bgp_fifo injection[NS_BGP_INJECTION_FIFOS];
     struct ns_bgp_reception reception[NS_BGP_RECEPTION_FIFOS];
     struct ns_bgp_counter in[NS_BGP_COUNTERS];
@@ -97,7 +97,7 @@ struct ns_bgp_node {
     struct ns_component component;
     struct ns_bgp_net *net;
     uint32_t index;
-    struct ns_bgp_group group[NS_BGP_GROUPS];
+    uint32_t active[NS_BGP_GROUPS]; /* injection FIFOs that are not empty */
     struct ns_bgp_engine inject, receive;
     struct ns_event fetched; /* a descriptor that an idle engine waits for */
     uint32_t turn;           /* FIFO of all groups to look at first */
@@ -111,6 +111,7 @@ struct ns_bgp_node {
     struct ns_event interrupt;
     struct ns_bgp_group *full_group; /* whose remote FIFO is full */
     uint32_t full_fifo;
+    struct ns_bgp_group group[NS_BGP_GROUPS];
 };
 
 struct ns_bgp_net {

@@ -41,7 +41,7 @@ void ns_bgp_fifo_push(struct ns_bgp_group *group, uint32_t index,
                         fifo_address(fifo, fifo->tail), descriptor,
                         sizeof(*descriptor));
     fifo->tail++;
-    group->active |= 1u << index;
+    *group->active |= 1u << index;
     ns_bgp_inject_start(group->process->node);
 }
 
@@ -63,7 +63,7 @@ static void descriptor_end(struct ns_bgp_group *group, struct ns_bgp_fifo *fifo)
     fifo->begun = false;
     fifo->head++;
     if (fifo->head == fifo->tail) {
-        group->active &= ~(1u << index);
+        *group->active &= ~(1u << index);
     }
     if (index == 0) {
         group->status.injected = fifo->head;
@@ -251,7 +251,7 @@ static void fetch_all(struct ns_bgp_node *node)
     for (uint32_t g = 0; g < NS_BGP_GROUPS; g++) {
         struct ns_bgp_group *group = &node->group[g];
 
-        for (uint32_t left = group->active; left != 0; left &= left - 1) {
+        for (uint32_t left = node->active[g]; left != 0; left &= left - 1) {
             struct ns_bgp_fifo *fifo = &group->injection[__builtin_ctz(left)];
 
             while (!fifo->begun && fifo->head != fifo->tail) {
@@ -271,7 +271,7 @@ void ns_bgp_inject_start(struct ns_bgp_node *node)
         uint32_t first = i == 0 ? node->turn % NS_BGP_INJECTION_FIFOS : 0;
         uint32_t g = (node->turn / NS_BGP_INJECTION_FIFOS + i) % NS_BGP_GROUPS;
         struct ns_bgp_group *group = &node->group[g];
-        uint32_t left = group->active >> first << first;
+        uint32_t left = node->active[g] >> first << first;
 
         for (; left != 0 && !node->inject.busy; left &= left - 1) {
             uint32_t f = (uint32_t)__builtin_ctz(left);

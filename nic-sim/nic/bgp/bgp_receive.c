@@ -328,21 +328,31 @@ void ns_bgp_local(struct ns_bgp_node *node, struct ns_torus_packet *packet)
     ns_bgp_receive_start(node);
 }
 
+/* When the packet began, its head and its tail came. */
+static void mark_way(struct ns_bgp_node *node,
+                     const struct ns_torus_packet *packet)
+{
+    struct ns_engine *engine = node->component.engine;
+    const struct ns_bgp_net *net = node->net;
+    uint32_t hops = ns_torus_distance(net->torus, packet->source, node->index);
+
+    ns_mark(engine, NS_STAGE_INJECT, packet->started_ps);
+    ns_mark(engine, NS_STAGE_HEAD,
+            packet->started_ps + hops * net->machine->torus.hop_cycles *
+                                         net->machine->torus.clock_ps);
+    mark(node, NS_STAGE_TAIL);
+}
+
 static void torus_deliver(void *nic, struct ns_torus_packet *packet)
 {
     struct ns_bgp_node *node = nic;
-    uint64_t now_ps = ns_engine_now(node->component.engine);
-    struct ns_bgp_net *net = node->net;
-    uint32_t hops = ns_torus_distance(net->torus, packet->source, node->index);
 
     if (packet->destination != node->index) { /* a copy that was left here */
         node->group[0].process->stats[NS_NIC_STAT_SENT]++;
     }
-    ns_mark(node->component.engine, NS_STAGE_INJECT, packet->started_ps);
-    ns_mark(node->component.engine, NS_STAGE_HEAD,
-            packet->started_ps + hops * net->machine->torus.hop_cycles *
-                                         net->machine->torus.clock_ps);
-    ns_mark(node->component.engine, NS_STAGE_TAIL, now_ps);
+    if (ns_marks_get(node->component.engine)->armed) {
+        mark_way(node, packet);
+    }
     NS_CHECK(node->offered == NULL);
     node->offered = packet;
     ns_bgp_receive_start(node);
