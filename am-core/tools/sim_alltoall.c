@@ -15,9 +15,12 @@
 
 enum {
     ENTRIES = 128,
+    REFILL = ENTRIES / 4, /* so many free places are filled at a time */
     RECEPTION = 65536,
+    RELEASE = RECEPTION / 8, /* and so many bytes given back */
     NODES = 64, /* if --nodes does not tell */
-    PAYLOAD = NS_BGP_PAYLOAD_BYTES
+    PAYLOAD = NS_BGP_PAYLOAD_BYTES,
+    PACKET = NS_BGP_HEADER_BYTES + PAYLOAD
 };
 
 struct node {
@@ -66,8 +69,12 @@ static int node_open(struct node *node, struct ns_sim_node *sim)
 /* Fill the FIFO as far as it goes; one bell for all. */
 static void send_some(struct node *node, uint32_t rank, uint32_t size)
 {
-    uint32_t before = node->sent;
+    uint32_t left = size - 1 - node->sent;
+    uint32_t room = ENTRIES - (node->sent - node->status.injected);
 
+    if (left == 0 || room < (left < REFILL ? left : REFILL)) {
+        return;
+    }
     while (node->sent < size - 1 &&
            node->sent - node->status.injected < ENTRIES) {
         const struct ns_bgp_descriptor descriptor = {
@@ -85,15 +92,25 @@ static void send_some(struct node *node, uint32_t rank, uint32_t size)
                                &descriptor, sizeof(descriptor));
         node->sent++;
     }
-    if (node->sent != before) {
-        reg_write(node, NS_BGP_INJECTION, NS_BGP_FIFO_TAIL, node->sent);
+    reg_write(node, NS_BGP_INJECTION, NS_BGP_FIFO_TAIL, node->sent);
+}
+
+/* Look at the headers of what has come. */
+static void take_some(struct node *node)
+{
+    uint32_t bytes = node->status.received - node->taken;
+
+    node->port->ops->charge(node->port, NS_WORK_POLL, bytes / PACKET);
+    node->taken = node->status.received;
+    if (node->taken - node->released >= RELEASE) {
+        node->released = node->taken;
+        reg_write(node, NS_BGP_RECEPTION, NS_BGP_FIFO_HEAD, node->released);
     }
 }
 
 static void node_main(void *arg, struct ns_sim_node *sim)
 {
     struct alltoall *all = arg;
-    const uint32_t packet = NS_BGP_HEADER_BYTES + PAYLOAD;
     struct node node;
 
     if (node_open(&node, sim) != 0) {
@@ -102,23 +119,16 @@ static void node_main(void *arg, struct ns_sim_node *sim)
         return;
     }
     ns_sim_barrier(sim);
-    while (node.taken < (sim->size - 1) * packet ||
+    while (node.taken < (sim->size - 1) * PACKET ||
            node.status.injected < sim->size - 1) {
         node.port->ops->charge(node.port, NS_WORK_POLL, 1);
         node.port->ops->load(node.port, node.status_at, &node.status,
                              sizeof(node.status));
-        if (node.status.received - node.taken > 0) {
-            /* looks at headers only; room is told for all at once */
-            node.port->ops->charge(node.port, NS_WORK_POLL,
-                                   (node.status.received - node.taken) /
-                                           packet);
-            node.taken = node.status.received;
-            reg_write(&node, NS_BGP_RECEPTION, NS_BGP_FIFO_HEAD, node.taken);
-        }
+        take_some(&node);
         send_some(&node, sim->rank, sim->size);
         am_env_relax(sim->env, UINT64_MAX);
     }
-    all->received += node.taken / packet;
+    all->received += node.taken / PACKET;
     ns_sim_barrier(sim);
     reg_write(&node, NS_BGP_GROUP, NS_BGP_GROUP_CLOSE, 0);
 }
