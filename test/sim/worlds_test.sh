@@ -9,14 +9,15 @@ failed=0
 for machine in $machines; do
     for name in dev_conform am_request am_region am_client msg_proto msg_order \
         msg_flow; do
+        # Some checks of dev_conform wait by counting polls: slow ones, where
+        # the machine's are too short for the channel's timer.
+        setting=
         case $name-$machine in
-        # One check each does not hold there yet: a bad key is refused by the
-        # sender's DMA and not counted by the receiver's am; with losses below,
-        # replies wait longer than the world's bound of steps.
-        am_region-bgp | dev_conform-bgp) continue ;;
+        dev_conform-bgp) setting='host.driver_poll=1 us' ;;
         esac
         echo "$name on $machine"
-        "$build/test/sim/${name}_sim" "$machine" >/dev/null || failed=1
+        "$build/test/sim/${name}_sim" "$machine" ${setting:+"$setting"} \
+            >/dev/null || failed=1
     done
 done
 exit $failed
