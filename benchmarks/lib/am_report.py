@@ -130,7 +130,7 @@ def compare_rounds(a, b, confidence):
                 for runs in (a, b)]
     shared = [number for number, score in by_round[0].items()
               if score is not None and by_round[1].get(number) is not None]
-    return am_stats.compare_pairs([by_round[0][n] for n in shared],
+    return am_stats.compare_turns([by_round[0][n] for n in shared],
                                   [by_round[1][n] for n in shared],
                                   confidence=confidence)
 

@@ -206,6 +206,6 @@ def compare_turns(a, b, least=0.02, confidence=0.99):
         return Comparison(UNKNOWN, None, None, None, reason)
     rank = _sign_rank(len(a), confidence)
     if len(a) < TURNS_MIN or rank is None:
-        return compare_pairs(a, b, least)
+        return compare_pairs(a, b, least, confidence)
     ratios = sorted(math.log(y / x) for x, y in zip(a, b))
     return _verdict(median(ratios), ratios[rank], ratios[-1 - rank], least)
