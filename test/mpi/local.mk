@@ -9,13 +9,19 @@ dist_check_SCRIPTS += test/mpi/cvars
 TESTS += test/mpi/cvars
 
 # The part that continuous integration has time for, and the whole.
-MPICH_CI_FOLDERS = attr init info topo group comm datatype part pt2pt
+MPICH_CI_FOLDERS = attr init info mpi_t topo group comm datatype errhan errors \
+    part pt2pt spawn
+# of coll: each operation once or more, blocking, between groups, and not
+MPICH_CI_COLL = coll/(allr|allg|alltoall1|bc|coll2|ex|gatherv|ica|nonb|p_b|reds)
 MPICH_CHECK_FLAGS =
 
 .PHONY: mpich-check mpich-check-ci
 mpich-check-ci: mpich
 	$(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS) \
 	    $(MPICH_CI_FOLDERS)
+	$(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS) \
+	    --setting rendezvous --setting eager \
+	    --only '$(MPICH_CI_COLL)' coll
 	$(srcdir)/test/mpi/programs $(mpich_dir)/install
 	$(srcdir)/test/mpi/faults $(mpich_dir)/install
 	$(srcdir)/test/mpi/rests $(mpich_dir)/install
