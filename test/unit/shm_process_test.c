@@ -11,6 +11,7 @@
 #include <am.h>
 #include <dirent.h>
 #include <malloc.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,7 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -254,6 +257,53 @@ static int killed_body(struct rank *me)
     return 0;
 }
 
+/* Whom `poll` tells to close and to end before it looks; it does not look
+ * before that has happened. */
+static struct board *leaving;
+
+/* In place of the C library's. */
+int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+    struct timespec limit = {timeout_ms / 1000, timeout_ms % 1000 * 1000000};
+
+    if (leaving != NULL) {
+        atomic_store(&leaving->flag[1], 1);
+        leaving = NULL;
+        timeout_ms = -1;
+    }
+    return (int)syscall(SYS_ppoll, fds, count, timeout_ms < 0 ? NULL : &limit,
+                        NULL, 0);
+}
+
+/* Rank 1 closes and ends while rank 0 looks whether it has died. */
+static int leaving_body(struct rank *me)
+{
+    if (open_rank(me, NULL, 0) != 0) {
+        return 2;
+    }
+    rank_meet(me, 0, 2);
+    if (me->rank == 1) {
+        while (atomic_load(&me->board->flag[1]) == 0) {
+            sched_yield();
+        }
+    } else {
+        leaving = me->board;
+        while (leaving != NULL) {
+            am_check_peers(me->ctx);
+        }
+        if (am_ctx_poll(me->ctx) < 0 || counter(me->ctx, "peers_dead") != 0) {
+            return 3;
+        }
+    }
+    am_close(me->ctx);
+    return 0;
+}
+
+static void test_leaving_rank(void **state)
+{
+    run_ranks(2, leaving_body, NULL);
+}
+
 static int shm_entries(void)
 {
     DIR *dir = opendir("/dev/shm");
@@ -416,8 +466,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_sleep_and_wake),
-        cmocka_unit_test(test_one_core),
+            cmocka_unit_test(test_one_core),
             cmocka_unit_test(test_sleep_for_space),
+            cmocka_unit_test(test_leaving_rank),
             cmocka_unit_test(test_killed_rank),
             cmocka_unit_test(test_all_killed),
             cmocka_unit_test(test_killed_late_peer),

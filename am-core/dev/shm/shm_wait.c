@@ -311,6 +311,9 @@ void shm_check(struct am_dev *adev)
             !has_ended(local->pid, &local->pidfd)) {
             continue;
         }
+        if (dev->job != NULL && has_closed(dev->job, i)) {
+            continue; /* it closed and ended between the two looks */
+        }
         local->dead = true;
         snprintf(why, sizeof(why), "process %u has died", local->pid);
         shm_ep_die(dev, shm_ep_of_local(dev, i), why);
