@@ -23,8 +23,8 @@ static void rx_publish(struct shm_rx *rx)
 {
     uint64_t head = rx->stop_at - (uint64_t)(rx->stop - rx->next);
 
-    atomic_store_explicit(&rx->shared->data_bytes, rx->data_head,
-                          memory_order_relaxed);
+    /* The sender may see either first, and may then use that space again. */
+    am_publish64(&rx->shared->data_bytes, rx->data_head);
     am_publish64(&rx->shared->slots, head);
 }
 

@@ -80,8 +80,7 @@ static inline uint64_t tx_tail(const struct shm_tx *tx)
 __attribute__((noinline)) void shm_tx_refresh(struct shm_tx *tx)
 {
     uint64_t head = am_observe64(&tx->shared->slots);
-    uint64_t data_head =
-            atomic_load_explicit(&tx->shared->data_bytes, memory_order_relaxed);
+    uint64_t data_head = am_observe64(&tx->shared->data_bytes);
     uint64_t consumed = tx->limit - tx->mask - 1; /* as known so far */
 
     if (head - consumed <= tx_tail(tx) - consumed) {
