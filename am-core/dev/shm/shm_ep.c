@@ -61,6 +61,9 @@ bool shm_connected(struct am_dev *adev)
     }
     if (dev->job == NULL ||
         (dev->local_index == 0 && dev->served_count < dev->local_count - 1)) {
+        /* who asks has nothing else to do, and each time may be long: on a
+         * busy machine it gives up its core in between */
+        shm_sockets_serve(dev);
         return false;
     }
     (void)shm_is_crowded(dev); /* for the costs that protocols compare */
