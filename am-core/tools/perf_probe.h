@@ -12,8 +12,9 @@
 #include <sys/types.h>
 
 enum {
-    PROBE_LINE_BYTES = 128
-}; /* two cache lines: no adjacent prefetch */
+    PROBE_LINE_BYTES = 128, /* two cache lines: no adjacent prefetch */
+    PROBE_LOOKS = 65536     /* at a flag in a row, then a yield: some 50 us */
+};
 
 struct probe;
 typedef void (*probe_child_fn)(struct probe *probe);

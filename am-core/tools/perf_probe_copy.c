@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,11 +160,16 @@ struct ring {
 /* Wait until *at is `value` or more. */
 static uint64_t await(_Atomic uint64_t *at, uint64_t value)
 {
-    uint64_t seen;
+    for (;;) {
+        for (uint32_t i = 0; i < PROBE_LOOKS; i++) {
+            uint64_t seen = atomic_load_explicit(at, memory_order_acquire);
 
-    while ((seen = atomic_load_explicit(at, memory_order_acquire)) < value) {
+            if (seen >= value) {
+                return seen;
+            }
+        }
+        sched_yield(); /* the other is not on a core at all */
     }
-    return seen;
 }
 
 static void child_read(struct probe *probe)

@@ -29,11 +29,16 @@ typedef void (*tell_fn)(_Atomic uint32_t *turn, uint32_t value);
 /* Wait until *turn is not `old`; returns what it is. */
 static uint32_t await_flag(_Atomic uint32_t *turn, uint32_t old)
 {
-    uint32_t value;
+    for (;;) {
+        for (uint32_t i = 0; i < PROBE_LOOKS; i++) {
+            uint32_t value = atomic_load_explicit(turn, memory_order_acquire);
 
-    while ((value = atomic_load_explicit(turn, memory_order_acquire)) == old) {
+            if (value != old) {
+                return value;
+            }
+        }
+        sched_yield(); /* the other is not on a core at all */
     }
-    return value;
 }
 
 static uint32_t await_yield(_Atomic uint32_t *turn, uint32_t old)
