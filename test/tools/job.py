@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import time
 BUILD = os.environ.get("AM_BUILDDIR", os.getcwd())
 SRC = os.environ.get("AM_SRCDIR", os.path.join(os.path.dirname(
     os.path.realpath(__file__)), "..", ".."))
-LIMIT_S = 60  # no command of a test may take longer
+LIMIT_S = 90  # no command of a test may take longer; libam gives up at 60
 SKIP = 77
 
 
@@ -57,10 +58,70 @@ def clean_env(**extra):
     return env
 
 
+def tree(pid):
+    """The process and all that descend from it, parents first."""
+    children = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % name) as stat:
+                parent = int(stat.read().rpartition(")")[2].split()[1])
+        except OSError:
+            continue  # it has just ended
+        children.setdefault(parent, []).append(int(name))
+    found = [pid]
+    for one in found:
+        found.extend(children.get(one, []))
+    return found
+
+
+def told(command):
+    """What a command prints, or why it printed nothing."""
+    try:
+        got = subprocess.run(command, stdout=subprocess.PIPE, text=True,
+                             stderr=subprocess.STDOUT, timeout=LIMIT_S)
+        return got.stdout
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return "%s\n" % error
+
+
+def where(pid):
+    """Where a process that does not end, and all below it, are: state, what
+    each waits for in the kernel, how long it ran, the calls it is in."""
+    text = told(["ps", "-o", "pid,ppid,stat,wchan:24,time,args", "-p",
+                 ",".join(map(str, tree(pid)))])
+    if shutil.which("gdb"):
+        for one in tree(pid):
+            text += "process %d\n" % one + told(
+                ["gdb", "-p", str(one), "-batch", "-ex",
+                 "thread apply all backtrace"])
+    return text
+
+
+def stop(pid):
+    for one in tree(pid):
+        try:
+            os.kill(one, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
 def run(*args, **extra):
-    """Run a command; the result has returncode, stdout, stderr."""
-    return subprocess.run(args, capture_output=True, text=True,
-                          timeout=LIMIT_S, env=clean_env(**extra))
+    """Run a command; the result has returncode, stdout, stderr.  One that
+    does not end is killed, with all that it started, after its place in the
+    code is printed."""
+    with subprocess.Popen(args, stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.PIPE,
+                          env=clean_env(**extra)) as started:
+        try:
+            out, err = started.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            print("FAIL: %s is not at its end after %d s\n%s" % (
+                " ".join(args), LIMIT_S, where(started.pid)))
+            stop(started.pid)
+            out, err = started.communicate()
+            print("its output: %r %r" % (out, err), flush=True)
+            raise
+    return subprocess.CompletedProcess(args, started.returncode, out, err)
 
 
 def perf(*args, ranks=2, **extra):
@@ -177,6 +238,8 @@ class Job:
                     timeout=max(0.01, end - time.monotonic()))
                 results.append((rank.returncode, out, err))
             except subprocess.TimeoutExpired:
+                print("a rank is not at its end after %d s\n%s" % (
+                    seconds, where(rank.pid)), flush=True)
                 rank.kill()
                 out, err = rank.communicate()
                 results.append((None, out, err))
