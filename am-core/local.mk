@@ -13,6 +13,7 @@ libamtest_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
 libamtest_la_LIBADD = $(HWLOC_LIBS)
 
 include_HEADERS = am-core/include/am_types.h am-core/include/am.h \
+    am-core/include/am_onesided.h am-core/include/am_client.h \
     am-core/include/am_msg.h
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = am-core/am.pc

@@ -4,17 +4,20 @@
  * A context (struct am_ctx) is one endpoint: it owns its devices, peers,
  * handlers and configuration, and shares nothing mutable with any other, so
  * one process may hold thousands.  A context is not thread safe: its owner
- * serialises the calls, of which other threads may make one, am_ctx_post.  Peers are named by index: 0..size-1 are the ranks of
- * the job, larger ones are late connections (am_connect).
+ * serialises the calls, of which other threads may make one, am_ctx_post.
+ * Peers are named by index: 0..size-1 are the ranks of the job, larger ones are
+ * late connections (am_connect).
  *
  * Names and rules follow Generic Active Messages 1.1 as given for SP AM
- * (Chang et al. 1996, section 1.1), regions, put, get, reception callbacks and
- * multisend follow DCMF (Kumar et al., ICS 2008), fetch-and-add follows LCI
- * (Verstoep et al., TOCS 2004).
+ * (Chang et al. 1996, section 1.1).  This header has contexts, handlers,
+ * requests and progress; am_onesided.h (regions, store, get, put, fetch-and-
+ * add) and am_client.h (DCMF's sends) come with it.
  *
  * Handlers.  A handler runs inside am_poll, to completion.  It may send at
  * most one reply, may not block, and may not poll.  Requests, stores and gets
- * issued inside a handler are queued and start at the end of the poll.
+ * that it issues leave at once while there is space; what finds none is queued,
+ * and later polls send it.  Calls are legal in a handler unless their comment
+ * says that they are not.
  *
  * Why replies always drain.  Requests and replies travel in two classes with
  * separate space (credits) for each peer.  (1) A reply handler may not reply,
@@ -68,29 +71,37 @@ struct am_params {
 AM_API am_status_t am_open(const struct am_params *params,
                            struct am_ctx **ctx_p);
 
-/* My address blob: AM_ADDRESS_BYTES bytes are written to `blob`. */
+/* My address blob: AM_ADDRESS_BYTES bytes are written to `blob`.  AM_OK. */
 AM_API am_status_t am_address(struct am_ctx *ctx, void *blob);
 
 /*
  * Tell the context the addresses of ranks 0..size-1 (size * AM_ADDRESS_BYTES,
- * copied).  Returns at once; the peers connect by being polled.
+ * copied).  Returns at once; the peers connect by being polled.  Errors:
+ * AM_ERR_INVALID (a blob is not an address), AM_ERR_MEMORY, AM_ERR_SYSTEM.  Not
+ * in a handler.
  */
 AM_API am_status_t am_connect_all(struct am_ctx *ctx, const void *blobs);
 
 /*
  * Connect late to the context with this address; *peer_p is its index here.
- * An address that is known already gives its index.  Errors: AM_ERR_PEER when
- * no device reaches it, AM_ERR_MEMORY.  Not in a handler.
+ * An address that is known already gives its index.  Errors: AM_ERR_INVALID
+ * (not an address), AM_ERR_PEER (no device reaches it), AM_ERR_MEMORY.  Not in
+ * a handler.
  */
 AM_API am_status_t am_connect(struct am_ctx *ctx, const void *blob,
                               uint32_t *peer_p);
 
-/* The address blob of a known peer (AM_ADDRESS_BYTES). AM_ERR_INVALID. */
+/* Write the address blob of a known peer (AM_ADDRESS_BYTES) to `blob`.
+ * AM_ERR_INVALID: no such peer. */
 AM_API am_status_t am_peer_address(struct am_ctx *ctx, uint32_t peer,
                                    void *blob);
 
-/* Poll until nothing that was sent by this context waits for a peer; is it so? */
+/*
+ * Poll until nothing that was sent by this context waits for space or for a
+ * peer's acknowledgement.  Errors: those of am_ctx_poll; AM_ERR_HANDLER.
+ */
 AM_API am_status_t am_flush(struct am_ctx *ctx);
+/* Is that so now?  1 or 0; does not poll. */
 AM_API int am_is_flushed(struct am_ctx *ctx);
 
 /*
@@ -99,20 +110,28 @@ AM_API int am_is_flushed(struct am_ctx *ctx);
  */
 AM_API void am_close(struct am_ctx *ctx);
 
+/* This context's rank, and the ranks of its job, as am_params gave them. */
 AM_API uint32_t am_rank(const struct am_ctx *ctx);
 AM_API uint32_t am_size(const struct am_ctx *ctx);
 
 /*
  * The default context, opened through PMI-1 when the process was started by
  * mpiexec (PMI_RANK, PMI_SIZE, PMI_FD in the environment) and as a job of one
- * rank otherwise.  May be called again after am_fini.
+ * rank otherwise.  May be called again after am_fini.  Errors: those of
+ * am_open; AM_ERR_INVALID when it is open already.  Not in a handler.
  */
 AM_API am_status_t am_init(void);
+/* Flush, wait for all ranks, close the default context.  Not in a handler. */
 AM_API void am_fini(void);
-AM_API struct am_ctx *am_default(void); /* NULL before am_init */
+/* The default context, the library's until am_fini; NULL before am_init. */
+AM_API struct am_ctx *am_default(void);
 /* Why the last am_init failed, as one sentence; "" if it did not. */
 AM_API const char *am_init_error(void);
-/* All ranks of the default context's job reach this point (through PMI). */
+/*
+ * Wait, polling, until all ranks of the default context's job are here (through
+ * PMI).  Errors: AM_ERR_PEER (a rank is dead), AM_ERR_SYSTEM (the launcher is),
+ * AM_ERR_INVALID (before am_init).  Not in a handler.
+ */
 AM_API am_status_t am_barrier(void);
 
 /* The last error as one sentence, owned by the context, "" if none. */
@@ -141,6 +160,8 @@ AM_API am_status_t am_handler_register(struct am_ctx *ctx, uint32_t index,
                                        am_handler_fn fn, void *arg,
                                        const char *name);
 
+/* Who sent it (a peer's index), the context it came to, and the `arg` of its
+ * registration.  A token is valid only until its handler returns. */
 AM_API uint32_t am_token_source(const struct am_token *token);
 AM_API struct am_ctx *am_token_ctx(const struct am_token *token);
 AM_API void *am_token_arg(const struct am_token *token);
@@ -152,7 +173,7 @@ AM_API void *am_token_arg(const struct am_token *token);
  * payload bytes (0..am_payload_max; `data` may be reused on return).  Blocks,
  * polling, while the peer's request space is full; inside a handler it is
  * queued instead.  Polls once after sending, as GAM's am_request does.
- * Errors: AM_ERR_INVALID, AM_ERR_PEER, AM_ERR_MEMORY (queue bound).
+ * Errors: AM_ERR_INVALID, AM_ERR_PEER, AM_ERR_MEMORY (65,536 are queued).
  */
 AM_API am_status_t am_ctx_request(struct am_ctx *ctx, uint32_t dest,
                                   uint32_t handler, const uint64_t *words,
@@ -160,7 +181,8 @@ AM_API am_status_t am_ctx_request(struct am_ctx *ctx, uint32_t dest,
                                   size_t bytes);
 
 /*
- * The same, but never blocks nor polls: AM_ERR_AGAIN when there is no space.
+ * The same, but never blocks, polls nor queues: AM_ERR_AGAIN when there is no
+ * space.
  */
 AM_API am_status_t am_ctx_try_request(struct am_ctx *ctx, uint32_t dest,
                                       uint32_t handler, const uint64_t *words,
@@ -170,13 +192,14 @@ AM_API am_status_t am_ctx_try_request(struct am_ctx *ctx, uint32_t dest,
 /*
  * Reply to the request that `token` stands for; only inside its handler, at
  * most once, never from a reply's handler: AM_ERR_HANDLER otherwise.  Does not
- * poll and never blocks.  At most am_payload_max / 4 payload bytes.
+ * poll and never blocks.  At most am_payload_max / 4 payload bytes, which may
+ * be reused on return.  Errors: AM_ERR_INVALID (too large), AM_ERR_PEER.
  */
 AM_API am_status_t am_token_reply(struct am_token *token, uint32_t handler,
                                   const uint64_t *words, uint32_t word_count,
                                   const void *data, size_t bytes);
 
-/* Largest payload of one request to `dest`, bytes. */
+/* Largest payload of one request to `dest`, bytes; 0: no such peer. */
 AM_API size_t am_payload_max(struct am_ctx *ctx, uint32_t dest);
 
 #define AM_POST_BYTES 104 /* largest payload of am_ctx_post */
@@ -196,7 +219,11 @@ AM_API am_status_t am_ctx_post(struct am_ctx *ctx, uint32_t dest,
                                uint32_t word_count, const void *data,
                                size_t bytes);
 
-/* GAM names: 32-bit words, default context, one argument word each. */
+/*
+ * GAM's names: am_ctx_request with 1 to 4 words of 32 bits on the default
+ * context, and am_token_reply.  The same rules and errors; AM_ERR_INVALID before
+ * am_init.
+ */
 AM_API am_status_t am_request_1(uint32_t dest, uint32_t handler, uint32_t a0);
 AM_API am_status_t am_request_2(uint32_t dest, uint32_t handler, uint32_t a0,
                                 uint32_t a1);
@@ -214,151 +241,11 @@ AM_API am_status_t am_reply_4(struct am_token *token, uint32_t handler,
                               uint32_t a0, uint32_t a1, uint32_t a2,
                               uint32_t a3);
 
-/* ------------------------------------------- regions, store, get, put, F&A */
-
-/*
- * A memory region makes [base, base + bytes) reachable by peers; every access
- * of a peer is checked against it.  base NULL with bytes SIZE_MAX opens the
- * whole address space, which is what GAM programs that pass bare addresses
- * want; it must be asked for.
- */
-struct am_region; /* owned by the context until am_region_deregister */
-
-#define AM_KEY_BYTES 32
-
-struct am_key { /* names a region to a peer; plain bytes, send it anyhow */
-    uint64_t w[AM_KEY_BYTES / 8];
-};
-
-AM_API am_status_t am_region_register(struct am_ctx *ctx, void *base,
-                                      size_t bytes, struct am_region **r_p);
-AM_API void am_region_deregister(struct am_ctx *ctx, struct am_region *r);
-AM_API void am_region_key(const struct am_region *r, struct am_key *key);
-
-/* Called once when an operation ends, from am_poll. */
-typedef void (*am_done_fn)(void *arg, am_status_t status);
-
-/*
- * Copy local bytes to [remote, remote + bytes) in the address space of `dest`
- * (inside one of its regions), then run `handler` there with the words (and
- * `remote`, `bytes` as its data).  am_ctx_store blocks until `local` may be
- * reused; am_ctx_store_async returns at once and calls `done` on the sender
- * when the transfer has ended at the receiver.  Any size.
- * Errors: AM_ERR_INVALID, AM_ERR_PEER, AM_ERR_MEMORY, AM_ERR_HANDLER (store).
- */
-AM_API am_status_t am_ctx_store(struct am_ctx *ctx, uint32_t dest,
-                                const void *local, void *remote, size_t bytes,
-                                uint32_t handler, const uint64_t *words,
-                                uint32_t word_count);
-AM_API am_status_t am_ctx_store_async(struct am_ctx *ctx, uint32_t dest,
-                                      const void *local, void *remote,
-                                      size_t bytes, uint32_t handler,
-                                      const uint64_t *words,
-                                      uint32_t word_count, am_done_fn done,
-                                      void *arg);
-
-/*
- * Fetch [remote, remote + bytes) of `dest` into `local`, then run the local
- * `handler` with the words.  Returns at once; am_get is split-phase in GAM.
- */
-AM_API am_status_t am_ctx_get(struct am_ctx *ctx, uint32_t dest,
-                              const void *remote, void *local, size_t bytes,
-                              uint32_t handler, const uint64_t *words,
-                              uint32_t word_count);
-
-AM_API am_status_t am_store(uint32_t dest, const void *local, void *remote,
-                            size_t bytes, uint32_t handler, uint32_t a0);
-AM_API am_status_t am_store_async(uint32_t dest, const void *local,
-                                  void *remote, size_t bytes, uint32_t handler,
-                                  uint32_t a0, am_done_fn done, void *arg);
-AM_API am_status_t am_get(uint32_t dest, const void *remote, void *local,
-                          size_t bytes, uint32_t handler, uint32_t a0);
-
-/*
- * One-sided put and get between `data` and [offset, offset + data.bytes) of a
- * region.  `done` is called when the bytes are in place (put: at the target).
- */
-AM_API am_status_t am_ctx_put(struct am_ctx *ctx, uint32_t dest,
-                              const struct am_data *data,
-                              const struct am_key *key, size_t offset,
-                              am_done_fn done, void *arg);
-AM_API am_status_t am_ctx_rget(struct am_ctx *ctx, uint32_t dest,
-                               const struct am_data *data,
-                               const struct am_key *key, size_t offset,
-                               am_done_fn done, void *arg);
-
-/*
- * Add `value` to the 8-byte aligned uint64_t at `offset` of a region,
- * atomically among all fetch-and-adds on it; *old_p is written before `done`.
- */
-AM_API am_status_t am_ctx_fetch_add(struct am_ctx *ctx, uint32_t dest,
-                                    const struct am_key *key, size_t offset,
-                                    uint64_t value, uint64_t *old_p,
-                                    am_done_fn done, void *arg);
-
-/* ------------------------------------------------- clients, DCMF's sends */
-
-/*
- * A client registers a reception callback once and gets an id; all ranks must
- * register clients in the same order.  When the first packet of a send
- * arrives, `receive` is called with the metadata and the total size and either
- * returns AM_OK with *landing filled in (bytes >= total; kind any), or
- * AM_ERR_AGAIN to defer, keeping `recv`, and later calls am_recv_supply.
- */
-struct am_client;
-struct am_recv; /* one incoming send; valid until its done function ran */
-
-typedef am_status_t (*am_receive_fn)(void *arg, struct am_recv *recv,
-                                     uint32_t source, const void *info,
-                                     size_t info_bytes, size_t bytes,
-                                     struct am_data *landing, am_done_fn *done,
-                                     void **done_arg);
-
-typedef enum {
-    AM_ORDERED = 0, /* delivered in the order sent, for each (client, peer) */
-    AM_UNORDERED,   /* may overtake: large sends do not delay small ones */
-} am_order_t;
-
-#define AM_INFO_BYTES_MAX 128
-
-AM_API am_status_t am_client_register(struct am_ctx *ctx, am_order_t order,
-                                      am_receive_fn receive, void *arg,
-                                      struct am_client **client_p);
-/* Inside a reception callback: the payload, if it came with the metadata (as
- * short ones do).  If the callback returns AM_DONE, it has used all of it. */
-AM_API const void *am_recv_payload(const struct am_recv *recv);
-/* Supply the buffer of a deferred receive.  Legal in a handler. */
-AM_API am_status_t am_recv_supply(struct am_recv *recv,
-                                  const struct am_data *landing,
-                                  am_done_fn done, void *arg);
-
-/*
- * Send `data` with `info` (copied) to the client of the same id at `dest`.
- * `done` is called when `data` may be reused.  Any size.  Legal in a handler.
- */
-AM_API am_status_t am_send(struct am_client *client, uint32_t dest,
-                           const void *info, size_t info_bytes,
-                           const struct am_data *data, am_done_fn done,
-                           void *arg);
-
-/* One send to many, and a different one to each; `done` once for all. */
-AM_API am_status_t am_multicast(struct am_client *client, const uint32_t *dests,
-                                uint32_t dest_count, const void *info,
-                                size_t info_bytes, const struct am_data *data,
-                                am_done_fn done, void *arg);
-
-struct am_many {
-    uint32_t dest;
-    struct am_data data;
-};
-
-AM_API am_status_t am_many_to_many(struct am_client *client,
-                                   const struct am_many *many,
-                                   uint32_t many_count, const void *info,
-                                   size_t info_bytes, am_done_fn done,
-                                   void *arg);
-
 /* ---------------------------------------------------------------- progress */
+
+/* Called once when an operation ends, from am_poll; it may start others, with
+ * the rules of a handler. */
+typedef void (*am_done_fn)(void *arg, am_status_t status);
 
 /*
  * One bounded pass over devices, queues and timers: the number of events, or a
@@ -366,39 +253,50 @@ AM_API am_status_t am_many_to_many(struct am_client *client,
  * peer's death only fails what waits for it), or in a handler AM_ERR_HANDLER.
  */
 AM_API int am_ctx_poll(struct am_ctx *ctx);
-AM_API int am_poll(void);
+AM_API int am_poll(void); /* the default context; AM_ERR_INVALID without */
 
 /*
  * The same for a caller that only waits: after a pass that found nothing it
- * spins, yields the core, or sleeps until a peer sends, as AM_WAIT says.
+ * spins, yields the core, or sleeps until a peer sends, as AM_WAIT says.  Not
+ * in a handler: AM_ERR_HANDLER.
  */
 AM_API int am_ctx_poll_wait(struct am_ctx *ctx);
 
 /* ------------------------------------------------- variables and counters */
 
+/* Static storage, but for `value`; `unit` and `choices` may be NULL. */
 struct am_variable_info {
     const char *name, *value, *def, *unit, *help, *choices;
 };
 
-/* Variable `index` with its value in `ctx` (NULL: its default as value).
- * AM_ERR_INVALID past the last one.  `text` holds the value. */
+/* Variable `index` (0, 1, ...) with its value in `ctx` (NULL: its default),
+ * which is written to `text`, `text_bytes` long; info->value points there.
+ * AM_ERR_INVALID past the last one. */
 AM_API am_status_t am_variable(const struct am_ctx *ctx, uint32_t index,
                                struct am_variable_info *info, char *text,
                                size_t text_bytes);
 
+/* Static storage. */
 struct am_counter_info {
     const char *name, *unit, *help;
     uint64_t value;
 };
 
+/* Counter `index` with its value in `ctx` (NULL: 0).  AM_ERR_INVALID past the
+ * last one. */
 AM_API am_status_t am_counter(const struct am_ctx *ctx, uint32_t index,
                               struct am_counter_info *info);
 
-/* Print the protocol table with its reasons, or the devices, into `text`. */
+/* Print what am_info prints of "devices" or "protocols" (the table with its
+ * reasons) into `text`, with a final 0; how many bytes that are, 0 for anything
+ * else. */
 AM_API size_t am_describe(struct am_ctx *ctx, const char *what, char *text,
                           size_t text_bytes);
 
 #ifdef __cplusplus
 }
 #endif
+
+#include <am_client.h>
+#include <am_onesided.h>
 #endif

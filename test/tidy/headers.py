@@ -18,8 +18,7 @@ FLAGS = ["-fsyntax-only", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wshadow",
 def check_guard(name):
     path = re.sub(r"^am-core/(include/)?", "", name)
     strict = re.sub(r"\W", "_", path).upper()
-    strict = strict if strict.startswith(("AM_H", "AM_MSG_H", "AM_TYPES_H")) \
-        else "AM_" + strict
+    strict = strict if "/include/" in name else "AM_" + strict
     stem = re.sub(r"\W", "_", os.path.basename(name)).upper()
     text = tree.code(name)
     found = re.search(r"^#ifndef (\w+)\n#define (\w+)$", text, re.M)

@@ -6,7 +6,8 @@ import re
 import tree
 
 LAYERS = ["base", "dev", "chan", "am", "msg"]
-PUBLIC = {"am_types.h": "base", "am.h": "am", "am_msg.h": "msg"}
+PUBLIC = {"am_types.h": "base", "am.h": "am", "am_onesided.h": "am",
+          "am_client.h": "am", "am_msg.h": "msg"}
 # Outside am-core: what may be included besides the folder itself.
 OUTSIDE = {
     "nic-sim": {"base"},
