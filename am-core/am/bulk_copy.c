@@ -11,10 +11,10 @@ static uint64_t linfn_ps(const struct am_linfn *f, size_t bytes)
     return f->fixed_ps + f->per_byte_fs * (uint64_t)bytes / 1000;
 }
 
-uint64_t am_bulk_cost_ps(const struct am_peer *peer, bool get, size_t bytes,
-                         bool contiguous)
+/* What the two ways cost, by the device's numbers. */
+static uint64_t stream_ps(const struct am_dev_attr *attr, bool get,
+                          size_t bytes)
 {
-    const struct am_dev_attr *attr = &peer->dev->attr;
     const struct am_dev_perf *perf = &attr->perf;
     uint64_t packets = bytes / attr->packet_bytes_max + 1;
     uint64_t send = perf->send_overhead.per_byte_fs;
@@ -22,37 +22,46 @@ uint64_t am_bulk_cost_ps(const struct am_peer *peer, bool get, size_t bytes,
     uint64_t per_byte = perf->shared_core ? send + recv
                         : send > recv     ? send
                                           : recv;
-    uint64_t stream = linfn_ps(&perf->wire, bytes) +
-                      packets * perf->send_overhead.fixed_ps +
-                      perf->recv_overhead.fixed_ps +
-                      per_byte * (uint64_t)bytes / 1000;
-    uint32_t need = get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
-    uint64_t single;
+    uint64_t request = get ? perf->wire.fixed_ps +
+                                       perf->send_overhead.fixed_ps +
+                                       perf->recv_overhead.fixed_ps
+                           : 0;
 
-    if (get) { /* the request for it */
-        stream += perf->wire.fixed_ps + perf->send_overhead.fixed_ps +
-                  perf->recv_overhead.fixed_ps;
-    }
-    if ((attr->caps & need) == 0 || !contiguous) {
-        return stream;
-    }
-    single = linfn_ps(get ? &perf->get : &perf->put, bytes);
+    return linfn_ps(&perf->wire, bytes) +
+           packets * perf->send_overhead.fixed_ps +
+           perf->recv_overhead.fixed_ps + per_byte * (uint64_t)bytes / 1000 +
+           request;
+}
+
+/* UINT64_MAX: the device has no such thing. */
+static uint64_t single_ps(const struct am_dev_attr *attr, bool get,
+                          size_t bytes)
+{
+    uint32_t need = get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
+
+    return (attr->caps & need) == 0
+                   ? UINT64_MAX
+                   : linfn_ps(get ? &attr->perf.get : &attr->perf.put, bytes);
+}
+
+uint64_t am_bulk_cost_ps(const struct am_peer *peer, bool get, size_t bytes,
+                         bool contiguous)
+{
+    const struct am_dev_attr *attr = &peer->dev->attr;
+    uint64_t stream = stream_ps(attr, get, bytes);
+    uint64_t single = contiguous ? single_ps(attr, get, bytes) : UINT64_MAX;
+
     return single < stream ? single : stream;
 }
 
 bool am_bulk_single(const struct am_bulk *bulk, const struct am_peer *peer)
 {
-    uint32_t need = bulk->get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
-    uint64_t stream;
+    const struct am_dev_attr *attr = &peer->dev->attr;
 
-    if ((peer->dev->attr.caps & need) == 0 || bulk->key.w[3] == 0 ||
-        am_data_at(&bulk->local, bulk->local_offset, bulk->bytes) == NULL) {
-        return false;
-    }
-    stream = am_bulk_cost_ps(peer, bulk->get, bulk->bytes, false);
-    return linfn_ps(bulk->get ? &peer->dev->attr.perf.get
-                              : &peer->dev->attr.perf.put,
-                    bulk->bytes) < stream;
+    return bulk->key.w[3] != 0 &&
+           single_ps(attr, bulk->get, bulk->bytes) <
+                   stream_ps(attr, bulk->get, bulk->bytes) &&
+           am_data_at(&bulk->local, bulk->local_offset, bulk->bytes) != NULL;
 }
 
 /* To or from a region of this very context: one copy. */

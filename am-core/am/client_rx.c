@@ -22,7 +22,9 @@ static void recv_end(struct am_recv *recv, am_status_t status)
     }
 }
 
-static void got_long(void *arg, am_status_t status)
+/* A long send is over here, whether it was fetched or not: its sender may
+ * reuse the data. */
+static void long_end(void *arg, am_status_t status)
 {
     struct am_recv *recv = arg;
 
@@ -41,7 +43,7 @@ static void recv_land(struct am_recv *recv, const struct am_data *landing,
         return;
     }
     am_bulk_get(&recv->bulk, recv->peer, landing, &recv->key, 0, recv->bytes,
-                got_long, recv);
+                long_end, recv);
 }
 
 /* Offer an arrival to its client. */
@@ -66,7 +68,11 @@ static void recv_offer(struct am_recv *recv, struct am_client *client,
         return;
     }
     if (status == AM_OK) { /* too small a buffer: the client's mistake */
-        recv_end(recv, AM_ERR_TRUNCATE);
+        if (recv->is_long) {
+            long_end(recv, AM_ERR_TRUNCATE);
+        } else {
+            recv_end(recv, AM_ERR_TRUNCATE);
+        }
         return;
     }
     recv->deferred = true;

@@ -171,9 +171,10 @@ am_status_t am_ctx_get(struct am_ctx *ctx, uint32_t dest, const void *remote,
     return AM_OK;
 }
 
-am_status_t am_ctx_put(struct am_ctx *ctx, uint32_t dest,
-                       const struct am_data *data, const struct am_key *key,
-                       size_t offset, am_done_fn done, void *arg)
+static am_status_t region_transfer(struct am_ctx *ctx, bool get, uint32_t dest,
+                                   const struct am_data *data,
+                                   const struct am_key *key, size_t offset,
+                                   am_done_fn done, void *arg)
 {
     struct am_peer *peer;
     am_status_t status;
@@ -182,26 +183,29 @@ am_status_t am_ctx_put(struct am_ctx *ctx, uint32_t dest,
     if (one == NULL) {
         return status;
     }
-    one->bulk.acknowledged = true;
-    am_bulk_put(&one->bulk, peer, data, key, offset, data->bytes, 0, NULL, 0,
-                onesided_done, one);
+    if (get) {
+        am_bulk_get(&one->bulk, peer, data, key, offset, data->bytes,
+                    onesided_done, one);
+    } else {
+        one->bulk.acknowledged = true;
+        am_bulk_put(&one->bulk, peer, data, key, offset, data->bytes, 0, NULL,
+                    0, onesided_done, one);
+    }
     return AM_OK;
+}
+
+am_status_t am_ctx_put(struct am_ctx *ctx, uint32_t dest,
+                       const struct am_data *data, const struct am_key *key,
+                       size_t offset, am_done_fn done, void *arg)
+{
+    return region_transfer(ctx, false, dest, data, key, offset, done, arg);
 }
 
 am_status_t am_ctx_rget(struct am_ctx *ctx, uint32_t dest,
                         const struct am_data *data, const struct am_key *key,
                         size_t offset, am_done_fn done, void *arg)
 {
-    struct am_peer *peer;
-    am_status_t status;
-    struct onesided *one = onesided_new(ctx, dest, done, arg, &peer, &status);
-
-    if (one == NULL) {
-        return status;
-    }
-    am_bulk_get(&one->bulk, peer, data, key, offset, data->bytes, onesided_done,
-                one);
-    return AM_OK;
+    return region_transfer(ctx, true, dest, data, key, offset, done, arg);
 }
 
 /* --------------------------------------------------------- fetch-and-add */
@@ -214,7 +218,9 @@ static void fetch_end(struct am_ctx *ctx, struct fetch *fetch,
 
     am_handle_free(ctx, fetch->handle);
     am_pool_put(ctx->one_pool, fetch);
-    done(arg, status);
+    if (done != NULL) {
+        done(arg, status);
+    }
 }
 
 static am_status_t fetch_run(struct am_op *op)

@@ -19,6 +19,8 @@ struct inbox {
     struct am_recv *kept[64];
     uint32_t kept_count, arrived, landed;
     size_t bytes;
+    size_t landing_bytes; /* that the callback names */
+    am_status_t expected; /* of what lands */
     unsigned char info[AM_INFO_BYTES_MAX];
     size_t info_bytes;
     uint32_t order[4096];
@@ -31,7 +33,7 @@ static void on_landed(void *arg, am_status_t status)
 {
     struct inbox *inbox = arg;
 
-    assert_int_equal(status, AM_OK);
+    assert_int_equal(status, inbox->expected);
     inbox->landed++;
 }
 
@@ -61,7 +63,7 @@ static am_status_t on_receive(void *arg, struct am_recv *recv, uint32_t source,
         inbox->kept[inbox->kept_count++] = recv;
         return AM_ERR_AGAIN;
     }
-    *landing = am_data_contig(inbox->memory, SIZE_MAX_HERE);
+    *landing = am_data_contig(inbox->memory, inbox->landing_bytes);
     *done = on_landed;
     *done_arg = inbox;
     return AM_OK;
@@ -73,10 +75,36 @@ static void inboxes_open(struct world *world, struct inbox *inbox,
     for (uint32_t r = 0; r < world->size; r++) {
         memset(&inbox[r], 0, sizeof(inbox[r]));
         inbox[r].memory = calloc(1, SIZE_MAX_HERE);
+        inbox[r].landing_bytes = SIZE_MAX_HERE;
         assert_int_equal(am_client_register(world->ctx[r], order, on_receive,
                                             &inbox[r], &client[r]),
                          AM_OK);
     }
+}
+
+/* Two contexts with a client and an inbox each, and what is sent. */
+struct duo {
+    struct world world;
+    struct inbox inbox[2];
+    struct am_client *client[2];
+    unsigned char *data; /* SIZE_MAX_HERE */
+    int done;
+};
+
+static void duo_open(struct duo *duo)
+{
+    duo->data = malloc(SIZE_MAX_HERE);
+    duo->done = 0;
+    world_open(&duo->world, 2, NULL);
+    inboxes_open(&duo->world, duo->inbox, duo->client, AM_ORDERED);
+}
+
+static void duo_close(struct duo *duo)
+{
+    world_close(&duo->world);
+    free(duo->inbox[0].memory);
+    free(duo->inbox[1].memory);
+    free(duo->data);
 }
 
 static void count_done(void *arg, am_status_t status)
@@ -96,118 +124,120 @@ static void test_sizes(void **state)
 {
     static const size_t sizes[] = {0, 1, 40, 4096, 16000, 16384, SIZE_MAX_HERE};
     static const size_t infos[] = {0, 1, 8, AM_INFO_BYTES_MAX};
-    struct inbox inbox[2];
-    struct am_client *client[2];
-    unsigned char *data = malloc(SIZE_MAX_HERE);
-    struct world world;
+    struct duo duo;
 
-    world_open(&world, 2, NULL);
-    inboxes_open(&world, inbox, client, AM_ORDERED);
+    duo_open(&duo);
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
         for (size_t f = 0; f < sizeof(infos) / sizeof(infos[0]); f++) {
-            struct am_data send = am_data_contig(data, sizes[s]);
+            struct am_data send = am_data_contig(duo.data, sizes[s]);
             unsigned char info[AM_INFO_BYTES_MAX];
-            int done = 0;
 
-            fill(data, sizes[s], (unsigned)(s + f));
+            duo.done = 0;
+            fill(duo.data, sizes[s], (unsigned)(s + f));
             fill(info, infos[f], (unsigned)f);
-            memset(inbox[1].memory, 0, SIZE_MAX_HERE);
-            assert_int_equal(am_send(client[0], 1, info, infos[f], &send,
-                                     count_done, &done),
+            memset(duo.inbox[1].memory, 0, SIZE_MAX_HERE);
+            assert_int_equal(am_send(duo.client[0], 1, info, infos[f], &send,
+                                     count_done, &duo.done),
                              AM_OK);
-            world_settle(&world);
-            assert_int_equal(done, 1);
-            assert_int_equal(inbox[1].bytes, sizes[s]);
-            assert_int_equal(inbox[1].info_bytes, infos[f]);
-            assert_memory_equal(inbox[1].info, info, infos[f]);
-            assert_memory_equal(inbox[1].memory, data, sizes[s]);
+            world_settle(&duo.world);
+            assert_int_equal(duo.done, 1);
+            assert_int_equal(duo.inbox[1].bytes, sizes[s]);
+            assert_int_equal(duo.inbox[1].info_bytes, infos[f]);
+            assert_memory_equal(duo.inbox[1].info, info, infos[f]);
+            assert_memory_equal(duo.inbox[1].memory, duo.data, sizes[s]);
         }
     }
-    assert_int_equal(inbox[1].arrived, inbox[1].landed);
-    world_close(&world);
-    free(inbox[0].memory);
-    free(inbox[1].memory);
-    free(data);
+    assert_int_equal(duo.inbox[1].arrived, duo.inbox[1].landed);
+    duo_close(&duo);
 }
 
 static void test_deferred(void **state)
 {
     static const size_t sizes[] = {0, 100, 10000, SIZE_MAX_HERE};
-    struct inbox inbox[2];
-    struct am_client *client[2];
-    unsigned char *data = malloc(SIZE_MAX_HERE);
-    struct world world;
-    int done = 0;
+    struct duo duo;
 
-    world_open(&world, 2, NULL);
-    inboxes_open(&world, inbox, client, AM_ORDERED);
-    inbox[1].defer = true;
-    fill(data, SIZE_MAX_HERE, 3);
+    duo_open(&duo);
+    duo.inbox[1].defer = true;
+    fill(duo.data, SIZE_MAX_HERE, 3);
     for (int i = 0; i < 4; i++) {
-        struct am_data send = am_data_contig(data, sizes[i]);
+        struct am_data send = am_data_contig(duo.data, sizes[i]);
 
-        assert_int_equal(
-                am_send(client[0], 1, NULL, 0, &send, count_done, &done),
-                AM_OK);
+        assert_int_equal(am_send(duo.client[0], 1, NULL, 0, &send, count_done,
+                                 &duo.done),
+                         AM_OK);
     }
-    world_settle(&world);
-    assert_int_equal(inbox[1].kept_count, 4);
+    world_settle(&duo.world);
+    assert_int_equal(duo.inbox[1].kept_count, 4);
     for (int i = 3; i >= 0; i--) { /* supplied in another order */
-        struct am_data landing = am_data_contig(inbox[1].memory, SIZE_MAX_HERE);
-        struct am_data small = am_data_contig(inbox[1].memory, sizes[i] / 2);
+        struct am_data landing =
+                am_data_contig(duo.inbox[1].memory, SIZE_MAX_HERE);
+        struct am_data small =
+                am_data_contig(duo.inbox[1].memory, sizes[i] / 2);
 
-        memset(inbox[1].memory, 0, SIZE_MAX_HERE);
+        memset(duo.inbox[1].memory, 0, SIZE_MAX_HERE);
         if (sizes[i] > 0) {
-            assert_int_equal(am_recv_supply(inbox[1].kept[i], &small, on_landed,
-                                            &inbox[1]),
+            assert_int_equal(am_recv_supply(duo.inbox[1].kept[i], &small,
+                                            on_landed, &duo.inbox[1]),
                              AM_ERR_TRUNCATE);
         }
-        assert_int_equal(am_recv_supply(inbox[1].kept[i], &landing, on_landed,
-                                        &inbox[1]),
+        assert_int_equal(am_recv_supply(duo.inbox[1].kept[i], &landing,
+                                        on_landed, &duo.inbox[1]),
                          AM_OK);
-        world_settle(&world);
-        assert_memory_equal(inbox[1].memory, data, sizes[i]);
+        world_settle(&duo.world);
+        assert_memory_equal(duo.inbox[1].memory, duo.data, sizes[i]);
     }
-    assert_int_equal(inbox[1].landed, 4);
-    assert_int_equal(done, 4);
-    world_close(&world);
-    free(inbox[0].memory);
-    free(inbox[1].memory);
-    free(data);
+    assert_int_equal(duo.inbox[1].landed, 4);
+    assert_int_equal(duo.done, 4);
+    duo_close(&duo);
 }
 
 /* Short payloads are used in the callback, long ones land as usual. */
 static void test_taken(void **state)
 {
     static const size_t sizes[] = {1, 100, 4096, SIZE_MAX_HERE};
-    struct inbox inbox[2];
-    struct am_client *client[2];
-    unsigned char *data = malloc(SIZE_MAX_HERE);
-    struct world world;
-    int done = 0;
+    struct duo duo;
 
-    world_open(&world, 2, NULL);
-    inboxes_open(&world, inbox, client, AM_ORDERED);
-    inbox[1].take = true;
+    duo_open(&duo);
+    duo.inbox[1].take = true;
     for (unsigned i = 0; i < 4; i++) {
-        struct am_data send = am_data_contig(data, sizes[i]);
+        struct am_data send = am_data_contig(duo.data, sizes[i]);
 
-        fill(data, sizes[i], i);
+        fill(duo.data, sizes[i], i);
         assert_int_equal(
-                am_send(client[0], 1, "i", 1, &send, count_done, &done), AM_OK);
-        world_settle(&world);
-        assert_int_equal(inbox[1].bytes, sizes[i]);
-        assert_memory_equal(inbox[1].memory, data, sizes[i]);
+                am_send(duo.client[0], 1, "i", 1, &send, count_done, &duo.done),
+                AM_OK);
+        world_settle(&duo.world);
+        assert_int_equal(duo.inbox[1].bytes, sizes[i]);
+        assert_memory_equal(duo.inbox[1].memory, duo.data, sizes[i]);
     }
-    assert_int_equal(done, 4);
-    assert_int_equal(inbox[1].arrived, 4);
-    assert_int_equal(inbox[1].taken + inbox[1].landed, 4);
-    assert_true(inbox[1].taken >= 2);
-    assert_true(inbox[1].landed >= 1);
-    world_close(&world);
-    free(inbox[0].memory);
-    free(inbox[1].memory);
-    free(data);
+    assert_int_equal(duo.done, 4);
+    assert_int_equal(duo.inbox[1].arrived, 4);
+    assert_int_equal(duo.inbox[1].taken + duo.inbox[1].landed, 4);
+    assert_true(duo.inbox[1].taken >= 2);
+    assert_true(duo.inbox[1].landed >= 1);
+    duo_close(&duo);
+}
+
+/* A landing that is too small ends the receive, not the sender's wait. */
+static void test_too_small(void **state)
+{
+    static const size_t sizes[] = {100, SIZE_MAX_HERE};
+    struct duo duo;
+
+    duo_open(&duo);
+    duo.inbox[1].landing_bytes = 99;
+    duo.inbox[1].expected = AM_ERR_TRUNCATE;
+    for (int i = 0; i < 2; i++) {
+        struct am_data send = am_data_contig(duo.data, sizes[i]);
+
+        assert_int_equal(am_send(duo.client[0], 1, NULL, 0, &send, count_done,
+                                 &duo.done),
+                         AM_OK);
+        world_settle(&duo.world);
+        assert_int_equal(duo.done, i + 1);
+        assert_int_equal(duo.inbox[1].landed, i + 1);
+    }
+    duo_close(&duo);
 }
 
 /* Two clients; ordered sends of mixed sizes arrive in order at each. */
@@ -306,6 +336,7 @@ int main(void)
             cmocka_unit_test(test_sizes),
             cmocka_unit_test(test_deferred),
             cmocka_unit_test(test_taken),
+            cmocka_unit_test(test_too_small),
             cmocka_unit_test(test_order_and_clients),
             cmocka_unit_test(test_multisend),
     };
