@@ -241,6 +241,10 @@ void am_ctx_stats_write(struct am_ctx *ctx);
 
 /* ----------------------------------------------------------------- ctx.c */
 
+/* Has every variable in the environment an acceptable value?  Else *error says
+ * in a sentence which has not; for a program that only starts others. */
+am_status_t am_variables_check(char *error, size_t error_bytes);
+
 /* Can every rank send without another one's help? */
 bool am_connected(struct am_ctx *ctx);
 

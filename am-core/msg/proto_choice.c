@@ -75,8 +75,9 @@ static bool entry_parse(const char *text, size_t length, struct wish *wish)
             return false;
         }
     }
+    /* a row below the one before would never be used */
     wish->list_count++;
-    return true;
+    return at == 0 || wish->list_max[at] >= wish->list_max[at - 1];
 }
 
 static bool list_parse(const char *text, struct wish *wish)
@@ -114,8 +115,8 @@ am_status_t am_proto_check_list(const char *text, char *accepted, size_t bytes)
         return AM_OK;
     }
     accept_text(accepted, bytes,
-                "auto, one of eager buffered prefix get put, or a list such "
-                "as eager:1k,buffered:8k,prefix:256k,get");
+                "auto, one of eager buffered prefix get put, or a list of "
+                "rising sizes such as eager:1k,buffered:8k,prefix:256k,get");
     return AM_ERR_CONFIG;
 }
 

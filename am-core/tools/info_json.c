@@ -48,9 +48,9 @@ static void variable_json(const struct am_variable_info *info, void *arg)
 
 static json_t *caps_json(uint32_t caps)
 {
-    static const char *const names[] = {"reliable",  "ordered",   "put",
-                                        "get",       "fetch_add", "wait",
-                                        "multicast", "counter",   "mapped"};
+    static const char *const names[] = {
+            "reliable", "ordered",   "put",     "get",    "fetch_add",
+            "wait",     "multicast", "counter", "mapped", "timer"};
     json_t *list = json_array();
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -1,7 +1,12 @@
 /*
- * Starting am_perf's ranks: this process becomes mpiexec.
+ * Starting am_perf's ranks: this process becomes mpiexec.  What all ranks would
+ * refuse it refuses before, once.
  */
+#include "config.h"
+
 #include "tools/perf.h"
+
+#include "am/ctx.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -38,11 +43,15 @@ static int copy_arguments(char **from, char **to, int count)
 
 void perf_launch(char **argv, uint32_t ranks, bool progress)
 {
-    char number[16], self[4096];
+    char number[16], self[4096], error[512] = "";
     char *arguments[ARGUMENTS_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     int count;
 
+    if (am_variables_check(error, sizeof(error)) != AM_OK) {
+        fprintf(stderr, "am_perf: %s\n", error);
+        return;
+    }
     if (length <= 0) {
         fprintf(stderr, "am_perf: cannot find its own executable: %s\n",
                 strerror(errno));

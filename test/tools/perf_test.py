@@ -141,9 +141,18 @@ def test_bad_job():
             check.that(code == 1 and err.count("\n") == 1 and
                        "the launcher answered" in err,
                        "a bad answer %r: %r %r" % (value, code, err))
-    got = job.perf("rtt", AM_EAGER_MAX="banana")
-    check.that(got.returncode != 0 and "banana" in got.stderr,
-               "a bad variable: %r" % got.stderr)
+    for name, value in (("AM_EAGER_MAX", "banana"), ("AM_LOG", "loud"),
+                        ("AM_PROTO", "eager:4k,get:1k"),
+                        ("AM_SHM_SLOTS", "0"), ("AM_FAULT", "drop=2/1")):
+        got = job.perf("rtt", **{name: value})
+        check.that(got.returncode == 1 and got.stdout == "" and
+                   got.stderr.count("\n") == 1 and
+                   '%s is "%s"' % (name, value) in got.stderr,
+                   "a bad variable is one sentence, once: %r" % got.stderr)
+    got = job.perf(*FEW, "rtt", AM_EAGER_MAXX="1k", AM_STATS="-")
+    check.that(got.returncode == 0 and got.stderr.count("AM_EAGER_MAXX") == 1
+               and got.stderr.count("rank 0 tx_requests") == 1,
+               "the launcher's look at the variables is silent: %r" % got.stderr)
 
 
 def test_limits():

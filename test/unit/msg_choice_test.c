@@ -169,6 +169,8 @@ static void test_bad_values(void **state)
             {"AM_PROTO", "eager:,get"},
             {"AM_PROTO", ""},
             {"AM_PROTO", "eager:1k,"},
+            {"AM_PROTO", "eager:4k,get:1k"},
+            {"AM_PROTO", "get,eager:1k"},
             {"AM_EAGER_MAX", "many"},
             {"AM_BUFFERED_MAX", "-1"},
             {"AM_PREFIX_MAX", "1q"},
