@@ -1,6 +1,7 @@
 /*
  * Late connections over shared memory when the other side is slow: its hello
  * comes long after its connection, both connect at once, others say nothing.
+ * And packets of other sizes on each side, in a job and late.
  */
 #include "support/cm.h"
 #include "support/msg_world.h"
@@ -149,12 +150,84 @@ static void test_silent_visitors(void **state)
     pair_close(&pair);
 }
 
+/* Requests with the largest payload that each may send, both ways. */
+static void send_largest(struct am_ctx *ctx[2], const uint32_t peer[2],
+                         const int arrived[2])
+{
+    static const char data[1 << 20];
+
+    for (int from = 0; from < 2; from++) {
+        size_t bytes = am_payload_max(ctx[from], peer[from]);
+
+        assert_in_range(bytes, 800, sizeof(data));
+        for (int i = 0; i < 20; i++) {
+            int before = arrived[1 - from];
+
+            assert_int_equal(am_ctx_try_request(ctx[from], peer[from], H_COUNT,
+                                                NULL, 0, data, bytes),
+                             AM_OK);
+            for (int n = 0; n < POLLS && arrived[1 - from] == before; n++) {
+                (void)am_ctx_poll(ctx[0]);
+                (void)am_ctx_poll(ctx[1]);
+            }
+            assert_int_equal(arrived[1 - from], before + 1);
+        }
+    }
+}
+
+/* Whoever makes the segment, its rings hold the other's packets. */
+static void test_unequal_packets(void **state)
+{
+    static const struct am_option small[] = {
+            {"AM_SHM_RING", "8k"}, {"AM_SHM_PACKET", "1k"}, {NULL, NULL}};
+    static const struct am_option large[] = {
+            {"AM_SHM_RING", "4m"}, {"AM_SHM_PACKET", "1m"}, {NULL, NULL}};
+
+    for (int first = 0; first < 2; first++) {
+        const struct am_option *options[] = {first == 0 ? small : large,
+                                             first == 0 ? large : small};
+        const uint32_t ranks[] = {1, 0};
+        struct world job, late[2];
+        int arrived[2] = {0, 0};
+        unsigned char blob[AM_ADDRESS_BYTES];
+        uint32_t peer[2] = {1, 1};
+        struct am_ctx *ctx[2];
+
+        meanwhile = NULL;
+        world_open(&job, 2, options);
+        world_settle(&job);
+        for (int i = 0; i < 2; i++) {
+            am_handler_register(job.ctx[i], H_COUNT, on_count, &arrived[i],
+                                "count");
+        }
+        send_largest(job.ctx, ranks, arrived);
+        world_close(&job);
+
+        for (int i = 0; i < 2; i++) {
+            world_open(&late[i], 1, &options[i]);
+            ctx[i] = late[i].ctx[0];
+            am_handler_register(ctx[i], H_COUNT, on_count, &arrived[i],
+                                "count");
+        }
+        assert_int_equal(am_address(ctx[1], blob), AM_OK);
+        assert_int_equal(am_connect(ctx[0], blob, &peer[0]), AM_OK);
+        for (int n = 0; n < POLLS && !am_is_flushed(ctx[0]); n++) {
+            (void)am_ctx_poll(ctx[0]);
+            (void)am_ctx_poll(ctx[1]);
+        }
+        send_largest(ctx, peer, arrived);
+        world_close(&late[0]);
+        world_close(&late[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_slow_hello),
             cmocka_unit_test(test_both_connect),
             cmocka_unit_test(test_silent_visitors),
+            cmocka_unit_test(test_unequal_packets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,9 +92,10 @@ struct shm_ep {
     struct shm_ep *next; /* all of a device */
 };
 
-#define SHM_RING_MOST  ((size_t)1 << 20) /* of AM_SHM_RING=0 */
-#define SHM_RING_LEAST ((size_t)1 << 18)
-#define SHM_VISITORS   64 /* connections that have said nothing yet */
+#define SHM_RING_MOST   ((size_t)1 << 20) /* of AM_SHM_RING=0 */
+#define SHM_RING_LEAST  ((size_t)1 << 18)
+#define SHM_PACKET_MOST ((size_t)256 << 20) /* of AM_SHM_PACKET */
+#define SHM_VISITORS    64 /* connections that have said nothing yet */
 
 typedef enum {
     SHM_WAIT_AUTO,
@@ -130,7 +131,7 @@ struct shm_address {
     uint64_t host;  /* hash of boot id, network and process namespace, user */
     uint64_t nonce; /* names the listening socket */
     uint32_t pid;
-    uint32_t pad;
+    uint32_t packet_bytes; /* the largest that this context sends */
 };
 
 static_assert(sizeof(struct shm_address) == 24, "wire format");
@@ -185,10 +186,12 @@ static inline struct shm_ep *shm_ep_of(struct am_dev_ep *ep)
 
 /* Bytes of a lane's ring for requests in a segment of `count` ranks. */
 size_t shm_seg_ring_bytes(const struct shm_dev *dev, uint32_t count);
-/* Make a segment for `count` ranks by the dev's configuration; seg->fd is to
- * be passed on and closed.  AM_ERR_MEMORY, AM_ERR_SYSTEM, AM_ERR_CONFIG. */
+/* Make a segment for `count` ranks by the dev's configuration, with rings for
+ * packets of `packet_bytes` at least, as another of them may have larger ones;
+ * seg->fd is to be passed on and closed.  AM_ERR_MEMORY, AM_ERR_SYSTEM,
+ * AM_ERR_CONFIG. */
 am_status_t shm_seg_create(struct shm_dev *dev, uint32_t count, uint32_t self,
-                           struct shm_seg **seg_p);
+                           size_t packet_bytes, struct shm_seg **seg_p);
 /* Map the segment behind `fd` (stays the caller's) after checking it. */
 am_status_t shm_seg_attach(struct shm_dev *dev, int fd, uint32_t count,
                            uint32_t self, uint64_t nonce,

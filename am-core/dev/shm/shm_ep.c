@@ -15,6 +15,7 @@ am_status_t shm_connect_all(struct am_dev *adev, const void *const *parts,
 {
     struct shm_dev *dev = shm_dev_of(adev);
     struct shm_seg *seg;
+    size_t packet_bytes = 0;
     am_status_t status;
 
     dev->locals = calloc(count, sizeof(*dev->locals));
@@ -31,6 +32,9 @@ am_status_t shm_connect_all(struct am_dev *adev, const void *const *parts,
         memcpy(&address, parts[rank], sizeof(address));
         *local =
                 (struct shm_local){rank, address.pid, address.nonce, -1, false};
+        if (address.packet_bytes > packet_bytes) {
+            packet_bytes = address.packet_bytes;
+        }
         if (rank == dev->rank) {
             dev->local_index = dev->local_count;
         }
@@ -43,7 +47,7 @@ am_status_t shm_connect_all(struct am_dev *adev, const void *const *parts,
         shm_fetch(dev);
         return AM_OK;
     }
-    status = shm_seg_create(dev, dev->local_count, 0, &seg);
+    status = shm_seg_create(dev, dev->local_count, 0, packet_bytes, &seg);
     if (status != AM_OK) {
         return status;
     }
@@ -113,7 +117,7 @@ static am_status_t connect_late(struct shm_dev *dev,
                                 struct shm_ep **ep_p)
 {
     struct shm_seg *seg;
-    am_status_t status = shm_seg_create(dev, 2, 0, &seg);
+    am_status_t status = shm_seg_create(dev, 2, 0, address->packet_bytes, &seg);
 
     if (status != AM_OK) {
         return status;

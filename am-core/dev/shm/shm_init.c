@@ -35,7 +35,7 @@ static am_status_t check_packet(const char *text, char *accepted, size_t bytes)
     size_t value;
 
     if (am_config_parse_bytes(text, &value) == AM_OK &&
-        (value == 0 || (value >= 1024 && value <= (256u << 20)))) {
+        (value == 0 || (value >= 1024 && value <= SHM_PACKET_MOST))) {
         return AM_OK;
     }
     snprintf(accepted, bytes, "0, or 1k to 256m");
@@ -220,7 +220,8 @@ static void shm_close(struct am_dev *adev)
 static size_t shm_address(struct am_dev *adev, void *to, size_t bytes_max)
 {
     struct shm_dev *dev = shm_dev_of(adev);
-    struct shm_address address = {dev->host, dev->nonce, dev->pid, 0};
+    struct shm_address address = {dev->host, dev->nonce, dev->pid,
+                                  (uint32_t)dev->config.packet_bytes};
 
     if (bytes_max < sizeof(address)) {
         return 0;

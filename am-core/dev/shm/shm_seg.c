@@ -62,7 +62,6 @@ int shm_geometry_compute(const struct shm_header *header,
     return 0;
 }
 
-/* Replies carry at most a quarter of what a request may (am.h). */
 /* A window of 64 messages of 16 KiB fits the ring of a pair: while it does not,
  * each message waits in a queue, and messages of 2 to 4 KiB took up to twice as
  * long.  A rank has as many rings as there are others, so that with many ranks
@@ -80,22 +79,32 @@ size_t shm_seg_ring_bytes(const struct shm_dev *dev, uint32_t count)
     return bytes;
 }
 
+/* Replies carry at most a quarter of what a request may (am.h). */
 static void seg_header_fill(struct shm_dev *dev, uint32_t count,
-                            struct shm_header *header)
+                            size_t packet_bytes, struct shm_header *header)
 {
+    size_t ring_bytes =
+            shm_seg_ring_bytes(dev, count > dev->size ? count : dev->size);
+
+    if (packet_bytes > SHM_PACKET_MOST) {
+        packet_bytes = SHM_PACKET_MOST; /* more no peer can have meant */
+    }
+    if (packet_bytes < dev->config.packet_bytes) {
+        packet_bytes = dev->config.packet_bytes;
+    }
+    while (ring_bytes < 4 * packet_bytes) {
+        ring_bytes *= 2;
+    }
     *header = (struct shm_header){
             .magic = SHM_MAGIC,
             .nonce = dev->nonce,
             .count = count,
             .heap_bytes = SHM_HEAP_BYTES,
     };
-    size_t ring_bytes =
-            shm_seg_ring_bytes(dev, count > dev->size ? count : dev->size);
-
     for (int c = 0; c < 2; c++) {
         header->depth[c] = (uint32_t)dev->config.slots;
         header->ring_bytes[c] = (uint32_t)(ring_bytes >> 2 * c);
-        header->packet_bytes[c] = (uint32_t)dev->config.packet_bytes >> 2 * c;
+        header->packet_bytes[c] = (uint32_t)(packet_bytes >> 2 * c);
     }
 }
 
@@ -132,14 +141,14 @@ static am_status_t seg_map(struct shm_dev *dev, int fd, uint32_t self,
 }
 
 am_status_t shm_seg_create(struct shm_dev *dev, uint32_t count, uint32_t self,
-                           struct shm_seg **seg_p)
+                           size_t packet_bytes, struct shm_seg **seg_p)
 {
     struct shm_header header;
     struct shm_geometry geometry;
     am_status_t status;
     int fd;
 
-    seg_header_fill(dev, count, &header);
+    seg_header_fill(dev, count, packet_bytes, &header);
     if (shm_geometry_compute(&header, &geometry) != 0) {
         am_log(dev->log, AM_LOG_ERROR,
                "shm: AM_SHM_RING must be at least 4 x AM_SHM_PACKET");
