@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """am_perf: every test and operation on 2 and 4 ranks with few iterations, the
 rows it prints, and what it says about bad arguments."""
+import json
 import os
+import tempfile
 
 import job
 
@@ -89,6 +91,34 @@ def test_settings_shown():
     found = rows_of("--sizes", "1k", "lat", AM_PROTO="get")
     check.that(found and found[0]["settings"]["variables"]["AM_PROTO"] ==
                "get", "an effective setting is in the row")
+
+
+def test_files():
+    """Counters, trace and table go where the variables say, and nowhere
+    else; a file that cannot be written is named and spoils nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = os.path.join(folder, "trace%r.json")
+        rows_of("--sizes", "8,100k", "lat", AM_TRACE=trace,
+                AM_TRACE_RECORDS="1k")
+        for rank in (0, 1):
+            with open(trace.replace("%r", str(rank))) as file:
+                events = json.load(file)
+            eager = [e for e in events if e["name"] == "msg_eager"]
+            check.that(40 <= len(eager) <= 1024 and all(
+                e["pid"] == rank and e["args"]["a"] == 1 - rank
+                for e in eager), "rank %d's messages are in its trace" % rank)
+        check.that(len(os.listdir(folder)) == 2, "a file for each rank")
+        for name in ("AM_TRACE", "AM_STATS"):
+            got = job.perf(*FEW, "rtt", **{name: folder + "/none/file"})
+            lines = got.stderr.splitlines()
+            check.that(got.returncode == 0 and len(lines) == 2 and all(
+                "cannot write %s/none/file: No such file" % folder in line
+                for line in lines), "%s: %r" % (name, got.stderr))
+    got = job.perf(*FEW, "--sizes", "8", "lat", AM_EXPLAIN="yes",
+                   AM_LOG="info")
+    check.that(got.returncode == 0 and "device shm, contiguous data" in
+               got.stderr and "lowest cost" in got.stderr,
+               "AM_EXPLAIN logs the table: %r" % got.stderr)
 
 
 def test_text():
@@ -181,6 +211,7 @@ test_pmi_server()
 test_each()
 test_more_ranks()
 test_settings_shown()
+test_files()
 test_text()
 test_limits()
 check.finish()

@@ -2,6 +2,7 @@
 """Ranks in trouble: idle for long, killed, opened again, without memory or
 permissions.  Each must end with a clear sentence and leave nothing behind."""
 import os
+import signal
 import subprocess
 import time
 
@@ -161,6 +162,28 @@ def test_killed_at_start():
         check.that(shm_names() <= before, "nothing is left in /dev/shm")
 
 
+class Stopping(Dying):
+    """The same, but the victim is only stopped: alive, and silent."""
+
+    def answer(self, rank, sock, line):
+        if rank == self.victim and line == "cmd=barrier_out":
+            self.ranks[rank].send_signal(signal.SIGSTOP)
+        job.Job.answer(self, rank, sock, line)
+
+
+def test_stopped_at_start():
+    """Who waits for a silent rank gives up when AM_CONNECT_TIMEOUT says."""
+    for victim in (0, 1):
+        started = Stopping(2, victim, [RANK, "close"],
+                           AM_CONNECT_TIMEOUT="300")
+        code = started.ranks[1 - victim].wait(timeout=60)
+        started.ranks[victim].kill()
+        results = started.wait()
+        check.that(code == 1 and "within 300 ms" in results[1 - victim][2] and
+                   results[1 - victim][2].count("\n") == 1,
+                   "rank %d is waited for in vain: %r" % (victim, results))
+
+
 def test_unknown_variable():
     """One warning with the nearest name, whatever the number of ranks."""
     results = job.Job(2, [RANK, "again", "1"], AM_EAGR_MAX="1k").wait()
@@ -238,6 +261,7 @@ test_idle()
 test_killed()
 test_all_killed()
 test_killed_at_start()
+test_stopped_at_start()
 test_cut()
 test_single_copy()
 test_unknown_variable()
