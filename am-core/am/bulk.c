@@ -100,13 +100,23 @@ static am_status_t stream_last(struct am_bulk *bulk, size_t bytes)
                          LAST_WORDS + bulk->word_count, bytes);
 }
 
+/* Bytes of each packet; short ones, of slow networks, are filled. */
+static size_t stream_step(const struct am_bulk *bulk)
+{
+    const size_t page = 4096;
+    size_t last_max = am_peer_payload_max(bulk->op.peer, LAST_WORDS + 4);
+
+    return last_max < page ? am_peer_payload_max(bulk->op.peer, 2)
+                           : am_packet_step(bulk->bytes, last_max);
+}
+
 /* Send what there is space for.  AM_ERR_AGAIN: more later. */
 static am_status_t stream_run(struct am_bulk *bulk)
 {
     struct am_peer *peer = bulk->op.peer;
     uint64_t *stats = peer->ctx->stats;
     bool last_matters = bulk->handler != 0 || bulk->handle != 0;
-    size_t packet = am_peer_payload_max(peer, 2);
+    size_t packet = stream_step(bulk);
     size_t last_max = am_peer_payload_max(peer, LAST_WORDS + 4);
     am_status_t status = AM_OK;
 

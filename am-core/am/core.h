@@ -189,6 +189,19 @@ void am_op_cancel(struct am_op *op); /* take it off its queue, if on one */
 /* Largest payload of one request with `word_count` words. */
 size_t am_peer_payload_max(const struct am_peer *peer, uint32_t word_count);
 
+/* Bytes of each packet but the last of a stream of `bytes`: as few packets as
+ * can be, of equal length, and long ones of whole cache lines, as a copy from
+ * elsewhere in a line than to where it goes is up to a third slower. */
+static inline size_t am_packet_step(size_t bytes, size_t packet_max)
+{
+    const size_t line = 64, page = 4096;
+    size_t most = packet_max < page ? packet_max : packet_max & ~(line - 1);
+    size_t packets = bytes / most + 1;
+    size_t step = (bytes / packets + line) & ~(line - 1);
+
+    return step < most ? step : most;
+}
+
 /* ----------------------------------------------------------- am_data helpers */
 
 /* Copy [offset, offset + bytes) of the packed form out of, or into, `data`. */

@@ -25,22 +25,13 @@
 
 /* ------------------------------------------------------------- the sender */
 
-/* Bytes of each packet of a stream: as few as can be, of equal length. */
-static size_t stream_step(const struct am_msg_req *send)
-{
-    size_t packet_max = send->mp->kind->packet_max;
-    size_t packets = send->data.bytes / packet_max + 1;
-    size_t step = (send->data.bytes / packets + 64) & ~(size_t)63;
-
-    return step < packet_max ? step : packet_max;
-}
-
 /* The next packets, at most *count, which falls.  AM_DONE: that was all; AM_OK:
  * all, an answer is awaited; AM_ERR_AGAIN: more later; errors end the send. */
 static am_status_t stream_packets(struct am_msg_req *send, struct am_op *op,
                                   size_t *count)
 {
-    size_t packet = stream_step(send);
+    size_t packet =
+            am_packet_step(send->data.bytes, send->mp->kind->packet_max);
 
     for (; *count > 0; --*count) {
         uint64_t offset = send->moved_bytes;
@@ -87,8 +78,9 @@ static am_status_t emit_first(struct am_msg_req *send, struct am_op *op,
     send->slot = (uint32_t)__builtin_ctz(mp->slots_free);
     words[3] = send->data.bytes;
     words[4] = send->slot;
-    status = am_msg_packet(send, op, AM_MSG_H_FIRST, send->node.tag, words, 5,
-                           stream_step(send));
+    status = am_msg_packet(
+            send, op, AM_MSG_H_FIRST, send->node.tag, words, 5,
+            am_packet_step(send->data.bytes, mp->kind->packet_max));
     if (status != AM_OK) {
         return status;
     }

@@ -45,8 +45,7 @@ static __attribute__((noinline)) void rx_data(struct shm_ep *ep, uint32_t class,
     struct shm_rx *rx = &ep->rx[class];
     uint32_t offset = ((volatile struct shm_slot *)slot)->u.ext.offset;
     uint32_t bytes = ((volatile struct shm_slot *)slot)->u.ext.bytes;
-    uint64_t total = shm_data_units((kind == SHM_ALL_DATA ? hdr_bytes : 0) +
-                                    (uint64_t)bytes);
+    uint64_t total = shm_data_need(kind == SHM_ALL_DATA ? hdr_bytes : 0, bytes);
     uint32_t at = (uint32_t)(rx->data_head & (rx->ring_bytes - 1));
     uint32_t skip = offset == 0 && at != 0 ? rx->ring_bytes - at : 0;
     char *data = rx->data + offset;
@@ -60,7 +59,7 @@ static __attribute__((noinline)) void rx_data(struct shm_ep *ep, uint32_t class,
     }
     if (kind == SHM_ALL_DATA) {
         hdr = data;
-        data += hdr_bytes;
+        data += shm_data_units(hdr_bytes);
     }
     dev->stats[AM_DEV_STAT_RX_BYTES] += hdr_bytes + bytes;
     dev->base.up.packet(ep->ep.user, class, hdr, hdr_bytes, data, bytes);
@@ -74,11 +73,13 @@ static __attribute__((noinline)) void rx_data(struct shm_ep *ep, uint32_t class,
     }
 }
 
-/* Is there room for a reply of the largest size?  Twice the packet, because
- * one may be lost to the skip at the ring's end. */
+/* Is there room for a reply of the largest size, whose header and payload end
+ * with a part of a line?  Twice that, because as much may be lost to the skip
+ * at the ring's end. */
 static inline bool reply_has_room(struct shm_tx *tx, uint64_t packet_bytes)
 {
-    return shm_tx_has_slot(tx) && shm_tx_has_data(tx, 2 * packet_bytes);
+    return shm_tx_has_slot(tx) &&
+           shm_tx_has_data(tx, 2 * (packet_bytes + 2 * SHM_LINE));
 }
 
 bool shm_reply_ready(struct am_dev_ep *dep)

@@ -168,7 +168,7 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     struct shm_tx *tx = &ep->tx[class];
     size_t bytes = payload->bytes;
     bool hdr_out = hdr_bytes > SHM_EXT_BYTES;
-    uint64_t total = shm_data_units((hdr_out ? hdr_bytes : 0) + bytes);
+    uint64_t total = shm_data_need(hdr_out ? hdr_bytes : 0, bytes);
     struct shm_slot *slot;
     uint64_t skip;
     uint32_t at;
@@ -193,7 +193,7 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     slot->u.ext.bytes = (uint32_t)bytes;
     if (hdr_out) {
         memcpy(tx->data + at, hdr, hdr_bytes);
-        at += (uint32_t)hdr_bytes;
+        at += (uint32_t)shm_data_units(hdr_bytes);
     } else {
         copy_words(slot->u.ext.hdr, hdr, hdr_bytes);
     }
