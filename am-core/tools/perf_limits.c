@@ -101,45 +101,61 @@ static int choose_cores(struct perf *perf, uint32_t *a, uint32_t *b)
     return 0;
 }
 
-/* Probes that need two cores, then those of one core. */
-static int run_across(struct probe *probe)
-{
-    int (*const copies[])(struct probe *) = {
-            probe_memcpy, probe_vm_read, probe_pipeline, probe_udp, probe_tcp};
-    size_t count = sizeof(copies) / sizeof(copies[0]);
+/* The probes, in the order in which they run.  Those of a group are taken with
+ * --op GROUP alone, in turn with what they are compared with. */
+static const struct {
+    const char *group, *metric; /* NULL: the copies and echoes name theirs */
+    int (*turn)(struct probe *probe, const char *metric);
+    int (*run)(struct probe *probe);
+    bool one_core;
+} probes[] = {
+        {"flag", "flag_pingpong_one_way", probe_flag, NULL, false},
+        {NULL, "yield_handoff_across", probe_yield, NULL, false},
+        {NULL, "futex_handoff_across", probe_futex, NULL, false},
+        {NULL, NULL, NULL, probe_memcpy, false},
+        {NULL, NULL, NULL, probe_vm_read, false},
+        {"copy", NULL, NULL, probe_pipeline, false},
+        {NULL, NULL, NULL, probe_udp, false},
+        {NULL, NULL, NULL, probe_tcp, false},
+        {"handoff", "yield_handoff_one_core", probe_yield, NULL, true},
+        {"handoff", "futex_handoff_one_core", probe_futex, NULL, true},
+};
 
-    if (probe_flag(probe, "flag_pingpong_one_way") != 0 ||
-        probe_yield(probe, "yield_handoff_across") != 0 ||
-        probe_futex(probe, "futex_handoff_across") != 0) {
-        return -1;
-    }
-    for (size_t i = 0; i < count; i++) {
-        perf_report_progress(probe->perf, i + 1, count + 2);
-        if (copies[i](probe) != 0) {
-            return -1;
-        }
-    }
-    return 0;
+enum {
+    PROBE_COUNT = sizeof(probes) / sizeof(probes[0])
+};
+
+static bool is_wanted(const struct perf *perf, size_t index)
+{
+    const char *op = perf->options->op;
+
+    return strcmp(op, "all") == 0 || (probes[index].group != NULL &&
+                                      strcmp(op, probes[index].group) == 0);
 }
 
 int perf_limits(struct perf *perf)
 {
     struct probe probe = {.perf = perf};
+    uint32_t other;
 
-    if (choose_cores(perf, &probe.core_parent, &probe.core_child) != 0) {
+    if (choose_cores(perf, &probe.core_parent, &other) != 0) {
         return -1;
     }
-    perf_report_progress(perf, 0, 7);
-    if (probe.core_parent != probe.core_child) {
-        if (run_across(&probe) != 0) {
-            return -1;
-        }
-    } else {
+    if (other == probe.core_parent) {
         fputs("am_perf: one core: probes between cores are left out\n", stderr);
     }
-    probe.core_child = probe.core_parent;
-    if (probe_yield(&probe, "yield_handoff_one_core") != 0) {
-        return -1;
+    for (size_t i = 0; i < PROBE_COUNT; i++) {
+        perf_report_progress(perf, i, PROBE_COUNT);
+        probe.core_child = probes[i].one_core ? probe.core_parent : other;
+        if (!is_wanted(perf, i) ||
+            (!probes[i].one_core && other == probe.core_parent)) {
+            continue;
+        }
+        if ((probes[i].run != NULL
+                     ? probes[i].run(&probe)
+                     : probes[i].turn(&probe, probes[i].metric)) != 0) {
+            return -1;
+        }
     }
-    return probe_futex(&probe, "futex_handoff_one_core");
+    return 0;
 }

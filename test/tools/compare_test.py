@@ -64,25 +64,32 @@ class Options:
     pin = "0,1"
     gasnet = None
     only = None
+    slices = 1
 
 
-def verdicts(values):
+def verdicts(values, rounds=()):
+    """Rows judged on these series, and on slices that got these values."""
     runner = compare.Runner(Options())
     for name, series in values.items():
         for value in series:
             runner.add(name, value)
+    for got in rounds:
+        def short():
+            for name, value in got.items():
+                runner.add(name, value)
+        runner.measurements = lambda: [[("made up", short)], []]
+        runner.slice(lambda name: None)
     return {row["figure"]: row for row in compare.judge(runner)}
 
 
 def test_judging():
-    base = {"probe flag_pingpong_one_way": [50, 60, 52], "rtt": [70, 99, 72],
-            "gasnet rtt": [108], "ucx am_lat": [400], "rate": [50e6],
-            "gasnet rate": [22e6]}
-    rows = verdicts(base)
+    base = {"probe flag_pingpong_one_way": 50, "rtt": 70, "gasnet rtt": 108,
+            "ucx am_lat": 400, "rate": 50e6, "gasnet rate": 22e6}
+    slow = {name: value * 4 for name, value in base.items()}
+    rows = verdicts({}, [base, slow, dict(base, rtt=500)])
     row = rows["request/reply, half round trip, against a flag"]
-    check.that(row["value"] == 72 and row["reference"] == 52,
-               "medians, not means")
-    check.that(row["pass"] is True, "72 is within 1.5 x 52")
+    check.that(row["ratio"] == 1.4 and row["pass"] is True,
+               "the median of the slices' ratios: %r" % row)
     row = rows["the same against the best of GASNet and UCX"]
     check.that(row["reference"] == 108 and row["pass"] is True,
                "the better peer counts")
@@ -90,9 +97,36 @@ def test_judging():
     check.that(row["pass"] is True, "2.27 x GASNet")
     row = rows["8-byte message, half round trip, against a flag"]
     check.that(row["pass"] is None, "what was not taken is not judged")
-    rows = verdicts(dict(base, rtt=[100], rate=[40e6]))
+    rows = verdicts({}, [dict(base, rtt=100, rate=40e6)])
     check.that([row["pass"] for row in list(rows.values())[:3]] ==
                [False, False, False], "missed bars fail")
+
+
+def test_interval():
+    check.that(curve.interval([1, 2, 3]) == (-curve.math.inf, curve.math.inf),
+               "three values say nothing")
+    check.that(curve.interval(list(range(8))) == (0, 7), "eight say a little")
+    low, high = curve.interval(list(range(100)))
+    check.that(36 <= low <= 38 and 61 <= high <= 63,
+               "a hundred: %r to %r" % (low, high))
+    check.that(curve.is_open([1] * 7, 0.9), "too few values")
+    check.that(not curve.is_open([1] * 20, 0.9) and
+               not curve.is_open([0.8] * 20, 0.9), "either side is decided")
+    check.that(curve.is_open([0.8, 1] * 10, 0.9) and
+               not curve.is_open([0.8, 1] * curve.MOST, 0.9),
+               "on the bar: again, but not for ever")
+
+
+class MadeUp:
+    """A machine whose forced protocols are all as good as the default."""
+
+    def __init__(self):
+        self.calls = []
+
+    def perf(self, *args, **env):
+        sizes = [int(word) for word in args[1].split(",")]
+        self.calls.append((env.get("AM_PROTO"), set(sizes)))
+        return [{"bytes": size, "value": 10.0 + size} for size in sizes]
 
 
 def test_curve():
@@ -115,11 +149,37 @@ def test_curve():
     check.that(best["pass"] is False, "17 against 18 of get")
 
 
+def test_settle():
+    machine = MadeUp()
+    runner = compare.Runner(Options())
+    taken = curve.Curve(machine.perf, runner.add)
+    taken.round()
+    pairs = list(zip(machine.calls[::2], machine.calls[1::2]))
+    check.that(all(a[1] == b[1] and None in (a[0], b[0]) for a, b in pairs),
+               "a forced protocol stands beside the default")
+    for _ in range(curve.LEAST):
+        taken.round()
+    runner.series["auto/get 2"] = [0.9, 1.0] * 10
+    runner.series["step 4"] = [0.8, 1.1] * 10
+    check.that(curve.undecided(runner.series) == ({("get", 2)}, {4}),
+               "undecided: %r" % (curve.undecided(runner.series),))
+    machine.calls = []
+    taken.settle(runner.series, 60)
+    check.that(curve.undecided(runner.series) == (set(), set()), "settled")
+    check.that({3, 4} in [sizes for _, sizes in machine.calls] and
+               {p for p, _ in machine.calls} == {None, "get"},
+               "only what was open: %r" % machine.calls[:4])
+    count = len(runner.series["auto/get 2"])
+    taken.settle(runner.series, 60)
+    check.that(len(runner.series["auto/get 2"]) == count, "and no more")
+
+
 def test_arguments():
     got = job.run(sys.executable, PATH, "--build", "/nonexistent")
     check.that(got.returncode == 2 and "no am_perf" in got.stderr,
                "no build: %r" % got.stderr)
-    for args, word in ((["--runs", "0"], "--runs"), (["--pin", "0"], "--pin"),
+    for args, word in ((["--runs", "0"], "--runs"),
+                       (["--slices", "0"], "--slices"), (["--pin", "0"], "--pin"),
                        (["--nope"], "--nope")):
         got = job.run(sys.executable, PATH, "--build", job.BUILD, *args)
         check.that(got.returncode == 2 and word in got.stderr,
@@ -132,7 +192,7 @@ def test_one_round():
         return
     path = os.path.join(job.BUILD, "compare_test.json")
     got = job.run(sys.executable, PATH, "--build", job.BUILD, "--runs", "1",
-                  "--only", "rtt", "--json", path)
+                  "--slices", "2", "--only", "rtt", "--json", path)
     check.that(got.returncode in (0, 1) and "not taken" in got.stdout,
                "one round of rtt: %r" % got)
     with open(path) as file:
@@ -143,7 +203,9 @@ def test_one_round():
 
 test_reading()
 test_judging()
+test_interval()
 test_curve()
+test_settle()
 test_arguments()
 test_one_round()
 check.finish()

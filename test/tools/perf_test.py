@@ -194,6 +194,10 @@ def test_limits():
     if len(os.sched_getaffinity(0)) > 1:
         check.that({"flag_pingpong_one_way", "memcpy", "pipelined_copy",
                     "udp_echo", "tcp_echo"} <= names, "limits has all probes")
+    got = job.run(PERF, *FEW, "--op", "handoff", "limits")
+    check.that(set(metrics(job.rows(got.stdout))) ==
+               {"yield_handoff_one_core", "futex_handoff_one_core"},
+               "a group of probes alone: %r" % got)
 
 
 def test_pmi_server():
