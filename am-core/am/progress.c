@@ -184,8 +184,8 @@ int am_poll_blocked(struct am_ctx *ctx, bool for_space)
             am_check_peers(ctx);
         }
     }
-    /* the wait has most often ended because something came: deliver it here,
-     * not after a way round through the caller's loop */
+    /* deliver what came, not after a way round through the caller's loop; a
+     * device that spins does so in this poll */
     count = am_ctx_poll(ctx);
     if (count != 0) {
         ctx->idle = 0;

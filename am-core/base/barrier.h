@@ -51,6 +51,20 @@ static inline void am_barrier_announce(void)
 #endif
 }
 
+/* Between two looks at memory that another core is about to write: the second
+ * is not made ahead of the first.  Without it a core runs hundreds of looks
+ * ahead while the line is on its way, and has to drop them all. */
+static inline void am_barrier_look(void)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("lfence" ::: "memory");
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory");
+#else
+    __asm__ volatile("" ::: "memory");
+#endif
+}
+
 /* One turn of a spin loop: eases the other hardware thread of the core. */
 static inline void am_cpu_pause(void)
 {

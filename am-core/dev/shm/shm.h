@@ -141,6 +141,7 @@ struct shm_dev {
     /* hot: what poll reads */
     struct shm_ep **active;
     uint32_t active_count;
+    uint32_t looks;       /* of the next poll, besides the first */
     uint32_t polls;       /* for the rare work of poll */
     uint32_t socket_mask; /* serve the sockets when polls & mask is 0 */
     struct shm_seg *segs; /* the job's first, then late pairs */

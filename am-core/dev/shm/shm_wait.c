@@ -29,7 +29,7 @@
  * job runs on the core it loses a time slice: so it comes late, unless another
  * rank waits on the same core. */
 #define SPIN_CALLS     2000  /* a core of its own: look on, for 0.1 ms */
-#define SPIN_LOOKS     32    /* in each */
+#define SPIN_LOOKS     32    /* in the poll after each */
 #define YIELD_CALLS    20000 /* then yield now and then, for 0.5 ms */
 #define YIELD_EVERY    16
 #define CORE_CALLS     16 /* look whether I share my core */
@@ -178,18 +178,7 @@ __attribute__((noinline)) void shm_wake(struct shm_ep *ep)
     dev->stats[AM_DEV_STAT_WAKE]++;
 }
 
-/* Look at the lanes until something is there: a tighter loop than one of polls
- * sees a packet some nanoseconds earlier. */
-static void spin(struct shm_dev *dev)
-{
-    for (int i = 0; i < SPIN_LOOKS; i++) {
-        if (shm_has_packet(dev)) {
-            return;
-        }
-    }
-}
-
-/* Is it time to sleep?  Until then this spins or yields.  Yields alone would
+/* Is it time to sleep?  Until then this yields, or the next poll spins.  Yields alone would
  * not do: where Linux shares the cores among sessions, and each rank is one, a
  * yield does not reach another rank. */
 static bool wait_auto(struct shm_dev *dev, uint64_t idle)
@@ -213,7 +202,7 @@ static bool wait_auto(struct shm_dev *dev, uint64_t idle)
         return true;
     }
     if (idle < SPIN_CALLS) {
-        spin(dev);
+        dev->looks = SPIN_LOOKS;
     } else if (idle % YIELD_EVERY == 0) {
         sched_yield();
     }
@@ -228,7 +217,7 @@ void shm_wait(struct am_dev *adev, uint64_t idle, bool may_sleep)
 
     switch ((shm_wait_t)dev->config.wait) {
     case SHM_WAIT_SPIN:
-        spin(dev);
+        dev->looks = SPIN_LOOKS;
         return;
     case SHM_WAIT_YIELD:
         sched_yield();
