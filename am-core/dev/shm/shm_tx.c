@@ -168,7 +168,8 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     struct shm_tx *tx = &ep->tx[class];
     size_t bytes = payload->bytes;
     bool hdr_out = hdr_bytes > SHM_EXT_BYTES;
-    uint64_t total = shm_data_need(hdr_out ? hdr_bytes : 0, bytes);
+    uint64_t total =
+            hdr_out ? shm_data_need(hdr_bytes, bytes) : shm_data_units(bytes);
     struct shm_slot *slot;
     uint64_t skip;
     uint32_t at;
