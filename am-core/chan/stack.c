@@ -16,8 +16,9 @@
 /* Defaults: Chang et al. 1996, section 2.2, for what the SP had. */
 static const struct am_config_row chan_rows[] = {
         {"AM_RELIABILITY", "auto", AM_CONFIG_CHOICE, "",
-         "How packets are made reliable and ordered: auto is nack where the "
-         "device needs it and none elsewhere; the same on all ranks.",
+         "How packets are made reliable and ordered: auto is none on devices "
+         "that are both, timer on simulated Myrinet whose hosts have to do it "
+         "(lanai.reliability=host), nack elsewhere; the same on all ranks.",
          offsetof(struct am_chan_values, reliability), "auto|none|nack|timer",
          NULL},
         {"AM_FAULT", "", AM_CONFIG_TEXT, "",

@@ -300,8 +300,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        How packets are made reliable and ordered: auto is nack where the device needs it
-        and none elsewhere; the same on all ranks. One of auto, none, nack, timer. libam's
+        How packets are made reliable and ordered: auto is none on devices that are both,
+        timer on simulated Myrinet whose hosts have to do it (lanai.reliability=host),
+        nack elsewhere; the same on all ranks. One of auto, none, nack, timer. libam's
         default: auto.
 
     - name        : MPIR_CVAR_CH4_AM_RNDV
