@@ -41,7 +41,7 @@ struct ns_packet_pool {
     void **slabs;
     uint32_t slab_count;
     uint64_t out;  /* packets in use */
-    uint64_t lost; /* packets that a faulty link lost */
+    uint64_t lost, lost_bytes; /* packets that a faulty link lost */
 };
 
 /*

@@ -93,6 +93,7 @@ static void lost_run(struct ns_event *event)
 
     ns_link_release(packet);
     pool->lost++;
+    pool->lost_bytes += packet->bytes;
     ns_packet_put(pool, packet);
 }
 

@@ -116,6 +116,7 @@ static void host_sink(void *arg, struct ns_link *link, struct ns_packet *packet)
 
     (void)link;
     port->net->delivered++;
+    port->net->delivered_bytes += packet->bytes;
     port->deliver(port->nic, packet);
 }
 
@@ -216,6 +217,7 @@ void ns_myrinet_inject(struct ns_myrinet *net, struct ns_packet *packet)
 {
     NS_CHECK(packet->source < net->nodes && packet->destination < net->nodes);
     net->injected++;
+    net->injected_bytes += packet->bytes;
     ns_link_send(&net->ports[packet->source].inject, packet);
 }
 
@@ -226,8 +228,10 @@ void ns_myrinet_taken(struct ns_myrinet *net, uint32_t node)
 
 bool ns_myrinet_quiet(const struct ns_myrinet *net)
 {
-    bool quiet = net->pool.out == 0 &&
-                 net->injected == net->delivered + net->pool.lost;
+    bool quiet =
+            net->pool.out == 0 &&
+            net->injected == net->delivered + net->pool.lost &&
+            net->injected_bytes == net->delivered_bytes + net->pool.lost_bytes;
 
     for (uint32_t i = 0; i < net->nodes && quiet; i++) {
         const struct ns_myrinet_port *port = &net->ports[i];

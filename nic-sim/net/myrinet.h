@@ -47,6 +47,7 @@ struct ns_myrinet {
     struct ns_myrinet_port *ports;
     struct ns_packet_pool pool;
     uint64_t injected, delivered; /* statistics */
+    uint64_t injected_bytes, delivered_bytes;
 };
 
 /* `eject_credits` packets fit into a NI.  NULL: out of memory. */

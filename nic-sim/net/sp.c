@@ -44,6 +44,7 @@ static uint32_t third_link(const struct ns_sp *sp, uint32_t board,
 static void sp_arrive(struct ns_sp_port *port, struct ns_packet *packet)
 {
     port->sp->delivered++;
+    port->sp->delivered_bytes += packet->bytes;
     port->deliver(port->nic, packet);
 }
 
@@ -197,6 +198,7 @@ void ns_sp_inject(struct ns_sp *sp, struct ns_packet *packet)
     NS_CHECK(packet->source < sp->nodes && packet->destination < sp->nodes &&
              packet->route < sp->settings.routes);
     sp->injected++;
+    sp->injected_bytes += packet->bytes;
     ns_link_send(&sp->ports[packet->source].inject, packet);
 }
 
@@ -226,6 +228,7 @@ bool ns_sp_quiet(const struct ns_sp *sp)
         }
     }
     return sp->pool.out == 0 && sp->injected == sp->delivered + sp->pool.lost &&
+           sp->injected_bytes == sp->delivered_bytes + sp->pool.lost_bytes &&
            links_home(sp->up, middle) && links_home(sp->down, middle) &&
            links_home(sp->out, third_count(sp)) &&
            links_home(sp->in, third_count(sp));

@@ -43,6 +43,7 @@ struct ns_sp {
                                   a board * routes; none for one board */
     struct ns_packet_pool pool;
     uint64_t injected, delivered; /* statistics */
+    uint64_t injected_bytes, delivered_bytes;
 };
 
 /* `eject_credits` packets fit into a NIC's input FIFO.  NULL: no memory. */

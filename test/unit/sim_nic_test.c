@@ -399,7 +399,9 @@ static void test_closed_form(void **state)
     closed_form_lanai("myrinet-ppro", "lanai.transfer=pio");
     closed_form_lanai("myrinet-ppro", "lanai.reliability=ni");
     closed_form_lanai("myrinet-ppro", "lanai.reliability=host");
+    closed_form_lanai("myrinet-ppro", "lanai.transfer=rcpy");
     closed_form_lanai("myrinet-ppro", "net.topology=clos");
+    closed_form_lanai("myrinet-p3", NULL);
     closed_form("sp-thin");
     closed_form("sp-wide");
 }
@@ -467,8 +469,8 @@ static void test_not_ready(void **state)
 
 /* -------------------------------------------------------------- determinism */
 
-static uint64_t variant(const char *machine, bool no_sleep, bool no_jump,
-                        bool threads, uint64_t *events)
+static uint64_t variant(const char *machine, const char *set, bool no_sleep,
+                        bool no_jump, bool threads, uint64_t *events)
 {
     struct scene scene = {.params = {.nodes = 4,
                                      .no_sleep = no_sleep,
@@ -476,7 +478,8 @@ static uint64_t variant(const char *machine, bool no_sleep, bool no_jump,
                                      .threads = threads},
                           .pings = 20,
                           .flood = 30,
-                          .flood_bytes = 77};
+                          .flood_bytes = 77,
+                          .set = set};
     uint64_t hash = run(&scene, machine);
 
     assert_int_equal(scene.flood_received, 90);
@@ -485,28 +488,36 @@ static uint64_t variant(const char *machine, bool no_sleep, bool no_jump,
     return hash;
 }
 
-static void determinism(const char *machine)
+static void determinism(const char *machine, const char *set)
 {
     uint64_t events, other;
-    uint64_t hash = variant(machine, false, false, false, &events);
+    uint64_t hash = variant(machine, set, false, false, false, &events);
 
     for (int i = 0; i < 100; i++) {
-        assert_int_equal(variant(machine, false, false, false, &other), hash);
+        assert_int_equal(variant(machine, set, false, false, false, &other),
+                         hash);
         assert_int_equal(other, events);
     }
-    assert_int_equal(variant(machine, true, false, false, &other), hash);
+    assert_int_equal(variant(machine, set, true, false, false, &other), hash);
     assert_true(other > 10 * events); /* clocks did run all the time */
-    assert_int_equal(variant(machine, false, true, false, &other), hash);
-    assert_int_equal(variant(machine, false, false, true, &other), hash);
+    assert_int_equal(variant(machine, set, false, true, false, &other), hash);
+    assert_int_equal(variant(machine, set, false, false, true, &other), hash);
     assert_int_equal(other, events);
-    assert_int_equal(variant(machine, true, true, true, &other), hash);
+    assert_int_equal(variant(machine, set, true, true, true, &other), hash);
 }
 
 static void test_determinism(void **state)
 {
     (void)state;
-    determinism("sp-thin");
-    determinism("myrinet-ppro");
+    determinism("sp-thin", NULL);
+    determinism("sp-wide", NULL);
+    determinism("myrinet-ppro", NULL);
+    determinism("myrinet-ppro", "lanai.reliability=ni");
+    determinism("myrinet-ppro", "lanai.reliability=host");
+    determinism("myrinet-ppro", "lanai.transfer=pio");
+    determinism("myrinet-ppro", "lanai.transfer=rcpy");
+    determinism("myrinet-ppro", "lanai.mtu=4k");
+    determinism("myrinet-p3", NULL);
 }
 
 /* The sum is a different one when a number of the machine is. */
