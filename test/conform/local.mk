@@ -18,3 +18,10 @@ TESTS += test/model/chan_mc
 test_model_chan_mc_SOURCES = test/model/chan_mc.c
 test_model_chan_mc_CFLAGS = $(AM_CFLAGS) -I$(top_srcdir)/test
 test_model_chan_mc_LDADD = libamtest.la
+
+# and of the lanes of shared memory
+check_PROGRAMS += test/model/shm_mc
+TESTS += test/model/shm_mc
+test_model_shm_mc_SOURCES = test/model/shm_mc.c
+test_model_shm_mc_CFLAGS = $(AM_CFLAGS) -I$(top_srcdir)/test
+test_model_shm_mc_LDADD = libamtest.la
