@@ -128,14 +128,18 @@ struct ns_bgp_header {
 /* Written by the DMA for group g; the host only loads it. */
 struct ns_bgp_status {
     uint32_t received;  /* tail of reception FIFO 0: bytes ever put in */
-    uint32_t injected;  /* head of injection FIFO 0: descriptors ever sent */
+    uint32_t injected;  /* descriptors ever sent from all injection FIFOs, but
+                         * those that peers put in */
     uint64_t hits;      /* reception counters that have come to zero */
     uint64_t faults;    /* ... and missed some memory on the way */
     uint32_t barriers;  /* global interrupts so far */
     uint32_t collected; /* packets of the collective network so far */
+    /* head of each injection FIFO: descriptors ever sent from it */
+    uint32_t heads[NS_BGP_INJECTION_FIFOS];
 };
 
-#define NS_BGP_STATUS_BYTES 32
+#define NS_BGP_STATUS_BYTES 160
+#define NS_BGP_STATUS_SHORT 32 /* all but the heads */
 
 /* The collective network. */
 typedef enum {
@@ -154,6 +158,7 @@ typedef enum {
 
 struct ns_bgp_facts {
     uint32_t injection_entries, remote_entries, remote_entries_max;
+    uint32_t remote_fifos; /* the last ones; peers put remote gets in there */
     uint32_t reception_bytes, mtu_bytes;
     uint32_t put; /* may the driver use direct put and remote get? */
     /* for the choice of protocols */

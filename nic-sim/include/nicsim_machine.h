@@ -102,6 +102,7 @@ struct ns_bgp_settings {
     uint64_t packet_cycles;     /* of each DMA engine */
     uint64_t interrupt_ps;
     uint64_t injection_entries, remote_entries, remote_entries_max;
+    uint64_t remote_fifos; /* of a group's injection FIFOs */
     uint64_t reception_bytes;
     uint64_t mtu_bytes;
     uint64_t put;       /* does the driver use direct put and remote get? */

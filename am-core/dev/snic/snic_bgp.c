@@ -1,8 +1,8 @@
 /*
  * The host's half of Blue Gene/P, DCMF's eager protocol: a descriptor for each
- * message in one injection FIFO, so that all to one node stay in order, its
- * packets in the receiver's memory FIFO; the head of the injection FIFO tells
- * what has been sent.  Puts and gets are snic_bgp_put.c.
+ * message in the injection FIFO of its destination, so that all to one node
+ * stay in order, its packets in the receiver's memory FIFO; the heads of the
+ * injection FIFOs tell what has been sent.  Puts and gets are snic_bgp_put.c.
  */
 #include "dev/snic/snic_bgp.h"
 
@@ -37,23 +37,60 @@ void snic_bgp_write(struct snic_dev *snic, uint32_t block, uint32_t index,
                                value, 4);
 }
 
+/* ------------------------------------------------------------------ sending */
+
+static uint32_t fifo_of(const struct bgp *bgp, uint32_t destination)
+{
+    return destination % bgp->own;
+}
+
+/* The slots of a FIFO's first `count` descriptors are free again. */
+static void slots_free(struct bgp *bgp, uint32_t index, uint32_t count)
+{
+    struct bgp_fifo *fifo = &bgp->fifo[index];
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t slot = fifo->first;
+
+        fifo->first = bgp->next[slot];
+        bgp->next[slot] = bgp->free;
+        bgp->free = slot;
+    }
+    bgp->free_count += count;
+    fifo->passed += count;
+    if (fifo->passed == fifo->tail) {
+        bgp->busy &= ~(1u << index);
+    }
+}
+
+/* Load the status block, its heads too if slots are short and some are free. */
 static void look(struct snic_dev *snic)
 {
     struct bgp *bgp = snic->nic_data;
+    bool heads = bgp->free_count <= bgp->facts->injection_entries / 2;
 
     snic->port->ops->load(snic->port, bgp->status_at, &bgp->status,
-                          sizeof(bgp->status));
-}
+                          heads ? NS_BGP_STATUS_BYTES : NS_BGP_STATUS_SHORT);
+    if (!heads && bgp->status.injected != bgp->sent) {
+        return;
+    }
+    for (uint32_t left = bgp->busy; left != 0; left &= left - 1) {
+        uint32_t index = (uint32_t)__builtin_ctz(left);
+        const struct bgp_fifo *fifo = &bgp->fifo[index];
+        uint32_t head = bgp->status.injected == bgp->sent
+                                ? fifo->tail
+                                : bgp->status.heads[index];
 
-/* ------------------------------------------------------------------ sending */
+        slots_free(bgp, index, head - fifo->passed);
+    }
+}
 
 /* As the last poll saw it: what has been sent since shows in the next. */
 bool snic_bgp_room(const struct snic_dev *snic, uint32_t count, uint32_t spare)
 {
     const struct bgp *bgp = snic->nic_data;
 
-    return bgp->sent - bgp->status.injected + count + spare <=
-           bgp->facts->injection_entries;
+    return count + spare <= bgp->free_count;
 }
 
 static bool bgp_room(struct snic_dev *snic, uint32_t spare)
@@ -63,28 +100,44 @@ static bool bgp_room(struct snic_dev *snic, uint32_t spare)
 
 uint32_t snic_bgp_slot(const struct bgp *bgp)
 {
-    return bgp->slots +
-           bgp->sent % bgp->facts->injection_entries * bgp->slot_bytes;
+    return bgp->slots + bgp->free * bgp->slot_bytes;
 }
 
 void snic_bgp_post(struct snic_dev *snic,
                    const struct ns_bgp_descriptor *descriptor)
 {
     struct bgp *bgp = snic->nic_data;
-    uint32_t at = bgp->sent % bgp->facts->injection_entries;
+    uint32_t entries = bgp->facts->injection_entries;
+    uint32_t index = fifo_of(bgp, descriptor->destination);
+    struct bgp_fifo *fifo = &bgp->fifo[index];
+    uint32_t slot = bgp->free;
+    uint32_t at = index * entries + fifo->tail % entries;
 
+    AM_ASSERT(bgp->free_count > 0);
     snic->port->ops->store(snic->port,
                            bgp->injection + at * NS_BGP_DESCRIPTOR_BYTES,
                            descriptor, sizeof(*descriptor));
+    bgp->free = bgp->next[slot];
+    bgp->free_count--;
+    if (fifo->passed == fifo->tail) {
+        fifo->first = slot;
+    } else {
+        bgp->next[fifo->last] = slot;
+    }
+    fifo->last = slot;
+    fifo->tail++;
+    bgp->busy |= 1u << index;
     bgp->sent++;
 }
 
-void snic_bgp_ring(struct snic_dev *snic)
+void snic_bgp_ring(struct snic_dev *snic, uint32_t destination)
 {
-    struct bgp *bgp = snic->nic_data;
+    const struct bgp *bgp = snic->nic_data;
+    uint32_t index = fifo_of(bgp, destination);
 
     snic->port->ops->mark(snic->port, NS_STAGE_BUILD);
-    snic_bgp_write(snic, NS_BGP_INJECTION, 0, NS_BGP_FIFO_TAIL, bgp->sent);
+    snic_bgp_write(snic, NS_BGP_INJECTION, index, NS_BGP_FIFO_TAIL,
+                   bgp->fifo[index].tail);
 }
 
 static void bgp_transmit(struct snic_dev *snic, struct snic_tx *tx)
@@ -106,7 +159,7 @@ static void bgp_transmit(struct snic_dev *snic, struct snic_tx *tx)
     port->ops->store(port, (uint32_t)descriptor.address, tx->body,
                      descriptor.bytes);
     snic_bgp_post(snic, &descriptor);
-    snic_bgp_ring(snic);
+    snic_bgp_ring(snic, descriptor.destination);
 }
 
 /* ---------------------------------------------------------------- receiving */
@@ -266,12 +319,12 @@ static bool memory_alloc(struct snic_dev *snic, struct bgp *bgp)
 
     bgp->slot_bytes = (facts->mtu_bytes + 31) / 32 * 32;
     bgp->status_at = port->ops->alloc(port, NS_BGP_STATUS_BYTES, 32);
-    bgp->injection =
-            port->ops->alloc(port, entries * NS_BGP_DESCRIPTOR_BYTES, 32);
+    bgp->injection = port->ops->alloc(
+            port, bgp->own * entries * NS_BGP_DESCRIPTOR_BYTES, 32);
     bgp->slots = port->ops->alloc(port, entries * bgp->slot_bytes, 32);
     bgp->reception = port->ops->alloc(port, facts->reception_bytes, 32);
     bgp->remote = port->ops->alloc(port,
-                                   (size_t)BGP_REMOTE_FIFOS *
+                                   (size_t)facts->remote_fifos *
                                            facts->remote_entries_max *
                                            NS_BGP_DESCRIPTOR_BYTES,
                                    32);
@@ -284,12 +337,15 @@ static void registers_set(struct snic_dev *snic, const struct bgp *bgp)
 {
     const struct ns_bgp_facts *facts = bgp->facts;
 
-    snic_bgp_write(snic, NS_BGP_INJECTION, 0, NS_BGP_FIFO_START,
-                   bgp->injection);
-    snic_bgp_write(snic, NS_BGP_INJECTION, 0, NS_BGP_FIFO_SIZE,
-                   facts->injection_entries);
-    for (uint32_t i = 0; i < BGP_REMOTE_FIFOS; i++) {
-        uint32_t fifo = BGP_REMOTE_FIRST + i;
+    for (uint32_t i = 0; i < bgp->own; i++) {
+        snic_bgp_write(snic, NS_BGP_INJECTION, i, NS_BGP_FIFO_START,
+                       bgp->injection + i * facts->injection_entries *
+                                                NS_BGP_DESCRIPTOR_BYTES);
+        snic_bgp_write(snic, NS_BGP_INJECTION, i, NS_BGP_FIFO_SIZE,
+                       facts->injection_entries);
+    }
+    for (uint32_t i = 0; i < facts->remote_fifos; i++) {
+        uint32_t fifo = bgp->own + i;
 
         snic_bgp_write(snic, NS_BGP_INJECTION, fifo, NS_BGP_FIFO_START,
                        bgp->remote + i * facts->remote_entries_max *
@@ -306,6 +362,13 @@ static void registers_set(struct snic_dev *snic, const struct bgp *bgp)
     snic_bgp_write(snic, NS_BGP_GROUP, 0, NS_BGP_GROUP_STATUS, bgp->status_at);
 }
 
+static void bgp_free(struct bgp *bgp)
+{
+    free(bgp->parts);
+    free(bgp->next);
+    free(bgp);
+}
+
 static am_status_t bgp_open(struct snic_dev *snic)
 {
     struct bgp *bgp = calloc(1, sizeof(*bgp));
@@ -314,11 +377,16 @@ static am_status_t bgp_open(struct snic_dev *snic)
         return AM_ERR_MEMORY;
     }
     bgp->facts = snic->port->facts;
+    bgp->own = NS_BGP_INJECTION_FIFOS - bgp->facts->remote_fifos;
     bgp->parts = calloc(snic->port->nodes, sizeof(*bgp->parts));
-    if (bgp->parts == NULL || !memory_alloc(snic, bgp)) {
-        free(bgp->parts);
-        free(bgp);
+    bgp->next = calloc(bgp->facts->injection_entries, sizeof(*bgp->next));
+    if (bgp->parts == NULL || bgp->next == NULL || !memory_alloc(snic, bgp)) {
+        bgp_free(bgp);
         return AM_ERR_MEMORY;
+    }
+    bgp->free_count = bgp->facts->injection_entries;
+    for (uint32_t i = 0; i + 1 < bgp->free_count; i++) {
+        bgp->next[i] = i + 1;
     }
     snic->nic_data = bgp;
     attr_set(&snic->base.attr, bgp->facts);
@@ -348,8 +416,7 @@ static void bgp_close(struct snic_dev *snic)
     for (uint32_t i = 0; i < port->nodes; i++) {
         free(bgp->parts[i]);
     }
-    free(bgp->parts);
-    free(bgp);
+    bgp_free(bgp);
 }
 
 const struct snic_nic snic_bgp = {

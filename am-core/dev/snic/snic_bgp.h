@@ -8,11 +8,21 @@
 #include "dev/snic/snic.h"
 #include "nicsim_bgp.h"
 
-/* Where peers' remote gets are put in: several injection FIFOs, shared out by
- * the peer's number, so that answers to several peers go at the same time. */
-enum {
-    BGP_REMOTE_FIRST = 1,
-    BGP_REMOTE_FIFOS = NS_BGP_INJECTION_FIFOS - BGP_REMOTE_FIRST
+/*
+ * Injection FIFOs: DCMF has one for each destination; the last ones are for
+ * remote gets, which peers put in by their number.
+ *
+ *   0 ... own - 1 | own ... 31
+ *   by destination  remote gets, by source
+ *
+ * A slot is a packet's payload.  There are as many as one FIFO has descriptors,
+ * so that no FIFO is ever full; a slot is free again when the head of its FIFO
+ * has passed it.
+ */
+struct bgp_fifo {
+    uint32_t tail;        /* descriptors ever put in */
+    uint32_t passed;      /* whose slots are free again */
+    uint32_t first, last; /* slots in use, linked by bgp.next */
 };
 
 /* A message of several packets whose last has not come yet. */
@@ -31,22 +41,29 @@ struct bgp {
     const struct ns_bgp_facts *facts;
     uint32_t injection, slots, slot_bytes; /* descriptors, their payload */
     uint32_t reception, remote, status_at;
+    uint32_t own;                /* FIFOs by destination */
     uint32_t sent;               /* descriptors ever put in */
+    uint32_t busy;               /* FIFOs with slots in use, a bit for each */
+    uint32_t *next;              /* slots: a list of free ones and of each FIFO
+                                  * those in use */
+    uint32_t free, free_count;   /* the first one, how many */
     uint32_t received, released; /* bytes ever taken out, and told */
     struct ns_bgp_status status; /* as last seen */
     struct bgp_part **parts;     /* by node; NULL until it is needed */
     uint64_t counters;           /* in use */
     struct bgp_op op[NS_BGP_COUNTERS];
+    struct bgp_fifo fifo[NS_BGP_INJECTION_FIFOS];
 };
 
 /* Have `count` descriptors room, and then `spare` others? */
 bool snic_bgp_room(const struct snic_dev *snic, uint32_t count, uint32_t spare);
 /* The payload's place of the next descriptor. */
 uint32_t snic_bgp_slot(const struct bgp *bgp);
-/* Put a descriptor in; the DMA is told by snic_bgp_ring. */
+/* Put a descriptor into the FIFO of its destination; the DMA is told by
+ * snic_bgp_ring. */
 void snic_bgp_post(struct snic_dev *snic,
                    const struct ns_bgp_descriptor *descriptor);
-void snic_bgp_ring(struct snic_dev *snic);
+void snic_bgp_ring(struct snic_dev *snic, uint32_t destination);
 void snic_bgp_write(struct snic_dev *snic, uint32_t block, uint32_t index,
                     uint32_t reg, uint32_t value);
 

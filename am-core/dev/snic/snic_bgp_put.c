@@ -96,8 +96,8 @@ static void remote_get(struct snic_dev *snic, uint32_t node, uint64_t address,
     const struct ns_bgp_descriptor here = {
             .kind = NS_BGP_REMOTE_GET,
             .flags = NS_BGP_SHARED,
-            .index = BGP_REMOTE_FIRST +
-                     (uint8_t)(snic->port->node % BGP_REMOTE_FIFOS),
+            .index = (uint8_t)(bgp->own +
+                               snic->port->node % bgp->facts->remote_fifos),
             .count = NS_BGP_COUNTER_NONE,
             .destination = node,
             .bytes = sizeof(there),
@@ -183,10 +183,10 @@ am_status_t snic_bgp_put(struct snic_dev *snic, uint32_t node,
     counter = (uint32_t)__builtin_ctzll(~bgp->counters);
     op = &bgp->op[counter];
     *op = (struct bgp_op){.done = done, .arg = arg};
-    snic_bgp_ring(snic); /* the data go while the counter is set */
+    snic_bgp_ring(snic, node); /* the data go while the counter is set */
     (void)counter_take(snic, (uintptr_t)&op->landing, back, back);
     remote_get(snic, node, key->w[0] + offset, back, counter, 0, 0);
-    snic_bgp_ring(snic);
+    snic_bgp_ring(snic, node);
     snic->stats[AM_DEV_STAT_PUT]++;
     return AM_OK;
 }
@@ -226,7 +226,7 @@ am_status_t snic_bgp_get(struct snic_dev *snic, uint32_t node,
             from += local[i].iov_len;
         }
     }
-    snic_bgp_ring(snic);
+    snic_bgp_ring(snic, node);
     snic->stats[AM_DEV_STAT_GET]++;
     return AM_OK;
 }

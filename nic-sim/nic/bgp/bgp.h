@@ -145,7 +145,9 @@ void ns_bgp_receive_start(struct ns_bgp_node *node);
 void ns_bgp_local(struct ns_bgp_node *node, struct ns_torus_packet *packet);
 /* The packet that had no place may have one now. */
 void ns_bgp_receive_retry(struct ns_bgp_node *node);
+/* What has changed of the status block, to memory: its beginning, a head. */
 void ns_bgp_status_write(struct ns_bgp_group *group);
+void ns_bgp_head_write(struct ns_bgp_group *group, uint32_t fifo);
 /* May the DMA touch these bytes of the process? */
 bool ns_bgp_reaches(const struct ns_bgp_process *process, uint64_t base,
                     uint64_t bytes);

@@ -65,14 +65,15 @@ static void descriptor_end(struct ns_bgp_group *group, struct ns_bgp_fifo *fifo)
     if (fifo->head == fifo->tail) {
         *group->active &= ~(1u << index);
     }
-    if (index == 0) {
-        group->status.injected = fifo->head;
-        ns_bgp_status_write(group);
-        ns_host_notify(group->process->host);
-    }
+    group->status.heads[index] = fifo->head;
     if (fifo->size_max != 0) { /* a remote get may be waiting for the place */
         ns_bgp_receive_retry(group->process->node);
+        return;
     }
+    group->status.injected++;
+    ns_bgp_status_write(group);
+    ns_bgp_head_write(group, index);
+    ns_host_notify(group->process->host);
 }
 
 /* Fetch the first descriptor; false: it was a bad one, and is dropped. */

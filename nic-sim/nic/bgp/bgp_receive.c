@@ -17,7 +17,20 @@ void ns_bgp_status_write(struct ns_bgp_group *group)
     if (group->open) {
         ns_memory_dma_write(&group->process->host->memory,
                             group->status_address, &group->status,
-                            sizeof(group->status));
+                            NS_BGP_STATUS_SHORT);
+    }
+}
+
+void ns_bgp_head_write(struct ns_bgp_group *group, uint32_t fifo)
+{
+    const uint32_t *head = &group->status.heads[fifo];
+
+    if (group->open) {
+        ns_memory_dma_write(&group->process->host->memory,
+                            group->status_address +
+                                    (uint32_t)((const uint8_t *)head -
+                                               (const uint8_t *)&group->status),
+                            head, sizeof(*head));
     }
 }
 

@@ -18,6 +18,8 @@ const struct ns_machine_row ns_bgp_rows[] = {
         NS_ROW("nic.descriptor", CYCLES, 1, 1000000, BGP(descriptor_cycles)),
         NS_ROW("nic.packet", CYCLES, 1, 1000000, BGP(packet_cycles)),
         NS_ROW("nic.injection_fifo", COUNT, 32, 65536, BGP(injection_entries)),
+        NS_ROW("nic.remote_fifos", COUNT, 1, NS_BGP_INJECTION_FIFOS - 1,
+               BGP(remote_fifos)),
         NS_ROW("nic.remote_fifo", COUNT, 1, 65536, BGP(remote_entries)),
         NS_ROW("nic.remote_fifo_max", COUNT, 1, 65536, BGP(remote_entries_max)),
         NS_ROW("nic.reception_fifo", BYTES, 1024, 1 << 24,
