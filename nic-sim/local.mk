@@ -20,7 +20,7 @@ libam_la_SOURCES += \
     am-core/dev/snic/snic_lanai_copy.c am-core/dev/snic/snic_lanai_page.h \
     am-core/dev/snic/snic_lanai_page.c am-core/dev/snic/snic_extra.c \
     am-core/dev/snic/snic_bgp.h am-core/dev/snic/snic_bgp.c \
-    am-core/dev/snic/snic_bgp_put.c \
+    am-core/dev/snic/snic_bgp_put.c am-core/dev/snic/snic_bgp_tree.c \
     am-core/dev/snic/snic_tb2.c
 
 noinst_LTLIBRARIES += libnicsim.la
@@ -115,7 +115,8 @@ NS_TEST_LIBS = libnicsim.la libamtest.la $(CMOCKA_LIBS)
 ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
     test/unit/sim_machine_test test/unit/sim_nic_test \
     test/unit/sim_link_test test/unit/sim_torus_test test/unit/sim_queue_test \
-    test/unit/sim_sp_test test/unit/sim_lanai_test
+    test/unit/sim_sp_test test/unit/sim_lanai_test \
+    test/unit/sim_bgp_test
 check_PROGRAMS += $(ns_tests)
 TESTS += $(ns_tests)
 test_unit_sim_kernel_test_SOURCES = test/unit/sim_kernel_test.c
@@ -152,6 +153,11 @@ test_unit_sim_lanai_test_SOURCES = test/unit/sim_lanai_test.c \
 test_unit_sim_lanai_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_lanai_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_lanai_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_bgp_test_SOURCES = test/unit/sim_bgp_test.c \
+    test/support/sim_dev.c test/support/sim_dev.h
+test_unit_sim_bgp_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_bgp_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_bgp_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_machine_test_SOURCES = test/unit/sim_machine_test.c
 test_unit_sim_machine_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_machine_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -41,6 +41,7 @@ enum {
     AM_DEV_CAP_COUNTER = 1 << 7,
     AM_DEV_CAP_MAPPED = 1 << 8, /* `alloc` gives memory peers may write */
     AM_DEV_CAP_TIMER = 1 << 9,  /* not RELIABLE; its channel is the timer's */
+    AM_DEV_CAP_COLLECTIVE = 1 << 10, /* the network combines and broadcasts */
 };
 
 enum {

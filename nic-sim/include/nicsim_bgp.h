@@ -65,6 +65,8 @@ enum {
     /* NS_BGP_TREE: a packet is 64 words of 4 bytes, then SEND */
     NS_BGP_TREE_DATA = 0, /* write, read: the next 4 bytes */
     NS_BGP_TREE_SEND = 1, /* write: NS_BGP_TREE_WORD, the packet goes */
+    NS_BGP_TREE_TAKE = 2, /* read: the next packet's NS_BGP_TREE_WORD; its data
+                           * are read after it */
     /* NS_BGP_GLOBAL */
     NS_BGP_GLOBAL_ENTER = 0, /* write: this process has come */
     /* NS_BGP_MEMORY: what direct puts with NS_BGP_COUNTER_MEMORY and remote
@@ -161,6 +163,8 @@ struct ns_bgp_facts {
     uint32_t remote_fifos; /* the last ones; peers put remote gets in there */
     uint32_t reception_bytes, mtu_bytes;
     uint32_t put; /* may the driver use direct put and remote get? */
+    uint32_t tree_packets; /* that the collective network's port holds; 0: the
+                            * node's first process has the port */
     /* for the choice of protocols */
     uint64_t send_ps, receive_ps, put_ps, copy_byte_fs;
     uint64_t wire_ps, packet_ps, bytes_per_second;

@@ -64,7 +64,7 @@ static void slots_free(struct bgp *bgp, uint32_t index, uint32_t count)
 }
 
 /* Load the status block, its heads too if slots are short and some are free. */
-static void look(struct snic_dev *snic)
+void snic_bgp_look(struct snic_dev *snic)
 {
     struct bgp *bgp = snic->nic_data;
     bool heads = bgp->free_count <= bgp->facts->injection_entries / 2;
@@ -167,7 +167,7 @@ static void bgp_transmit(struct snic_dev *snic, struct snic_tx *tx)
 static void bgp_begin(struct snic_dev *snic)
 {
     snic->port->ops->charge(snic->port, NS_WORK_POLL, 1);
-    look(snic);
+    snic_bgp_look(snic);
 }
 
 static bool header_good(const struct snic_dev *snic,
@@ -296,6 +296,7 @@ static void attr_set(struct am_dev_attr *attr, const struct ns_bgp_facts *facts)
 
     *attr = (struct am_dev_attr){
             .caps = AM_DEV_CAP_RELIABLE | AM_DEV_CAP_ORDERED |
+                    (facts->tree_packets > 0 ? AM_DEV_CAP_COLLECTIVE : 0) |
                     (facts->put ? remote_caps : 0),
             .packet_bytes_max = facts->mtu_bytes,
             .reply_bytes_max = facts->mtu_bytes,
@@ -404,7 +405,7 @@ static void bgp_close(struct snic_dev *snic)
         uint32_t injected = bgp->status.injected;
 
         port->ops->charge(port, NS_WORK_POLL, 1);
-        look(snic);
+        snic_bgp_look(snic);
         idle = bgp->status.injected == injected ? idle : 0;
     }
     snic_bgp_write(snic, NS_BGP_GROUP, 0, NS_BGP_GROUP_CLOSE, 0);

@@ -53,7 +53,14 @@ struct bgp {
     uint64_t counters;           /* in use */
     struct bgp_op op[NS_BGP_COUNTERS];
     struct bgp_fifo fifo[NS_BGP_INJECTION_FIFOS];
+    uint32_t tree_sent;  /* into the collective network */
+    uint32_t tree_mine;  /* results of these so far */
+    uint32_t tree_taken; /* results of all */
+    uint32_t barriers;   /* entered */
 };
+
+/* Load the status block. */
+void snic_bgp_look(struct snic_dev *snic);
 
 /* Have `count` descriptors room, and then `spare` others? */
 bool snic_bgp_room(const struct snic_dev *snic, uint32_t count, uint32_t spare);

@@ -181,6 +181,7 @@ static void *bgp_open(struct ns_host *host, void *arg,
     net->process[number] = process;
     facts_set(&process->facts, machine);
     if (number % per_node == 0) {
+        process->facts.tree_packets = (uint32_t)machine->tree.buffer_packets;
         ns_tree_attach(net->tree, node->index, node, tree_arrived);
     }
     ns_tree_member(net->tree, number, process, barrier_over);

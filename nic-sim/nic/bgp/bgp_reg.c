@@ -209,14 +209,16 @@ static void tree_store(struct ns_bgp_process *process, uint32_t reg,
                           &process->tree_out));
 }
 
-/* The next word of the packet at the port; the first one takes it out. */
-static uint32_t tree_load(struct ns_bgp_process *process)
+/* Take the packet at the port, or the next word of the one that was taken. */
+static uint32_t tree_load(struct ns_bgp_process *process, uint32_t reg)
 {
     uint32_t word;
 
-    if (process->tree_in_words == 0) {
-        NS_CHECK(ns_tree_take(process->node->net->tree, process->node->index,
+    if (reg == NS_BGP_TREE_TAKE) {
+        NS_CHECK(process->tree_in_words == 0 &&
+                 ns_tree_take(process->node->net->tree, process->node->index,
                               &process->tree_in));
+        return process->tree_in.word;
     }
     word = process->tree_in.data[process->tree_in_words];
     process->tree_in_words =
@@ -274,7 +276,7 @@ static uint32_t bgp_reg_load(void *nic, uint32_t reg, uint32_t bytes)
     case NS_BGP_COUNT_IN:
         return where.group->in[where.index % NS_BGP_COUNTERS].value;
     case NS_BGP_TREE:
-        return tree_load(process);
+        return tree_load(process, where.reg);
     default:
         NS_CHECK(where.block == NS_BGP_GROUP && where.reg == NS_BGP_GROUP_BUSY);
         return *where.group->active != 0;
