@@ -42,11 +42,11 @@ static inline void am_match_post(struct am_match *match,
         am_list_push(&match->wild, &node->link);
         return;
     }
-    if (__builtin_expect(posted->count > posted->limit, 0)) {
+    am_list_push(am_match_bin(posted, node->key, node->tag), &node->link);
+    /* last, so that a caller has little to keep over the call */
+    if (__builtin_expect(++posted->count > posted->limit, 0)) {
         am_match_grow(posted);
     }
-    posted->count++;
-    am_list_push(am_match_bin(posted, node->key, node->tag), &node->link);
 }
 
 static inline struct am_match_node *am_match_arrive(struct am_match *match,

@@ -320,21 +320,13 @@ static inline void am_msg_charge_match(struct am_msg *msg)
 
 /* ------------------------------------------------------------ data, copies */
 
-/* Keep a value in one register: two neighbours that were stored one by one a
- * moment ago must not be loaded as one vector, which waits for the stores. */
-static inline size_t am_msg_scalar(size_t value)
-{
-    __asm__("" : "+r"(value));
-    return value;
-}
-
 /* Copy a descriptor: no more than its kind needs. */
 static inline void am_msg_data_copy(struct am_data *to,
                                     const struct am_data *from)
 {
     to->kind = from->kind;
-    to->bytes = am_msg_scalar(from->bytes);
-    to->u.base = (void *)am_msg_scalar((size_t)from->u.base);
+    to->bytes = from->bytes;
+    to->u.base = from->u.base;
     if (am_unlikely(from->kind != AM_DATA_CONTIG)) {
         *to = *from;
     }

@@ -192,30 +192,13 @@ find(struct am_msg *msg, const struct am_msg_envelope *envelope,
     return node == NULL ? NULL : am_container(node, struct am_msg_req, node);
 }
 
-am_status_t am_msg_irecv(struct am_ctx *ctx,
-                         const struct am_msg_envelope *envelope,
-                         const struct am_msg_mask *mask,
-                         const struct am_data *data, am_msg_done_fn done,
-                         void *arg, struct am_msg_status *status,
-                         struct am_msg_req **req_p)
+/* Make `recv` the receive that is asked for, and post it. */
+static inline void post(struct am_msg *msg, struct am_msg_req *recv,
+                        const struct am_msg_envelope *envelope,
+                        const struct am_msg_mask *mask,
+                        const struct am_data *data, am_msg_done_fn done,
+                        void *arg)
 {
-    struct am_msg *msg = am_msg_of(ctx);
-    struct am_msg_req *recv;
-
-    if (am_unlikely(data->kind != AM_DATA_CONTIG && !data_is_valid(data))) {
-        return AM_ERR_INVALID;
-    }
-    if (am_unlikely(am_match_unexpected_count(&msg->match) != 0)) {
-        struct am_msg_req *message = find(msg, envelope, mask);
-
-        if (message != NULL) {
-            return receive_message(message, data, done, arg, status, req_p);
-        }
-    }
-    recv = am_msg_req_get(msg);
-    if (am_unlikely(recv == NULL)) {
-        return AM_ERR_MEMORY;
-    }
     recv->node.key = (uint64_t)envelope->context << 32 | envelope->source;
     recv->node.key_mask = (uint64_t)mask->context << 32 | mask->source;
     recv->node.tag = envelope->tag;
@@ -225,10 +208,61 @@ am_status_t am_msg_irecv(struct am_ctx *ctx,
     recv->arg = arg;
     recv->state = AM_REQ_POSTED;
     am_match_post(&msg->match, &recv->node);
-    if (am_unlikely(msg->trouble_count != 0)) {
+}
+
+/* Any receive: messages may wait, requests be used up, peers in trouble. */
+static __attribute__((noinline)) am_status_t
+irecv_general(struct am_ctx *ctx, const struct am_msg_envelope *envelope,
+              const struct am_msg_mask *mask, const struct am_data *data,
+              am_msg_done_fn done, void *arg, struct am_msg_status *status,
+              struct am_msg_req **req_p)
+{
+    struct am_msg *msg = am_msg_of(ctx);
+    struct am_msg_req *recv;
+
+    if (!data_is_valid(data)) {
+        return AM_ERR_INVALID;
+    }
+    if (am_match_unexpected_count(&msg->match) != 0) {
+        struct am_msg_req *message = find(msg, envelope, mask);
+
+        if (message != NULL) {
+            return receive_message(message, data, done, arg, status, req_p);
+        }
+    }
+    recv = am_msg_req_get(msg);
+    if (recv == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    post(msg, recv, envelope, mask, data, done, arg);
+    if (msg->trouble_count != 0) {
         am_msg_trouble(msg);
     }
     *req_p = recv;
+    return AM_OK;
+}
+
+/* A receive into contiguous memory for which nothing has come yet; calls
+ * nothing, so that no register is saved. */
+am_status_t am_msg_irecv(struct am_ctx *ctx,
+                         const struct am_msg_envelope *envelope,
+                         const struct am_msg_mask *mask,
+                         const struct am_data *data, am_msg_done_fn done,
+                         void *arg, struct am_msg_status *status,
+                         struct am_msg_req **req_p)
+{
+    struct am_msg *msg = am_msg_of(ctx);
+    struct am_msg_req *recv = msg->req_free;
+
+    if (am_unlikely(data->kind != AM_DATA_CONTIG || recv == NULL ||
+                    am_match_unexpected_count(&msg->match) != 0 ||
+                    msg->trouble_count != 0)) {
+        return irecv_general(ctx, envelope, mask, data, done, arg, status,
+                             req_p);
+    }
+    msg->req_free = recv->arg;
+    *req_p = recv;
+    post(msg, recv, envelope, mask, data, done, arg);
     return AM_OK;
 }
 

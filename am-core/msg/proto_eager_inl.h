@@ -66,7 +66,7 @@ static inline void am_copy_small(void *to, const void *from, size_t bytes)
 
     if (am_likely(bytes == 8)) {
         memcpy(t, f, 8);
-    } else if (bytes > 64) {
+    } else if (am_unlikely(bytes > 64)) {
         memcpy(t, f, bytes);
     } else if (bytes >= 32) {
         memcpy(t, f, 32);
