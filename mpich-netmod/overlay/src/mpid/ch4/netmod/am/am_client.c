@@ -118,7 +118,8 @@ static am_status_t receive(void *arg, struct am_recv *recv, uint32_t source, con
                            size_t info_bytes, size_t bytes, struct am_data *landing,
                            am_done_fn * done, void **done_arg)
 {
-    uint64_t am_hdr[AM_INFO_BYTES_MAX / 8];     /* aligned as ch4's headers want */
+    uint64_t aligned[AM_INFO_BYTES_MAX / 8];    /* as ch4's headers want it */
+    const void *am_hdr = (const char *) info + sizeof(MPIDI_AM_hdr_t);
     const void *payload = am_recv_payload(recv);
     struct queue *queue;
     MPIDI_AM_hdr_t hdr;
@@ -132,11 +133,11 @@ static am_status_t receive(void *arg, struct am_recv *recv, uint32_t source, con
         return AM_ERR_INVALID;
     }
     queue = queue_of(arg, source);
-    memcpy(am_hdr, (const char *) info + sizeof(hdr), hdr.am_hdr_sz);
     if (payload == NULL || queue->head != NULL || (uintptr_t) payload % sizeof(uint64_t) != 0) {
         return receive_later(queue, &hdr, am_hdr, bytes, landing, done, done_arg);
     }
-    deliver(&hdr, am_hdr, payload, bytes);
+    memcpy(aligned, am_hdr, hdr.am_hdr_sz);
+    deliver(&hdr, aligned, payload, bytes);
     return AM_DONE;
 }
 
