@@ -9,6 +9,7 @@ mpi_core_sources += src/mpid/ch4/netmod/am/func_table.c \
                     src/mpid/ch4/netmod/am/am_init.c \
                     src/mpid/ch4/netmod/am/am_world.c \
                     src/mpid/ch4/netmod/am/am_vars.c \
+                    src/mpid/ch4/netmod/am/am_cvars.c \
                     src/mpid/ch4/netmod/am/am_done.c \
                     src/mpid/ch4/netmod/am/am_dtype.c \
                     src/mpid/ch4/netmod/am/am_client.c \

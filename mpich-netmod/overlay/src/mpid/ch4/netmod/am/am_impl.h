@@ -107,6 +107,16 @@ int MPIDI_AM_world_open(void);
 int MPIDI_AM_vcis_open(void);
 void MPIDI_AM_world_close(void);
 
+/* A variable of libam, am_cvars.c: its name without "MPIR_CVAR_CH4_", the text from the
+ * environment, and what MPIDI_AM_variables_show gave to MPI_T, else NULL. */
+typedef struct {
+    const char *name;
+    const char **value;
+    char *shown;
+} MPIDI_AM_cvar_t;
+
+extern MPIDI_AM_cvar_t MPIDI_AM_cvars[];        /* ends with a NULL name */
+
 /* am_vars.c: control and performance variables */
 int MPIDI_AM_options(struct am_option *options, int max);
 void MPIDI_AM_variables_show(void);

@@ -1,0 +1,469 @@
+/*
+ * libam's variables, for MPI_T and for am_vars.c.  Written by
+ * scripts/gen-cvars from libam's own table (am_info -c); the first block makes
+ * the names known to MPI_T before MPI_Init.
+ */
+#include <mpidimpl.h>
+#include "am_impl.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+categories :
+    - name : CH4_AM
+      description : Variables of libam, the transport of the am netmod
+
+cvars:
+    - name        : MPIR_CVAR_CH4_AM_BUFFERED_MAX
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        largest message, above AM_EAGER_MAX, stored in a buffer at the receiver; auto: by
+        cost. Unit: bytes. libam's default: auto.
+
+    - name        : MPIR_CVAR_CH4_AM_BUFFERING
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        who buffers: mpi (protocols by size), nx (data leaves at once, system memory at
+        the receiver), cmmd (never: data leaves when the receive is posted), pvm (packed
+        at the sender, unpacked at the receiver); all but mpi overrule AM_PROTO. One of
+        mpi, nx, cmmd, pvm. libam's default: mpi.
+
+    - name        : MPIR_CVAR_CH4_AM_BUFFER_BINS
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        bins of that region for small messages, count x bytes. libam's default: 8x1k.
+
+    - name        : MPIR_CVAR_CH4_AM_BUFFER_BYTES
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        a sender's region at this receiver, made when it first asks; at most 16m each; 0:
+        none. Unit: bytes. libam's default: 64k.
+
+    - name        : MPIR_CVAR_CH4_AM_CHAN_ACK_DELAY
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Time after which a packet is acknowledged at the latest (timer). Unit: us. libam's
+        default: 100.
+
+    - name        : MPIR_CVAR_CH4_AM_CHAN_ACK_FRACTION
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        One part in so many of the sender's window is acknowledged by a packet of its own;
+        0 is 4 for nack, 2 for timer. libam's default: 0.
+
+    - name        : MPIR_CVAR_CH4_AM_CHAN_CHUNK
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Packets of one chunk, which has one sequence number and one acknowledgement; at
+        most half a window. Unit: packets. libam's default: 36.
+
+    - name        : MPIR_CVAR_CH4_AM_CHAN_CHUNKS
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Unacknowledged chunks of AM_CHAN_CHUNK packets, at most. Unit: chunks. libam's
+        default: 2.
+
+    - name        : MPIR_CVAR_CH4_AM_CHAN_GIVE_UP
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        How long a peer that owes an acknowledgement may say nothing before it counts as
+        dead; a peer that computes says nothing. 0: for ever. Unit: s. libam's default:
+        7200.
+
+    - name        : MPIR_CVAR_CH4_AM_CHAN_KEEPALIVE
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Polls without an acknowledgement after which the peer is asked what it wants
+        (nack). Unit: polls. libam's default: 1000.
+
+    - name        : MPIR_CVAR_CH4_AM_CHAN_LINGER
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        How long a close waits for peers that say nothing. Unit: ms. libam's default: 200.
+
+    - name        : MPIR_CVAR_CH4_AM_CHAN_PACKET_BYTES
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Largest packet, header and data; at most the device's. Unit: bytes. libam's
+        default: 4k.
+
+    - name        : MPIR_CVAR_CH4_AM_CHAN_REPLY_WINDOW
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Unacknowledged packets of replies to one peer, at most. Unit: packets. libam's
+        default: 76.
+
+    - name        : MPIR_CVAR_CH4_AM_CHAN_REQUEST_WINDOW
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Unacknowledged packets of requests to one peer, at most. Unit: packets. libam's
+        default: 75.
+
+    - name        : MPIR_CVAR_CH4_AM_CHAN_RTO
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Time without an acknowledgement after which all is sent again (timer); doubles
+        each time. Unit: us. libam's default: 1000.
+
+    - name        : MPIR_CVAR_CH4_AM_CHAN_RTO_MAX
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Largest AM_CHAN_RTO after doubling. Unit: us. libam's default: 100000.
+
+    - name        : MPIR_CVAR_CH4_AM_CONNECT_TIMEOUT
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        how long a job's ranks wait for each other when they start. Unit: ms. libam's
+        default: 60000.
+
+    - name        : MPIR_CVAR_CH4_AM_DEVICES
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        devices that may be used, by name, with commas between. libam's default: auto.
+
+    - name        : MPIR_CVAR_CH4_AM_EAGER_MAX
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        largest message sent eagerly; auto: by cost. Unit: bytes. libam's default: auto.
+
+    - name        : MPIR_CVAR_CH4_AM_EXPLAIN
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        log the protocol table, with its reasons, of each kind of peer when it is first
+        used. libam's default: no.
+
+    - name        : MPIR_CVAR_CH4_AM_FAULT
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Faults to inject below the channel, for example
+        drop=1/100,dup=1/50,reorder=1/20,corrupt=1/100,delay=1/50:16,stall=1/10:8,seed=7;
+        the same on all ranks. libam's default: none.
+
+    - name        : MPIR_CVAR_CH4_AM_LOG
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        level (none, error, warn, info, debug, trace, data), or level:file with %r for the
+        rank. libam's default: warn.
+
+    - name        : MPIR_CVAR_CH4_AM_PREFIX_BYTES
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        length of that prefix. Unit: bytes. libam's default: 4k.
+
+    - name        : MPIR_CVAR_CH4_AM_PREFIX_MAX
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        largest message, above the others, sent by rendezvous with a prefix; auto: by
+        cost. Unit: bytes. libam's default: auto.
+
+    - name        : MPIR_CVAR_CH4_AM_PROTO
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        protocol of messages: auto, one name to force it, or a list with the largest
+        message of each, such as eager:1k,buffered:8k,prefix:256k,get. libam's default:
+        auto.
+
+    - name        : MPIR_CVAR_CH4_AM_RELIABILITY
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        How packets are made reliable and ordered: auto is none on devices that are both,
+        timer on simulated Myrinet whose hosts have to do it (lanai.reliability=host),
+        nack elsewhere; the same on all ranks. One of auto, none, nack, timer. libam's
+        default: auto.
+
+    - name        : MPIR_CVAR_CH4_AM_RNDV
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        rendezvous above the thresholds; auto: by cost. One of auto, prefix, get, put.
+        libam's default: auto.
+
+    - name        : MPIR_CVAR_CH4_AM_SHM_CMA
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        single copy by process_vm_readv and writev where it is allowed: auto where it
+        costs less than a stream, on always, off never. One of auto, off, on. libam's
+        default: auto.
+
+    - name        : MPIR_CVAR_CH4_AM_SHM_PACKET
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        largest packet, at most a quarter of AM_SHM_RING; 0 is 64k, or that quarter where
+        it is less. Unit: bytes. libam's default: 0.
+
+    - name        : MPIR_CVAR_CH4_AM_SHM_RING
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        payload ring from one process to another; 0 is 1m for up to 4 processes, 512k for
+        up to 8, and 256k for more. Unit: bytes. libam's default: 0.
+
+    - name        : MPIR_CVAR_CH4_AM_SHM_SLOTS
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        64-byte slots of each class from one process to another. Unit: slots. libam's
+        default: 256.
+
+    - name        : MPIR_CVAR_CH4_AM_SIM_MACHINE
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        simulated machine of am_perf and am_sim when their command lines name none: one of
+        am_sim --list, or a file; empty: am_perf runs on this machine. libam's default:
+        none.
+
+    - name        : MPIR_CVAR_CH4_AM_STATS
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        file that the counters are written to at the end, %r for the rank; - for stderr.
+        libam's default: none.
+
+    - name        : MPIR_CVAR_CH4_AM_TRACE
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        file that a Chrome trace is written to at the end, %r for the rank. libam's
+        default: none.
+
+    - name        : MPIR_CVAR_CH4_AM_TRACE_RECORDS
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        length of the trace ring. Unit: records. libam's default: 64k.
+
+    - name        : MPIR_CVAR_CH4_AM_UNEXP_MAX
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        cap on memory for unexpected payload; at the cap senders use rendezvous or wait.
+        Unit: bytes. libam's default: 64m.
+
+    - name        : MPIR_CVAR_CH4_AM_WAIT
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        what a waiting process does: auto spins, yields when others want the core, sleeps
+        on a doorbell after a longer idle time. One of auto, spin, yield, sleep. libam's
+        default: auto.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+MPIDI_AM_cvar_t MPIDI_AM_cvars[] = {
+    {"AM_BUFFERED_MAX", &MPIR_CVAR_CH4_AM_BUFFERED_MAX, NULL},
+    {"AM_BUFFERING", &MPIR_CVAR_CH4_AM_BUFFERING, NULL},
+    {"AM_BUFFER_BINS", &MPIR_CVAR_CH4_AM_BUFFER_BINS, NULL},
+    {"AM_BUFFER_BYTES", &MPIR_CVAR_CH4_AM_BUFFER_BYTES, NULL},
+    {"AM_CHAN_ACK_DELAY", &MPIR_CVAR_CH4_AM_CHAN_ACK_DELAY, NULL},
+    {"AM_CHAN_ACK_FRACTION", &MPIR_CVAR_CH4_AM_CHAN_ACK_FRACTION, NULL},
+    {"AM_CHAN_CHUNK", &MPIR_CVAR_CH4_AM_CHAN_CHUNK, NULL},
+    {"AM_CHAN_CHUNKS", &MPIR_CVAR_CH4_AM_CHAN_CHUNKS, NULL},
+    {"AM_CHAN_GIVE_UP", &MPIR_CVAR_CH4_AM_CHAN_GIVE_UP, NULL},
+    {"AM_CHAN_KEEPALIVE", &MPIR_CVAR_CH4_AM_CHAN_KEEPALIVE, NULL},
+    {"AM_CHAN_LINGER", &MPIR_CVAR_CH4_AM_CHAN_LINGER, NULL},
+    {"AM_CHAN_PACKET_BYTES", &MPIR_CVAR_CH4_AM_CHAN_PACKET_BYTES, NULL},
+    {"AM_CHAN_REPLY_WINDOW", &MPIR_CVAR_CH4_AM_CHAN_REPLY_WINDOW, NULL},
+    {"AM_CHAN_REQUEST_WINDOW", &MPIR_CVAR_CH4_AM_CHAN_REQUEST_WINDOW, NULL},
+    {"AM_CHAN_RTO", &MPIR_CVAR_CH4_AM_CHAN_RTO, NULL},
+    {"AM_CHAN_RTO_MAX", &MPIR_CVAR_CH4_AM_CHAN_RTO_MAX, NULL},
+    {"AM_CONNECT_TIMEOUT", &MPIR_CVAR_CH4_AM_CONNECT_TIMEOUT, NULL},
+    {"AM_DEVICES", &MPIR_CVAR_CH4_AM_DEVICES, NULL},
+    {"AM_EAGER_MAX", &MPIR_CVAR_CH4_AM_EAGER_MAX, NULL},
+    {"AM_EXPLAIN", &MPIR_CVAR_CH4_AM_EXPLAIN, NULL},
+    {"AM_FAULT", &MPIR_CVAR_CH4_AM_FAULT, NULL},
+    {"AM_LOG", &MPIR_CVAR_CH4_AM_LOG, NULL},
+    {"AM_PREFIX_BYTES", &MPIR_CVAR_CH4_AM_PREFIX_BYTES, NULL},
+    {"AM_PREFIX_MAX", &MPIR_CVAR_CH4_AM_PREFIX_MAX, NULL},
+    {"AM_PROTO", &MPIR_CVAR_CH4_AM_PROTO, NULL},
+    {"AM_RELIABILITY", &MPIR_CVAR_CH4_AM_RELIABILITY, NULL},
+    {"AM_RNDV", &MPIR_CVAR_CH4_AM_RNDV, NULL},
+    {"AM_SHM_CMA", &MPIR_CVAR_CH4_AM_SHM_CMA, NULL},
+    {"AM_SHM_PACKET", &MPIR_CVAR_CH4_AM_SHM_PACKET, NULL},
+    {"AM_SHM_RING", &MPIR_CVAR_CH4_AM_SHM_RING, NULL},
+    {"AM_SHM_SLOTS", &MPIR_CVAR_CH4_AM_SHM_SLOTS, NULL},
+    {"AM_SIM_MACHINE", &MPIR_CVAR_CH4_AM_SIM_MACHINE, NULL},
+    {"AM_STATS", &MPIR_CVAR_CH4_AM_STATS, NULL},
+    {"AM_TRACE", &MPIR_CVAR_CH4_AM_TRACE, NULL},
+    {"AM_TRACE_RECORDS", &MPIR_CVAR_CH4_AM_TRACE_RECORDS, NULL},
+    {"AM_UNEXP_MAX", &MPIR_CVAR_CH4_AM_UNEXP_MAX, NULL},
+    {"AM_WAIT", &MPIR_CVAR_CH4_AM_WAIT, NULL},
+    {NULL, NULL, NULL}
+};
