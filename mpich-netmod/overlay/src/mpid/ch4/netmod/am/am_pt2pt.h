@@ -95,9 +95,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_irecv(void *buf, MPI_Aint count, MPI_Datat
     struct am_msg_envelope envelope;
     struct am_msg_mask mask;
     struct am_msg_status result;
-    struct am_msg_req *msg;
     struct am_data data;
     am_status_t status;
+    MPIR_Request *rreq;
     MPIR_Datatype *dt_ptr;
     MPI_Aint true_lb;
     size_t bytes;
@@ -110,20 +110,22 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_irecv(void *buf, MPI_Aint count, MPI_Datat
                                      partner, request);
     }
     data = am_data_contig(MPIR_get_contig_ptr(buf, true_lb), bytes);
-    status = am_msg_irecv(ctx, &envelope, &mask, &data, NULL, NULL, &result, &msg);
-    if (unlikely(status < 0)) {
-        return MPIDI_AM_error(ctx, status);
+    /* first, so that libam learns it at once: a receive always has a request */
+    rreq = MPIDI_AM_request(MPIR_REQUEST_KIND__RECV, vci, comm, 2);
+    MPIDI_REQUEST_SET_LOCAL(rreq, 0, partner);
+    status = am_msg_irecv(ctx, &envelope, &mask, &data, MPIDI_AM_recv_done, rreq, &result,
+                          &MPIDI_AM_REQ(rreq).msg);
+    if (unlikely(status != AM_OK)) {
+        /* it is over: our reference is not needed */
+        MPIR_Object_set_ref(rreq, 1);
+        MPIR_cc_set(&rreq->cc, 0);
+        if (status < 0) {
+            MPIDI_CH4_REQUEST_FREE(rreq);
+            return MPIDI_AM_error(ctx, status);
+        }
+        MPIDI_AM_recv_status(rreq, &result);
     }
-    if (status == AM_DONE) {
-        *request = MPIDI_AM_request(MPIR_REQUEST_KIND__RECV, vci, comm, 1);
-        MPIR_cc_set(&(*request)->cc, 0);
-        MPIDI_AM_recv_status(*request, &result);
-    } else {
-        *request = MPIDI_AM_request(MPIR_REQUEST_KIND__RECV, vci, comm, 2);
-        MPIDI_AM_REQ(*request).msg = msg;
-        am_msg_attach(msg, MPIDI_AM_recv_done, *request);
-    }
-    MPIDI_REQUEST_SET_LOCAL(*request, 0, partner);
+    *request = rreq;
     return MPI_SUCCESS;
 }
 
