@@ -1,13 +1,12 @@
 /*
- * The torus at work: queues, arbitration, links.  Set-up is torus_init.c.
+ * The torus at work: links, arbitration, reception.  Its queues are
+ * torus_queue.c, set-up is torus_init.c.
  */
 #include "net/torus_inner.h"
 
 #include <string.h>
 
-#define HERE_BIT (1u << NS_TORUS_HERE)
-
-/* ------------------------------------------------------------------- queues */
+/* -------------------------------------------------------------------- links */
 
 /* On a large torus the next router to look at is in no near cache. */
 static void router_prefetch(const struct ns_torus *torus, uint32_t node)
@@ -18,166 +17,6 @@ static void router_prefetch(const struct ns_torus *torus, uint32_t node)
         __builtin_prefetch(router + i, 1);
     }
 }
-
-/* The packet that `index` others are before in queue q; 0: the first.  Of all
- * queues the first few are together, as most have no more, large packets. */
-static struct ns_torus_entry *entry_of(const struct ns_torus *torus,
-                                       uint32_t node, uint32_t q,
-                                       uint32_t index)
-{
-    size_t queue = node * NS_TORUS_QUEUES + q;
-    size_t plane = index / PLANE * (size_t)torus->nodes * NS_TORUS_QUEUES;
-
-    return &torus->entries[(plane + queue) * PLANE + index % PLANE];
-}
-
-static struct ns_torus_entry *first_of(const struct ns_torus *torus,
-                                       uint32_t node, uint32_t q)
-{
-    return &torus->entries[(size_t)(node * NS_TORUS_QUEUES + q) * PLANE];
-}
-
-/* Ways that a packet may take from where it is. */
-static uint8_t wants_of(const struct ns_torus_route *route)
-{
-    uint8_t wants = 0;
-
-    for (int d = 0; d < 3; d++) {
-        if (route->hops[d] > 0) {
-            wants |= (uint8_t)(1u << route->way[d]);
-            if ((route->flags & NS_TORUS_ADAPTIVE) == 0) {
-                break;
-            }
-        }
-    }
-    if (wants == 0 ||
-        ((route->flags & NS_TORUS_DEPOSIT) != 0 && !route->left_here)) {
-        wants |= HERE_BIT;
-    }
-    return wants;
-}
-
-/* The way that the deterministic route takes. */
-static uint32_t first_way(const struct ns_torus_route *route)
-{
-    int d = route->hops[0] > 0 ? 0 : route->hops[1] > 0 ? 1 : 2;
-
-    return route->way[d];
-}
-
-/* Room behind a link in its better dynamic channel. */
-static uint16_t room_of(const struct ns_torus_router *router, uint32_t way)
-{
-    const uint16_t *room = &router->room[way * NS_TORUS_VCS];
-
-    return room[0] > room[1] ? room[0] : room[1];
-}
-
-static void bit_set(uint32_t *set, uint32_t q, bool on)
-{
-    *set = (*set & ~(1u << q)) | (uint32_t)on << q;
-}
-
-/* What arbitration will ask of the first packet of queue q. */
-static void head_set(const struct ns_torus *torus,
-                     struct ns_torus_router *router, uint32_t q,
-                     const struct ns_torus_entry *entry, uint8_t wants)
-{
-    const struct ns_torus_route *route = &entry->route;
-
-    router->head[q] = (struct ns_torus_head){route->chunks, wants};
-    bit_set(&router->adaptive, q, (route->flags & NS_TORUS_ADAPTIVE) != 0);
-    bit_set(&router->coming, q, entry->ready > torus->cycle);
-    if (wants != HERE_BIT) {
-        router->first[first_way(route)] |= 1u << q;
-    }
-}
-
-/* A packet is the first of its queue now: the ways that it may take step when
- * it is ready, the one with the most room first. */
-static void queue_head(struct ns_torus *torus, uint32_t node, uint32_t q)
-{
-    struct ns_torus_router *router = &torus->routers[node];
-    const struct ns_torus_entry *entry = first_of(torus, node, q);
-    uint32_t left = wants_of(&entry->route);
-
-    head_set(torus, router, q, entry, (uint8_t)left);
-    while (left != 0) {
-        uint32_t best = (uint32_t)__builtin_ctz(left);
-
-        for (uint32_t rest = left & (left - 1) & (HERE_BIT - 1); rest != 0;
-             rest &= rest - 1) {
-            uint32_t way = (uint32_t)__builtin_ctz(rest);
-
-            if (room_of(router, way) > room_of(router, best)) {
-                best = way;
-            }
-        }
-        left &= ~(1u << best);
-        router->want[best] |= 1u << q;
-        ns_torus_kick(torus, node, best,
-                      best == NS_TORUS_HERE ? entry->ready + entry->route.cycles
-                                            : entry->ready);
-    }
-}
-
-static void queue_unwant(struct ns_torus_router *router, uint32_t q)
-{
-    for (uint32_t left = router->head[q].wants; left != 0; left &= left - 1) {
-        uint32_t way = (uint32_t)__builtin_ctz(left);
-
-        router->want[way] &= ~(1u << q);
-        if (way < NS_TORUS_WAYS) {
-            router->first[way] &= ~(1u << q);
-        }
-    }
-}
-
-static void queue_push(struct ns_torus *torus, uint32_t node, uint32_t q,
-                       const struct ns_torus_entry *entry)
-{
-    uint32_t count = torus->routers[node].count[q]++;
-
-    *entry_of(torus, node, q, count) = *entry;
-    if (count == 0) {
-        queue_head(torus, node, q);
-    }
-}
-
-/* Take the first packet out; who waited for its room may go on. */
-static struct ns_torus_entry queue_pop(struct ns_torus *torus, uint32_t node,
-                                       uint32_t q)
-{
-    struct ns_torus_router *router = &torus->routers[node];
-    struct ns_torus_entry first = *first_of(torus, node, q);
-    uint16_t chunks = first.route.chunks;
-    uint32_t count = --router->count[q];
-
-    queue_unwant(router, q);
-    for (uint32_t i = 0; i < count; i++) {
-        *entry_of(torus, node, q, i) = *entry_of(torus, node, q, i + 1);
-    }
-    if (q < NS_TORUS_LINKS) {
-        uint32_t way = q / NS_TORUS_VCS;
-        uint32_t before = router->neighbour[way ^ 1];
-        struct ns_torus_router *from = &torus->routers[before];
-
-        from->room[q] = (uint16_t)(from->room[q] + chunks);
-        if (from->want[way] != 0) {
-            ns_torus_kick(torus, before, way, torus->cycle);
-        }
-    } else {
-        uint16_t *room = &router->inject[q - NS_TORUS_LINKS];
-
-        *room = (uint16_t)(*room + chunks);
-    }
-    if (count > 0) {
-        queue_head(torus, node, q);
-    }
-    return first;
-}
-
-/* -------------------------------------------------------------------- links */
 
 /* Queues whose first packet may find room behind a link; none of the others
  * does. */
@@ -235,14 +74,14 @@ static struct ns_torus_packet *packet_copy(struct ns_torus *torus,
 static struct ns_torus_entry deposit(struct ns_torus *torus, uint32_t node,
                                      uint32_t q)
 {
-    struct ns_torus_entry *here = first_of(torus, node, q);
+    struct ns_torus_entry *here = ns_torus_first_of(torus, node, q);
     struct ns_torus_entry on = *here;
 
-    queue_unwant(&torus->routers[node], q);
+    ns_torus_queue_unwant(&torus->routers[node], q);
     on.packet = packet_copy(torus, here->packet);
     here->route.flags &= (uint8_t)~NS_TORUS_DEPOSIT;
     memset(here->route.hops, 0, sizeof(here->route.hops));
-    queue_head(torus, node, q);
+    ns_torus_queue_head(torus, node, q);
     return on;
 }
 
@@ -250,7 +89,7 @@ static struct ns_torus_entry deposit(struct ns_torus *torus, uint32_t node,
 static void hop_prefetch(const struct ns_torus *torus, uint32_t node,
                          uint32_t q)
 {
-    const struct ns_torus_entry *queue = first_of(torus, node, q);
+    const struct ns_torus_entry *queue = ns_torus_first_of(torus, node, q);
 
     router_prefetch(torus, node);
     __builtin_prefetch(queue, 1);
@@ -271,9 +110,11 @@ static void link_send(struct ns_torus *torus, uint32_t node, uint32_t way,
         router_prefetch(torus, router->neighbour[q / NS_TORUS_VCS ^ 1]);
     }
     router->turn[way] = (uint8_t)((q + 1) % NS_TORUS_QUEUES);
-    router->out[way].free = cycle + first_of(torus, node, q)->route.cycles;
-    entry = (router->head[q].wants & HERE_BIT) != 0 ? deposit(torus, node, q)
-                                                    : queue_pop(torus, node, q);
+    router->out[way].free =
+            cycle + ns_torus_first_of(torus, node, q)->route.cycles;
+    entry = (router->head[q].wants & HERE_BIT) != 0
+                    ? deposit(torus, node, q)
+                    : ns_torus_queue_pop(torus, node, q);
     if (q >= NS_TORUS_LINKS) {
         entry.packet->started_ps = cycle * torus->clock.period_ps;
     }
@@ -288,7 +129,8 @@ static void link_send(struct ns_torus *torus, uint32_t node, uint32_t way,
     torus->stats.link_cycles += entry.route.cycles;
     torus->stats.escapes += vc == NS_TORUS_BUBBLE &&
                             (entry.route.flags & NS_TORUS_ADAPTIVE) != 0;
-    queue_push(torus, router->neighbour[way], way * NS_TORUS_VCS + vc, &entry);
+    ns_torus_queue_push(torus, router->neighbour[way], way * NS_TORUS_VCS + vc,
+                        &entry);
 }
 
 /* Give the first packet of queue q to this node's adapter. */
@@ -301,14 +143,14 @@ static void here_take(struct ns_torus *torus, uint32_t node, uint32_t q)
     router->takes = false;
     torus->stats.delivered++;
     if (router->head[q].wants == HERE_BIT) {
-        packet = queue_pop(torus, node, q).packet;
+        packet = ns_torus_queue_pop(torus, node, q).packet;
     } else {
-        struct ns_torus_entry *entry = first_of(torus, node, q);
+        struct ns_torus_entry *entry = ns_torus_first_of(torus, node, q);
 
-        queue_unwant(router, q);
+        ns_torus_queue_unwant(router, q);
         entry->route.left_here = true;
         packet = packet_copy(torus, entry->packet);
-        queue_head(torus, node, q);
+        ns_torus_queue_head(torus, node, q);
     }
     router->ops->deliver(router->nic, packet);
 }
@@ -335,7 +177,7 @@ static void step_here(struct ns_torus *torus, uint32_t node)
     for (uint32_t left = turned(router->want[NS_TORUS_HERE], turn); left != 0;
          left &= left - 1) {
         uint32_t q = (turn + (uint32_t)__builtin_ctz(left)) % NS_TORUS_QUEUES;
-        const struct ns_torus_entry *entry = first_of(torus, node, q);
+        const struct ns_torus_entry *entry = ns_torus_first_of(torus, node, q);
         uint64_t tail = entry->ready + entry->route.cycles;
 
         if (tail <= torus->cycle) {
@@ -359,7 +201,7 @@ static uint32_t still_coming(const struct ns_torus *torus, uint32_t node,
 
     for (uint32_t left = wanted & router->coming; left != 0; left &= left - 1) {
         uint32_t q = (uint32_t)__builtin_ctz(left);
-        uint64_t ready = first_of(torus, node, q)->ready;
+        uint64_t ready = ns_torus_first_of(torus, node, q)->ready;
 
         if (ready <= torus->cycle) {
             router->coming &= ~(1u << q);
@@ -443,37 +285,6 @@ const struct ns_clocked_ops ns_torus_clocked_ops = {
         .evaluate = torus_evaluate,
         .commit = torus_commit,
 };
-
-/* ----------------------------------------------------------- from the nodes */
-
-bool ns_torus_has_room(const struct ns_torus *torus,
-                       const struct ns_torus_packet *packet)
-{
-    struct ns_torus_router *router = &torus->routers[packet->source];
-
-    if (router->inject[first_way(&packet->route)] >= packet->route.chunks) {
-        return true;
-    }
-    router->told = true;
-    return false;
-}
-
-void ns_torus_inject(struct ns_torus *torus, struct ns_torus_packet *packet)
-{
-    struct ns_torus_router *router = &torus->routers[packet->source];
-    uint32_t way = first_way(&packet->route);
-    const struct ns_torus_entry entry = {packet, ns_torus_now(torus),
-                                         packet->route};
-
-    NS_CHECK(packet->source != packet->destination &&
-             router->inject[way] >= entry.route.chunks);
-    router->inject[way] = (uint16_t)(router->inject[way] - entry.route.chunks);
-    torus->stats.injected++;
-    queue_push(torus, packet->source, NS_TORUS_LINKS + way, &entry);
-    if (!torus->running) {
-        ns_clocked_wake(&torus->clocked);
-    }
-}
 
 void ns_torus_ready(struct ns_torus *torus, uint32_t node)
 {

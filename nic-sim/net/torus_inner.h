@@ -1,5 +1,6 @@
 /*
- * The inside of the torus, for torus.c, torus_wheel.c and torus_init.c.
+ * The inside of the torus, for torus.c, torus_queue.c, torus_wheel.c and
+ * torus_init.c.
  */
 #ifndef NS_NET_TORUS_INNER_H
 #define NS_NET_TORUS_INNER_H
@@ -11,6 +12,8 @@
 /* Outputs of a router, links and reception, and one unused: a power of two. */
 #define OUTS  8
 #define PLANE 4
+/* Among the ways that a packet may take: it stays here. */
+#define HERE_BIT (1u << NS_TORUS_HERE)
 
 /* What leaves a router in one direction, on the wheel when it has work. */
 struct ns_torus_out {
@@ -115,6 +118,24 @@ static inline struct ns_torus_out *ns_torus_out_of(struct ns_torus *torus,
 {
     return &torus->routers[index / OUTS].out[index % OUTS];
 }
+
+/* The first packet of queue q. */
+static inline struct ns_torus_entry *
+ns_torus_first_of(const struct ns_torus *torus, uint32_t node, uint32_t q)
+{
+    return &torus->entries[(size_t)(node * NS_TORUS_QUEUES + q) * PLANE];
+}
+
+/* torus_queue.c: the first packet of a queue is a new one, or is to go
+ * elsewhere than before: the ways that it may take step when it is ready. */
+void ns_torus_queue_head(struct ns_torus *torus, uint32_t node, uint32_t q);
+/* No way is wanted by the first packet of queue q any more. */
+void ns_torus_queue_unwant(struct ns_torus_router *router, uint32_t q);
+void ns_torus_queue_push(struct ns_torus *torus, uint32_t node, uint32_t q,
+                         const struct ns_torus_entry *entry);
+/* Take the first packet out; who waited for its room may go on. */
+struct ns_torus_entry ns_torus_queue_pop(struct ns_torus *torus, uint32_t node,
+                                         uint32_t q);
 
 extern const struct ns_clocked_ops ns_torus_clocked_ops;
 
