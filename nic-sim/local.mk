@@ -52,8 +52,8 @@ libnicsim_la_SOURCES = \
     nic-sim/nic/lanai/lanai_rows.c \
     nic-sim/include/nicsim_bgp.h nic-sim/nic/bgp/bgp.h \
     nic-sim/nic/bgp/bgp.c nic-sim/nic/bgp/bgp_inject.c \
-    nic-sim/nic/bgp/bgp_receive.c nic-sim/nic/bgp/bgp_reg.c \
-    nic-sim/nic/bgp/bgp_rows.c \
+    nic-sim/nic/bgp/bgp_land.c nic-sim/nic/bgp/bgp_receive.c \
+    nic-sim/nic/bgp/bgp_reg.c nic-sim/nic/bgp/bgp_rows.c \
     nic-sim/net/torus.h nic-sim/net/torus_inner.h nic-sim/net/torus.c \
     nic-sim/net/torus_check.c nic-sim/net/torus_init.c \
     nic-sim/net/torus_queue.c nic-sim/net/torus_wheel.c \

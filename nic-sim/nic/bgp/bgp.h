@@ -131,6 +131,13 @@ static inline uint64_t ns_bgp_cycles_ps(const struct ns_bgp_net *net,
     return cycles * net->machine->bgp.clock_ps;
 }
 
+/* A message is at a stage now. */
+static inline void ns_bgp_mark(struct ns_bgp_node *node, uint32_t stage)
+{
+    ns_mark(node->component.engine, stage,
+            ns_engine_now(node->component.engine));
+}
+
 /* bgp_inject.c: let the engine look for work. */
 void ns_bgp_inject_init(struct ns_bgp_node *node);
 void ns_bgp_inject_start(struct ns_bgp_node *node);
@@ -145,6 +152,9 @@ void ns_bgp_receive_start(struct ns_bgp_node *node);
 void ns_bgp_local(struct ns_bgp_node *node, struct ns_torus_packet *packet);
 /* The packet that had no place may have one now. */
 void ns_bgp_receive_retry(struct ns_bgp_node *node);
+
+/* bgp_land.c: land the receiving engine's packet; false: it has no place. */
+bool ns_bgp_land(struct ns_bgp_node *node);
 /* What has changed of the status block, to memory: its beginning, a head. */
 void ns_bgp_status_write(struct ns_bgp_group *group);
 void ns_bgp_head_write(struct ns_bgp_group *group, uint32_t fifo);

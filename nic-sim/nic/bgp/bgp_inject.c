@@ -20,12 +20,6 @@ AM_STATIC_ASSERT(NS_BGP_HEADER_BYTES + NS_BGP_PAYLOAD_BYTES ==
                          NS_TORUS_BYTES_MAX,
                  "a full packet");
 
-static void mark(struct ns_bgp_node *node, uint32_t stage)
-{
-    ns_mark(node->component.engine, stage,
-            ns_engine_now(node->component.engine));
-}
-
 static uint32_t fifo_address(const struct ns_bgp_fifo *fifo, uint32_t number)
 {
     return fifo->start + number % fifo->size * NS_BGP_DESCRIPTOR_BYTES;
@@ -186,7 +180,7 @@ static void inject_run(struct ns_event *event)
     stats[NS_NIC_STAT_SENT]++;
     ns_trace(&group->process->host->component, NS_TRACE_INJECT, packet->id,
              packet->bytes);
-    mark(node, NS_STAGE_DMA_OUT);
+    ns_bgp_mark(node, NS_STAGE_DMA_OUT);
     if (fifo->present.count < NS_BGP_COUNTERS) {
         group->out[fifo->present.count] -= payload;
     }
@@ -235,7 +229,7 @@ static bool inject_from(struct ns_bgp_node *node, struct ns_bgp_group *group,
     if (!packet_has_room(node, fifo->packet)) {
         return false;
     }
-    mark(node, NS_STAGE_FW_OUT);
+    ns_bgp_mark(node, NS_STAGE_FW_OUT);
     node->injecting = fifo;
     node->injecting_group = group;
     node->inject.busy = true;
@@ -256,7 +250,7 @@ static void fetch_all(struct ns_bgp_node *node)
             struct ns_bgp_fifo *fifo = &group->injection[__builtin_ctz(left)];
 
             while (!fifo->begun && fifo->head != fifo->tail) {
-                mark(node, NS_STAGE_SEEN);
+                ns_bgp_mark(node, NS_STAGE_SEEN);
                 (void)descriptor_begin(group, fifo);
             }
         }
