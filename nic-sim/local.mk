@@ -20,8 +20,8 @@ libam_la_SOURCES += \
     am-core/dev/snic/snic_lanai_copy.c am-core/dev/snic/snic_lanai_page.h \
     am-core/dev/snic/snic_lanai_page.c am-core/dev/snic/snic_extra.c \
     am-core/dev/snic/snic_bgp.h am-core/dev/snic/snic_bgp.c \
-    am-core/dev/snic/snic_bgp_put.c am-core/dev/snic/snic_bgp_tree.c \
-    am-core/dev/snic/snic_tb2.c
+    am-core/dev/snic/snic_bgp_init.c am-core/dev/snic/snic_bgp_put.c \
+    am-core/dev/snic/snic_bgp_tree.c am-core/dev/snic/snic_tb2.c
 
 noinst_LTLIBRARIES += libnicsim.la
 libnicsim_la_SOURCES = \

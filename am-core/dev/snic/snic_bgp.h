@@ -1,6 +1,7 @@
 /*
- * The inside of the Blue Gene/P driver, for snic_bgp.c (packets) and
- * snic_bgp_put.c (puts, gets, regions).
+ * The inside of the Blue Gene/P driver, for snic_bgp.c (packets),
+ * snic_bgp_init.c (set-up), snic_bgp_put.c (puts, gets, regions) and
+ * snic_bgp_tree.c (the collective network).
  */
 #ifndef AM_DEV_SNIC_SNIC_BGP_H
 #define AM_DEV_SNIC_SNIC_BGP_H
@@ -75,6 +76,8 @@ void snic_bgp_write(struct snic_dev *snic, uint32_t block, uint32_t index,
                     uint32_t reg, uint32_t value);
 
 /* As struct snic_nic says. */
+am_status_t snic_bgp_open(struct snic_dev *snic);
+void snic_bgp_close(struct snic_dev *snic);
 am_status_t snic_bgp_mem_register(struct snic_dev *snic, void *base,
                                   size_t bytes, struct am_dev_key *key);
 void snic_bgp_mem_deregister(struct snic_dev *snic,
