@@ -1,6 +1,7 @@
 /*
- * The torus and the collective network: closed forms, order, conservation,
- * deposited copies, the check for deadlock, the ALU.
+ * The torus and the collective network: closed forms, LogGP parameters fitted
+ * from runs, order, conservation, deposited copies, the check for deadlock, the
+ * ALU.
  */
 #include "net/torus.h"
 #include "net/tree.h"
@@ -106,18 +107,15 @@ static void sink_room(void *nic)
 
 static const struct ns_torus_ops sink_ops = {sink_deliver, sink_room};
 
-static void net_open(struct net *net, uint32_t nodes, uint64_t buffer_bytes,
-                     bool no_sleep)
+static void net_open_with(struct net *net, uint32_t nodes,
+                          const struct ns_torus_settings *settings,
+                          bool no_sleep)
 {
     const struct ns_engine_params params = {.no_sleep = no_sleep};
-    const struct ns_torus_settings settings = {.clock_ps = CLOCK_PS,
-                                               .hop_cycles = 32,
-                                               .overhead_bytes = 16,
-                                               .buffer_bytes = buffer_bytes};
 
     memset(net, 0, sizeof(*net));
     net->engine = ns_engine_open(&params, nodes);
-    net->torus = ns_torus_open(net->engine, &settings, nodes);
+    net->torus = ns_torus_open(net->engine, settings, nodes);
     assert_non_null(net->torus);
     for (uint32_t i = 0; i < nodes; i++) {
         struct sink *sink = &net->sink[i];
@@ -128,6 +126,17 @@ static void net_open(struct net *net, uint32_t nodes, uint64_t buffer_bytes,
         ns_event_init(&sink->event, sink_ready);
         ns_torus_attach(net->torus, i, sink, &sink_ops);
     }
+}
+
+static void net_open(struct net *net, uint32_t nodes, uint64_t buffer_bytes,
+                     bool no_sleep)
+{
+    const struct ns_torus_settings settings = {.clock_ps = CLOCK_PS,
+                                               .hop_cycles = 32,
+                                               .overhead_bytes = 16,
+                                               .buffer_bytes = buffer_bytes};
+
+    net_open_with(net, nodes, &settings, no_sleep);
 }
 
 static void net_close(struct net *net)
@@ -189,6 +198,92 @@ static void test_alone(void **state)
                          ns_torus_alone_ps(net.torus, hops, bytes));
         net_close(&net);
     }
+}
+
+/* -------------------------------------------------------------------- LogGP */
+
+/* A stream of packets, injected as there is room. */
+struct stream {
+    struct net net;
+    uint32_t to, bytes, left;
+};
+
+static void stream_room(void *nic)
+{
+    struct stream *stream =
+            am_container((struct sink *)nic, struct stream, net.sink[0]);
+    struct net *net = &stream->net;
+
+    while (stream->left > 0) {
+        struct ns_torus_packet *packet =
+                packet_new(net, 0, stream->to, stream->bytes, 0);
+
+        if (!ns_torus_has_room(net->torus, packet)) {
+            ns_torus_packet_put(net->torus, packet);
+            return;
+        }
+        stream->left--;
+        ns_torus_inject(net->torus, packet);
+    }
+}
+
+static const struct ns_torus_ops stream_ops = {sink_deliver, stream_room};
+
+/* Time of the last byte of `count` packets from node 0 of 64 to `to`. */
+static uint64_t stream_ps(const struct ns_torus_settings *settings, uint32_t to,
+                          uint32_t bytes, uint32_t count)
+{
+    struct stream stream = {.to = to, .bytes = bytes, .left = count};
+    uint64_t last_ps;
+
+    net_open_with(&stream.net, 64, settings, false);
+    ns_torus_attach(stream.net.torus, 0, &stream.net.sink[0], &stream_ops);
+    stream_room(&stream.net.sink[0]);
+    assert_int_equal(ns_engine_run(stream.net.engine), NS_RUN_IDLE);
+    assert_int_equal(stream.net.sink[to].count, count);
+    last_ps = stream.net.sink[to].last_ps;
+    net_close(&stream.net);
+    return last_ps;
+}
+
+/* LogGP of the torus, fitted from runs: L, G and g are those of the file, and
+ * every run lies on the line.  A link's byte takes a cycle, and so does each of
+ * a packet's overhead, which is in L and in g. */
+static void fit(const char *set, uint32_t to, uint64_t latency_ps,
+                uint64_t byte_ps, uint64_t overhead_bytes)
+{
+    char error[200] = "";
+    struct ns_machine *machine =
+            ns_machine_load("bgp", &set, set != NULL, error, sizeof(error));
+    const struct ns_torus_settings *torus;
+    uint64_t low_ps, slope_ps, intercept_ps;
+
+    assert_non_null(machine);
+    torus = &machine->torus;
+    low_ps = stream_ps(torus, to, 32, 1);
+    slope_ps = (stream_ps(torus, to, 256, 1) - low_ps) / (256 - 32);
+    intercept_ps = low_ps - 32 * slope_ps;
+    assert_int_equal(slope_ps, byte_ps);
+    assert_int_equal(intercept_ps, latency_ps + overhead_bytes * byte_ps);
+    for (uint32_t bytes = 16; bytes <= 256; bytes += 16) {
+        uint64_t one_ps = stream_ps(torus, to, bytes, 1);
+
+        assert_int_equal(one_ps, intercept_ps + bytes * slope_ps);
+        /* g: a packet follows the last as soon as that has left */
+        assert_int_equal(stream_ps(torus, to, bytes, 50) - one_ps,
+                         49 * (bytes + overhead_bytes) * byte_ps);
+    }
+    free(machine);
+}
+
+static void test_loggp(void **state)
+{
+    /* 32 cycles of 2353 ps a hop; node 42 is two hops away each way */
+    fit(NULL, 1, 75296, 2353, 16);
+    fit(NULL, 42, 451776, 2353, 16);
+    fit("net.hop=100 cycles", 42, 1411800, 2353, 16);
+    fit("net.clock=500 MHz", 1, 64000, 2000, 16);
+    fit("net.overhead=40 B", 1, 75296, 2353, 40);
 }
 
 /* Far more than the buffers hold, slow receivers: all arrive, in order where
@@ -344,9 +439,10 @@ static void test_tree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_shape),   cmocka_unit_test(test_deadlock),
-            cmocka_unit_test(test_alone),   cmocka_unit_test(test_heavy),
-            cmocka_unit_test(test_deposit), cmocka_unit_test(test_tree),
+            cmocka_unit_test(test_shape), cmocka_unit_test(test_deadlock),
+            cmocka_unit_test(test_alone), cmocka_unit_test(test_loggp),
+            cmocka_unit_test(test_heavy), cmocka_unit_test(test_deposit),
+            cmocka_unit_test(test_tree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
