@@ -8,6 +8,7 @@
 #include "dev/snic/snic.h"
 #include "host/bus.h"
 #include "net/myrinet.h"
+#include "nicsim_bgp.h"
 #include "nicsim_lanai.h"
 #include "nicsim_sim.h"
 #include "nicsim_tb2.h"
@@ -392,6 +393,68 @@ static void closed_form_lanai(const char *machine, const char *set)
     scene_close(&scene);
 }
 
+/* A load or store of `bytes`, `lines` of whose lines are fetched. */
+static uint64_t touch_ps(const struct ns_host_settings *host, uint64_t bytes,
+                         uint64_t lines)
+{
+    return lines * host->memory_latency_ps +
+           ns_bytes_ps(lines * host->line_bytes,
+                       host->memory_bytes_per_second) +
+           ns_bytes_ps(bytes, host->copy_bytes_per_second);
+}
+
+/* The same on Blue Gene/P, one hop: descriptor, DMA, torus, DMA. */
+static void closed_form_bgp(const char *set)
+{
+    struct scene scene = {.params = {.nodes = 2}, .pings = 40, .set = set};
+    const uint64_t *time_ps = scene.marks.time_ps;
+    const struct ns_torus_settings *torus;
+    const struct ns_host_settings *host;
+    const struct ns_bgp_settings *bgp;
+    uint64_t bytes = NS_BGP_HEADER_BYTES + 8; /* one word, no data */
+    uint64_t engine_ps, out_ps, status_ps, polled_ps;
+
+    run(&scene, "bgp");
+    torus = &scene.machine->torus;
+    host = &scene.machine->host;
+    bgp = &scene.machine->bgp;
+    engine_ps = bgp->packet_cycles * bgp->clock_ps +
+                ns_bus_dma_ps(&scene.machine->bus, bytes);
+    /* the word's line is fetched; the descriptor may cover its own */
+    assert_int_equal(
+            stage_ps(&scene, NS_STAGE_BUILD),
+            host->send_ps + touch_ps(host, 8, 1) +
+                    touch_ps(host, NS_BGP_DESCRIPTOR_BYTES,
+                             host->line_bytes > NS_BGP_DESCRIPTOR_BYTES));
+    assert_int_equal(stage_ps(&scene, NS_STAGE_BELL), host->pio_ps);
+    /* from the doorbell to memory: the whole is the sum, to the picosecond */
+    out_ps = time_ps[NS_STAGE_BELL] + bgp->descriptor_cycles * bgp->clock_ps +
+             engine_ps;
+    assert_int_equal(time_ps[NS_STAGE_DMA_OUT], out_ps);
+    /* at the next edge of the torus's clock */
+    out_ps = (out_ps + torus->clock_ps - 1) / torus->clock_ps * torus->clock_ps;
+    assert_int_equal(time_ps[NS_STAGE_INJECT], out_ps);
+    assert_int_equal(
+            time_ps[NS_STAGE_DMA_IN],
+            out_ps +
+                    (torus->hop_cycles + torus->overhead_bytes + bytes) *
+                            torus->clock_ps +
+                    engine_ps);
+    assert_int_equal(stage_ps(&scene, NS_STAGE_HEAD),
+                     torus->hop_cycles * torus->clock_ps);
+    /* the status block and the header, after at most one look in vain */
+    status_ps = touch_ps(host, NS_BGP_STATUS_SHORT, 1) +
+                touch_ps(host, NS_BGP_HEADER_BYTES, 1);
+    polled_ps = time_ps[NS_STAGE_POLLED] - time_ps[NS_STAGE_DMA_IN];
+    assert_in_range(polled_ps, status_ps,
+                    status_ps + host->poll_ps +
+                            touch_ps(host, NS_BGP_STATUS_SHORT, 0));
+    assert_int_equal(stage_ps(&scene, NS_STAGE_COPIED),
+                     touch_ps(host, 8, 0) + host->receive_ps);
+    check_sum(&scene);
+    scene_close(&scene);
+}
+
 static void test_closed_form(void **state)
 {
     (void)state;
@@ -404,6 +467,14 @@ static void test_closed_form(void **state)
     closed_form_lanai("myrinet-p3", NULL);
     closed_form("sp-thin");
     closed_form("sp-wide");
+    closed_form_bgp(NULL);
+    closed_form_bgp("nic.descriptor=100 cycles");
+    closed_form_bgp("nic.packet=31 cycles");
+    closed_form_bgp("net.clock=300 MHz");
+    closed_form_bgp("net.hop=77 cycles");
+    closed_form_bgp("net.overhead=0 B");
+    closed_form_bgp("bus.rate=1 GB/s");
+    closed_form_bgp("host.cache_line=64 B");
 }
 
 /* ------------------------------------------------------------ loss and floods */
@@ -518,6 +589,8 @@ static void test_determinism(void **state)
     determinism("myrinet-ppro", "lanai.transfer=rcpy");
     determinism("myrinet-ppro", "lanai.mtu=4k");
     determinism("myrinet-p3", NULL);
+    determinism("bgp", NULL);
+    determinism("bgp", "nic.processes=4 processes");
 }
 
 /* The sum is a different one when a number of the machine is. */
