@@ -20,6 +20,7 @@ enum {
     WORDS = SNIC_COLLECTIVE_WORDS,
     ROUNDS = 20,
     GETS = 100, /* more than there are counters */
+    MIXED_GETS = 8,
     BYTES = 3000,
     MESSAGES = 64
 };
@@ -473,12 +474,71 @@ static void test_neighbours(void **state)
     assert_true(two.time_ps < one.time_ps + one.time_ps / 4);
 }
 
+/* ------------------------------------------------------------- determinism */
+
+/* A little of all: the collective network, the global interrupt, gets from
+ * node 0 by all at once, which raise the overflow's interrupt. */
+static void body_mixed(struct scene *scene, struct ns_sim_node *view)
+{
+    struct node *node = node_open(view);
+    uint8_t *mine = calloc(1, BYTES), *got = calloc(MIXED_GETS, BYTES);
+    struct am_dev_key key, keys[NODES_MAX];
+
+    assert_int_equal(node->dev->ops->mem_register(node->dev, mine, BYTES, &key),
+                     AM_OK);
+    ns_sim_allgather(view, &key, keys, sizeof(key));
+    combine_all(node, NS_BGP_TREE_ADD);
+    broadcast_all(node);
+    barrier_all(scene, node);
+    for (uint32_t i = 0; view->rank != 0 && i < MIXED_GETS; i++) {
+        op_start(node, true, 0, got + (size_t)i * BYTES, &keys[0]);
+    }
+    while (view->rank != 0 && node->done < MIXED_GETS) {
+        poll(node);
+    }
+    node_close(node);
+    free(mine);
+    free(got);
+}
+
+/* The same trace in 100 runs, and in every way to run it. */
+static void test_determinism(void **state)
+{
+    static const struct ns_sim_params ways[] = {
+            {.nodes = 4, .no_sleep = true},
+            {.nodes = 4, .no_jump = true},
+            {.nodes = 4, .threads = true},
+            {.nodes = 4, .no_sleep = true, .no_jump = true, .threads = true},
+    };
+    struct scene scene = {.sets = {"nic.remote_fifo=1 entries"},
+                          .params.nodes = 4,
+                          .body = body_mixed};
+    struct ns_sim_result first;
+
+    scene_run(&scene);
+    first = scene.result;
+    assert_true(scene.stats[NS_BGP_STAT_INTERRUPTS] > 0);
+    for (uint32_t i = 1; i < 100; i++) {
+        scene_run(&scene);
+        assert_true(scene.result.hash == first.hash);
+        assert_int_equal(scene.result.events, first.events);
+    }
+    for (uint32_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        scene.params = ways[i];
+        scene_run(&scene);
+        assert_true(scene.result.hash == first.hash);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_collective), cmocka_unit_test(test_port),
-            cmocka_unit_test(test_overflow),   cmocka_unit_test(test_modes),
+            cmocka_unit_test(test_collective),
+            cmocka_unit_test(test_port),
+            cmocka_unit_test(test_overflow),
+            cmocka_unit_test(test_modes),
             cmocka_unit_test(test_neighbours),
+            cmocka_unit_test(test_determinism),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
