@@ -436,13 +436,102 @@ static void test_tree(void **state)
     tree_all(64, NS_BGP_TREE_ADD, 4);
 }
 
+/* A node's port in a stream: what has come is taken at once. */
+struct drain {
+    struct ns_engine *engine;
+    struct ns_tree *tree;
+    uint32_t node, count;
+    uint64_t last_ps;
+};
+
+static void drain_arrived(void *nic)
+{
+    struct drain *drain = nic;
+    struct ns_tree_packet packet;
+
+    assert_true(ns_tree_take(drain->tree, drain->node, &packet));
+    drain->count++;
+    drain->last_ps = ns_engine_now(drain->engine);
+}
+
+/* All nodes add `count` packets: when the last has come to the last; hops
+ * from there to the top. */
+static uint64_t tree_stream_ps(const struct ns_tree_settings *settings,
+                               uint32_t nodes, uint32_t count,
+                               uint32_t *depth_p)
+{
+    const struct ns_engine_params params = {.seed = 1};
+    const struct ns_tree_packet packet = {
+            .word = NS_BGP_TREE_WORD(NS_BGP_TREE_ADD, 0)};
+    struct ns_engine *engine = ns_engine_open(&params, nodes);
+    struct ns_tree *tree = ns_tree_open(engine, settings, nodes, nodes);
+    struct drain drain[NODES_MAX];
+    uint64_t last_ps = 0;
+
+    for (uint32_t i = 0; i < nodes; i++) {
+        drain[i] = (struct drain){engine, tree, i, 0, 0};
+        ns_tree_attach(tree, i, &drain[i], drain_arrived);
+        for (uint32_t k = 0; k < count; k++) {
+            assert_true(ns_tree_send(tree, i, &packet));
+        }
+    }
+    assert_int_equal(ns_engine_run(engine), NS_RUN_IDLE);
+    for (uint32_t i = 0; i < nodes; i++) {
+        assert_int_equal(drain[i].count, count);
+        last_ps = drain[i].last_ps > last_ps ? drain[i].last_ps : last_ps;
+    }
+    assert_true(ns_tree_quiet(tree));
+    *depth_p = ns_tree_depth(tree);
+    ns_tree_close(tree);
+    ns_engine_close(engine);
+    return last_ps;
+}
+
+/* A hop, fitted from trees of two depths, and g, which is what a packet's bytes
+ * take on a link, are those of the file; every tree lies on the line. */
+static void fit_tree(const char *set, uint64_t hop_ps, uint64_t gap_ps)
+{
+    char error[200] = "";
+    struct ns_machine *machine =
+            ns_machine_load("bgp", &set, set != NULL, error, sizeof(error));
+    uint64_t low_ps, high_ps;
+    uint32_t low, high, depth;
+
+    assert_non_null(machine);
+    low_ps = tree_stream_ps(&machine->tree, 3, 1, &low);
+    high_ps = tree_stream_ps(&machine->tree, NODES_MAX, 1, &high);
+    assert_true(high > low);
+    assert_int_equal((high_ps - low_ps) / (2 * (high - low)), hop_ps);
+    assert_int_equal(low_ps - 2 * low * hop_ps, gap_ps);
+    for (uint32_t nodes = 1; nodes <= NODES_MAX; nodes++) {
+        uint64_t one_ps = tree_stream_ps(&machine->tree, nodes, 1, &depth);
+
+        assert_int_equal(one_ps, 2 * depth * hop_ps + gap_ps);
+        /* as many as the port has room for */
+        assert_int_equal(tree_stream_ps(&machine->tree, nodes, 8, &depth) -
+                                 one_ps,
+                         7 * gap_ps);
+    }
+    free(machine);
+}
+
+static void test_loggp_tree(void **state)
+{
+    /* 256 + 8 bytes at 850 MB/s */
+    fit_tree(NULL, 100000, 310589);
+    fit_tree("net.tree_hop=170 ns", 170000, 310589);
+    fit_tree("net.tree_rate=1 GB/s", 100000, 264000);
+    fit_tree("net.tree_overhead=24 B", 100000, 329412);
+    fit_tree("net.tree_arity=4 children", 100000, 310589);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_shape), cmocka_unit_test(test_deadlock),
             cmocka_unit_test(test_alone), cmocka_unit_test(test_loggp),
             cmocka_unit_test(test_heavy), cmocka_unit_test(test_deposit),
-            cmocka_unit_test(test_tree),
+            cmocka_unit_test(test_tree),  cmocka_unit_test(test_loggp_tree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
