@@ -6,6 +6,7 @@
 #include "support/cm.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -47,6 +48,16 @@ void rank_meet(struct rank *me, uint32_t index, uint32_t count)
     }
 }
 
+static void kill_ranks(const pid_t *pids, uint32_t count)
+{
+    for (uint32_t r = 0; r < count; r++) {
+        if (pids[r] != 0) {
+            (void)kill(pids[r], SIGKILL);
+            (void)waitpid(pids[r], NULL, 0);
+        }
+    }
+}
+
 void run_ranks(uint32_t size, int (*body)(struct rank *me), const int *expected)
 {
     struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
@@ -62,13 +73,21 @@ void run_ranks(uint32_t size, int (*body)(struct rank *me), const int *expected)
             _exit(body(&me));
         }
     }
-    for (uint32_t r = 0; r < size; r++) {
-        int status;
+    for (uint32_t left = size; left > 0; left--) {
+        uint32_t rank = 0;
+        int status, code;
+        pid_t pid = waitpid(-1, &status, 0);
 
-        assert_int_equal(waitpid(pids[r], &status, 0), pids[r]);
-        assert_int_equal(WIFSIGNALED(status) ? -WTERMSIG(status)
-                                             : WEXITSTATUS(status),
-                         expected == NULL ? 0 : expected[r]);
+        while (rank < size && pids[rank] != pid) {
+            rank++;
+        }
+        assert_in_range(rank, 0, size - 1);
+        pids[rank] = 0;
+        code = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+        if (code != (expected == NULL ? 0 : expected[rank])) {
+            kill_ranks(pids, size); /* they may wait for this one for ever */
+            fail_msg("rank %u ended with %d", rank, code);
+        }
     }
     munmap(board, sizeof(*board));
 }

@@ -229,9 +229,13 @@ static int killed_body(struct rank *me)
         return 2;
     }
     if (me->rank == 2) {
+        while (atomic_load(&me->board->flag[0]) < 2) {
+            (void)am_ctx_poll(me->ctx); /* else am_open of the others fails */
+        }
         (void)am_ctx_request(me->ctx, 0, H_PING, &word, 1, NULL, 0);
         raise(SIGKILL);
     }
+    atomic_fetch_add(&me->board->flag[0], 1);
     while (status != AM_ERR_PEER) {
         status = am_ctx_poll_wait(me->ctx);
     }
