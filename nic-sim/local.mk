@@ -9,7 +9,8 @@ EXTRA_DIST += $(NS_MACHINES) nic-sim/machines/sp-thin.expect \
     nic-sim/machines/myrinet-ppro-pio.expect \
     nic-sim/machines/myrinet-ppro-rcpy.expect \
     nic-sim/machines/bgp.expect \
-    test/sim/invented.conf test/sim/timeline.py docs/simulator.md
+    test/sim/invented.conf test/sim/timeline.py docs/simulator.md \
+    nic-sim/examples/ring.c am-core/tools/am_sim.list
 
 if BUILD_SIM
 # The NIC's driver is a device of libam: base and nic-sim/include only.
@@ -72,9 +73,10 @@ am_perf_SOURCES += am-core/tools/perf_sim.c
 am_perf_CFLAGS += $(LIBCONFIG_CFLAGS)
 am_perf_LDADD = libnicsim.la libam.la $(JANSSON_LIBS) $(LIBCONFIG_LIBS)
 
-# Static, as am_perf: what runs in the fibers is one binary with the tool.
+# One binary with libam, all of it: scenarios (--run) find its functions there.
+include_HEADERS += am-core/tools/am_sim.h
 bin_PROGRAMS += am_sim
-am_sim_SOURCES = am-core/tools/sim.h am-core/tools/sim_bandwidth.c \
+am_sim_SOURCES = am-core/tools/am_sim.h am-core/tools/sim.h am-core/tools/sim_bandwidth.c \
     am-core/tools/sim_bgp.c am-core/tools/sim_bgp_predict.c \
     am-core/tools/sim_alltoall.c \
     am-core/tools/sim_expect.c am-core/tools/sim_run.c am-core/tools/sim_run.h \
@@ -82,10 +84,13 @@ am_sim_SOURCES = am-core/tools/sim.h am-core/tools/sim_bandwidth.c \
     am-core/tools/sim_copy.c am-core/tools/sim_mcast.c \
     am-core/tools/sim_predict_lanai.c \
     am-core/tools/sim_main.c am-core/tools/sim_predict.c \
-    am-core/tools/sim_print.c am-core/tools/sim_speed.c
+    am-core/tools/sim_print.c am-core/tools/sim_scenario.c \
+    am-core/tools/sim_speed.c
 am_sim_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBCONFIG_CFLAGS)
-am_sim_LDADD = libnicsim.la libam.la $(JANSSON_LIBS) $(LIBCONFIG_LIBS)
-am_sim_LDFLAGS = $(AM_LDFLAGS) -static
+am_sim_LDADD = $(libam_la_OBJECTS) libnicsim.la $(HWLOC_LIBS) $(JANSSON_LIBS) \
+    $(LIBCONFIG_LIBS) -ldl
+am_sim_LDFLAGS = $(AM_LDFLAGS) -static \
+    -Wl,--dynamic-list=$(top_srcdir)/am-core/tools/am_sim.list
 
 # The machine files as text, so that they are found from anywhere.
 nic-sim/machine_text.c: $(NS_MACHINES) $(top_srcdir)/nic-sim/local.mk
@@ -167,9 +172,10 @@ endif
 endif
 
 dist_check_SCRIPTS += test/sim/am_sim_test.sh test/sim/worlds_test.sh \
-    test/sim/lossy_test.sh test/sim/perf_test.sh
+    test/sim/lossy_test.sh test/sim/perf_test.sh test/sim/scenario_test.sh
 if BUILD_SIM
-TESTS += test/sim/am_sim_test.sh test/sim/perf_test.sh
+TESTS += test/sim/am_sim_test.sh test/sim/perf_test.sh \
+    test/sim/scenario_test.sh
 if HAVE_CMOCKA
 TESTS += test/sim/worlds_test.sh test/sim/lossy_test.sh
 endif
@@ -184,7 +190,8 @@ ns_world_tests = \
     test/sim/am_client_sim \
     test/sim/msg_proto_sim \
     test/sim/msg_order_sim \
-    test/sim/msg_flow_sim
+    test/sim/msg_flow_sim \
+    test/sim/am_post_sim
 check_PROGRAMS += $(ns_world_tests) test/sim/dev_conform_sim
 test_sim_dev_conform_sim_SOURCES = test/sim/sim_world.c \
     test/conform/dev_conform.c test/conform/dev_conform_mem.c \
@@ -203,6 +210,10 @@ test_sim_am_region_sim_SOURCES = test/unit/am_region_test.c $(ns_world_sources)
 test_sim_am_region_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_am_region_sim_CFLAGS = $(TEST_CFLAGS)
 test_sim_am_region_sim_LDADD = $(NS_TEST_LIBS)
+test_sim_am_post_sim_SOURCES = test/unit/am_post_test.c $(ns_world_sources)
+test_sim_am_post_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
+test_sim_am_post_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_am_post_sim_LDADD = $(NS_TEST_LIBS)
 test_sim_am_client_sim_SOURCES = test/unit/am_client_test.c $(ns_world_sources)
 test_sim_am_client_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_am_client_sim_CFLAGS = $(TEST_CFLAGS)

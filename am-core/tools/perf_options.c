@@ -103,8 +103,9 @@ static void help_print(void)
          "                    a bar on stderr (default: if it is a terminal)\n"
          "      --json        one JSON object a line\n"
 #ifdef AM_SIM
-         "      --sim MACHINE on as many simulated nodes, in virtual time: a\n"
-         "                    machine of am_sim --list, or a file (default:\n"
+         "      --sim MACHINE on as many simulated nodes, in virtual time (us;\n"
+         "                    JSON has each number's unit): a machine of\n"
+         "                    am_sim --list, or a file (default:\n"
          "                    AM_SIM_MACHINE)\n"
          "      --set KEY=VALUE  change a number of that machine\n"
 #endif

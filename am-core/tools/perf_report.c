@@ -136,10 +136,16 @@ static void row_json(struct perf_report *report, const struct perf_row *row)
     json_decref(object);
 }
 
-/* Large units are shown in millions; the JSON has them as they are. */
-static const char *shown_unit(const struct perf_row *row, double *divisor)
+/* Large units are shown in millions, virtual time in microseconds; the JSON has
+ * them as they are. */
+static const char *shown_unit(const struct perf_report *report,
+                              const struct perf_row *row, double *divisor)
 {
     *divisor = 1;
+    if (strcmp(row->unit, "ns") == 0 && report->options->machine != NULL) {
+        *divisor = 1e3;
+        return "us";
+    }
     if (strcmp(row->unit, "B/s") == 0) {
         *divisor = 1e6;
         return "MB/s";
@@ -155,7 +161,8 @@ static void row_text(struct perf_report *report, const struct perf_row *row)
 {
     const struct perf_figure *figure = &row->figure;
     double divisor;
-    const char *unit = shown_unit(row, &divisor);
+    const char *unit = shown_unit(report, row, &divisor);
+    int digits = strcmp(unit, "us") == 0 ? 3 : 2; /* whole ns */
 
     if (strcmp(report->metric, row->metric) != 0) {
         snprintf(report->metric, sizeof(report->metric), "%s", row->metric);
@@ -174,11 +181,11 @@ static void row_text(struct perf_report *report, const struct perf_row *row)
     } else {
         printf(" %9s", "");
     }
-    printf(" %12.2f", figure->value / divisor);
+    printf(" %12.*f", digits, figure->value / divisor);
     if (figure->samples != 0) {
-        printf(" %10.2f %10.2f %10.2f %10.2f", figure->p50 / divisor,
-               figure->p90 / divisor, figure->p99 / divisor,
-               figure->max / divisor);
+        printf(" %10.*f %10.*f %10.*f %10.*f", digits, figure->p50 / divisor,
+               digits, figure->p90 / divisor, digits, figure->p99 / divisor,
+               digits, figure->max / divisor);
     }
     putchar('\n');
 }

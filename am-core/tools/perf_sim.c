@@ -89,10 +89,10 @@ static void summary_print(const struct job *job,
 
     snprintf(hash, sizeof(hash), "%016" PRIx64, result->hash);
     if (!job->options.json) {
-        printf("# simulated %s: %.6f s of virtual time, %" PRIu64
+        printf("# simulated %s: %.3f us of virtual time, %" PRIu64
                " events, %" PRIu64 " packets, %" PRIu64 " dropped, trace %s\n",
-               job->machine->name, (double)result->end_ps / 1e12,
-               result->events, result->packets, result->dropped, hash);
+               job->machine->name, (double)result->end_ps / 1e6, result->events,
+               result->packets, result->dropped, hash);
         return;
     }
     numbers = json_object();

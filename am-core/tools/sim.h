@@ -9,7 +9,8 @@
 #include <stdio.h>
 
 enum {
-    SIM_SETS_MAX = 32
+    SIM_SETS_MAX = 32,
+    SIM_TRACE_RECORDS = 1 << 16 /* of each node, where a timeline is wanted */
 };
 
 struct sim_options {
@@ -18,8 +19,11 @@ struct sim_options {
     uint32_t set_count;
     const char *check;  /* file of targets, or NULL */
     const char *figure; /* only this one, or NULL */
-    const char *trace;  /* where to write the timeline of --explain, or NULL */
-    uint32_t nodes;     /* of --speed and --growth; 0: the default */
+    const char *trace;  /* where to write the timeline, or NULL */
+    const char *run;    /* shared object of --run, or NULL */
+    int run_argc;       /* arguments of its nodes, its path first */
+    char **run_argv;
+    uint32_t nodes; /* of --run, --speed and so on; 0: the default */
     bool predict, explain, print, list, speed, growth, alltoall;
     bool json, progress;
     struct ns_sim_params params;
@@ -92,6 +96,11 @@ void sim_speed_print(const struct sim_options *options,
                      const struct ns_machine *machine,
                      const struct sim_speed *row);
 
+/* How a scenario of --run has ended. */
+void sim_scenario_print(const struct sim_options *options,
+                        const struct ns_machine *machine, uint32_t nodes,
+                        const struct ns_sim_result *result);
+
 /* Say it on stderr; EXIT_FAILURE. */
 int sim_fail(const char *what);
 
@@ -105,6 +114,8 @@ int sim_predict_lanai(const struct sim_options *options,
 int sim_predict_bgp(const struct sim_options *options,
                     const struct ns_machine *machine);
 int sim_alltoall(const struct sim_options *options,
+                 const struct ns_machine *machine);
+int sim_scenario(const struct sim_options *options,
                  const struct ns_machine *machine);
 int sim_speed(const struct sim_options *options,
               const struct ns_machine *machine);

@@ -7,6 +7,7 @@
 
 #include "base/config.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,13 +34,16 @@ enum {
     OPTION_NO_PROGRESS,
     OPTION_NODES,
     OPTION_ALLTOALL,
+    OPTION_RUN,
+    OPTION_LIMIT,
     OPTION_HELP
 };
 
-#define LIMIT_PS (100 * NS_PS_PER_SECOND)
+#define LIMIT_PS  (100 * NS_PS_PER_SECOND)
+#define PS_PER_MS (NS_PS_PER_SECOND / 1000)
 
 static const char help[] =
-        "usage: am_sim [options] MACHINE\n"
+        "usage: am_sim [options] MACHINE [-- ARGUMENTS]\n"
         "\n"
         "Runs libam on a simulated machine: a built-in one (--list) or a "
         "file; without one, AM_SIM_MACHINE.\n"
@@ -48,15 +52,19 @@ static const char help[] =
         "  --predict        what the machine predicts: half-power points, "
         "curves\n"
         "  --explain        where a message's time goes, stage by stage\n"
-        "  --trace FILE     with --explain: the timeline, for the Perfetto "
-        "viewer\n"
+        "  --run FILE       the scenario of this shared object on -n nodes;\n"
+        "                   see am_sim.h.  It gets the ARGUMENTS\n"
+        "  --limit MS       of virtual time, after which a run fails "
+        "(100000)\n"
+        "  --trace FILE     with --explain and --run: the timeline, for the\n"
+        "                   Perfetto viewer\n"
         "  --set KEY=VALUE  change a number of the machine (\"host.pio=2 "
         "us\")\n"
         "  --speed          how fast the simulator is here: events a second\n"
         "  --growth         its time and memory as nodes and traffic grow\n"
         "  --alltoall       a packet from each node to each, on Blue Gene/P\n"
-        "  --nodes N        of --alltoall (default: 64); of --speed and\n"
-        "                   --growth, at most (default: 16)\n"
+        "  -n, --nodes N    of --run (default: 2) and --alltoall (64); of\n"
+        "                   --speed and --growth, at most (16)\n"
         "  --print          the machine's numbers and their sources\n"
         "  --list           the built-in machines and the figures\n"
         "  --json           one JSON object a line\n"
@@ -78,6 +86,8 @@ static const struct option long_options[] = {
         {"growth", no_argument, NULL, OPTION_GROWTH},
         {"nodes", required_argument, NULL, OPTION_NODES},
         {"alltoall", no_argument, NULL, OPTION_ALLTOALL},
+        {"run", required_argument, NULL, OPTION_RUN},
+        {"limit", required_argument, NULL, OPTION_LIMIT},
         {"list", no_argument, NULL, OPTION_LIST},
         {"json", no_argument, NULL, OPTION_JSON},
         {"seed", required_argument, NULL, OPTION_SEED},
@@ -119,10 +129,30 @@ static bool option_flag(struct sim_options *options, int option)
     return true;
 }
 
+/* The number that the option has, `min` to `max`.  0, or the exit status. */
+static int number_take(const char *name, uint64_t min, uint64_t max,
+                       uint64_t *value_p)
+{
+    char *end;
+
+    errno = 0;
+    *value_p = strtoull(optarg, &end, 10);
+    if (*optarg < '0' || *optarg > '9' || *end != '\0' || errno != 0 ||
+        *value_p < min || *value_p > max) {
+        fprintf(stderr,
+                "am_sim: --%s %s: it must be a number of %" PRIu64
+                " to %" PRIu64 "\n",
+                name, optarg, min, max);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
 /* 0, or the exit status after saying what is wrong. */
 static int option_take(struct sim_options *options, int option)
 {
-    char *end = NULL;
+    uint64_t number;
+    int status;
 
     switch (option) {
     case OPTION_SET:
@@ -141,23 +171,22 @@ static int option_take(struct sim_options *options, int option)
         options->trace = optarg;
         return 0;
     case OPTION_SEED:
-        options->params.seed = strtoull(optarg, &end, 10);
-        if (*optarg == '\0' || *end != '\0') {
-            fprintf(stderr, "am_sim: --seed %s is no number\n", optarg);
-            return EXIT_USAGE;
-        }
-        return 0;
+        return number_take("seed", 0, UINT64_MAX, &options->params.seed);
     case OPTION_ALLTOALL:
         options->alltoall = true;
         return 0;
-    case OPTION_NODES:
-        options->nodes = (uint32_t)strtoul(optarg, &end, 10);
-        if (options->nodes < 2 || *end != '\0') {
-            fprintf(stderr, "am_sim: --nodes %s: it must be 2 or more\n",
-                    optarg);
-            return EXIT_USAGE;
-        }
+    case OPTION_LIMIT:
+        status = number_take("limit", 1, UINT32_MAX, &number);
+        options->params.limit_ps = number * PS_PER_MS;
+        return status;
+    case OPTION_RUN:
+        options->run = optarg;
         return 0;
+    case 'n':
+    case OPTION_NODES:
+        status = number_take("nodes", 2, UINT32_MAX, &number);
+        options->nodes = (uint32_t)number;
+        return status;
     case OPTION_NO_PROGRESS:
         options->progress = false;
         return 0;
@@ -172,7 +201,7 @@ static int options_parse(int argc, char **argv, struct sim_options *options)
 
     *options = (struct sim_options){.progress = isatty(STDERR_FILENO) == 1};
     options->params.limit_ps = LIMIT_PS;
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "n:", long_options, NULL)) != -1) {
         int status;
 
         if (option == OPTION_HELP) {
@@ -184,9 +213,16 @@ static int options_parse(int argc, char **argv, struct sim_options *options)
             return status;
         }
     }
-    options->machine = optind + 1 == argc ? argv[optind]
-                       : optind == argc   ? am_config_getenv("AM_SIM_MACHINE")
-                                          : NULL;
+    options->machine = optind == argc ? am_config_getenv("AM_SIM_MACHINE")
+                       : optind + 1 == argc || options->run != NULL
+                               ? argv[optind]
+                               : NULL;
+    if (options->run != NULL) {
+        /* The path takes the place of what is before the arguments. */
+        options->run_argv = argv + (optind == argc ? argc - 1 : optind);
+        options->run_argv[0] = (char *)(uintptr_t)options->run;
+        options->run_argc = optind == argc ? 1 : argc - optind;
+    }
     if (!options->list &&
         (options->machine == NULL || *options->machine == '\0')) {
         fputs("am_sim: give one machine, or set AM_SIM_MACHINE; am_sim --help "
@@ -310,7 +346,7 @@ static int run_explain(const struct sim_options *options,
     uint64_t value;
 
     params.trace_path = options->trace;
-    params.trace_records = options->trace != NULL ? 1 << 16 : 0;
+    params.trace_records = options->trace != NULL ? SIM_TRACE_RECORDS : 0;
     if (figure_run(sim_figure_find("round_trip"), machine, &params, &value,
                    &result, &marks, error, sizeof(error)) != 0) {
         return sim_fail(error);
@@ -343,6 +379,8 @@ int main(int argc, char **argv)
         sim_machine_print(&options, machine);
     } else if (options.check != NULL) {
         status = run_check(&options, machine);
+    } else if (options.run != NULL) {
+        status = sim_scenario(&options, machine);
     } else if (options.explain) {
         status = run_explain(&options, machine);
     } else if (options.predict) {

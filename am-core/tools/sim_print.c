@@ -132,6 +132,27 @@ void sim_row_print(const struct sim_options *options,
     putchar('\n');
 }
 
+void sim_scenario_print(const struct sim_options *options,
+                        const struct ns_machine *machine, uint32_t nodes,
+                        const struct ns_sim_result *result)
+{
+    if (options->json) {
+        json_print(options, machine, result,
+                   json_pack("{s:s, s:s, s:s, s:i, s:f, s:s, s:I, s:I}", "test",
+                             "sim_scenario", "metric", "virtual_time",
+                             "scenario", options->run, "nodes", (int)nodes,
+                             "value", (double)result->end_ps / 1e3, "unit",
+                             "ns", "packets", (json_int_t)result->packets,
+                             "dropped", (json_int_t)result->dropped));
+        return;
+    }
+    printf("# simulated %s, %" PRIu32 " nodes: %.6f us of virtual time, "
+           "%" PRIu64 " events, %" PRIu64 " packets, %" PRIu64
+           " dropped, trace %016" PRIx64 "\n",
+           machine->name, nodes, (double)result->end_ps / 1e6, result->events,
+           result->packets, result->dropped, result->hash);
+}
+
 static bool explain_json(const struct sim_options *options,
                          const struct ns_machine *machine,
                          const struct ns_marks *marks,

@@ -74,9 +74,9 @@ int run_open(struct run *run, struct ns_sim_node *node, char *error,
     return run_open_with(run, node, NULL, 0, error, error_bytes);
 }
 
-int run_open_with(struct run *run, struct ns_sim_node *node,
-                  const struct am_option *options, uint32_t option_count,
-                  char *error, size_t error_bytes)
+static int ctx_open(struct run *run, struct ns_sim_node *node,
+                    const struct am_option *options, uint32_t option_count,
+                    char *error, size_t error_bytes)
 {
     const struct am_params params = {
             .options = options,
@@ -92,7 +92,20 @@ int run_open_with(struct run *run, struct ns_sim_node *node,
 
     *run = (struct run){
             .node = node, .error = error, .error_bytes = error_bytes};
-    if (am_open(&params, &run->ctx) != AM_OK) {
+    return am_open(&params, &run->ctx) == AM_OK ? 0 : -1;
+}
+
+int run_open_bare(struct run *run, struct ns_sim_node *node, char *error,
+                  size_t error_bytes)
+{
+    return ctx_open(run, node, NULL, 0, error, error_bytes);
+}
+
+int run_open_with(struct run *run, struct ns_sim_node *node,
+                  const struct am_option *options, uint32_t option_count,
+                  char *error, size_t error_bytes)
+{
+    if (ctx_open(run, node, options, option_count, error, error_bytes) != 0) {
         return -1;
     }
     am_handler_register(run->ctx, H_PING, on_ping, run, "ping");

@@ -30,6 +30,9 @@ int run_open(struct run *run, struct ns_sim_node *node, char *error,
 int run_open_with(struct run *run, struct ns_sim_node *node,
                   const struct am_option *options, uint32_t option_count,
                   char *error, size_t error_bytes);
+/* The same without handlers. */
+int run_open_bare(struct run *run, struct ns_sim_node *node, char *error,
+                  size_t error_bytes);
 void run_close(struct run *run);
 /* Virtual time, ps. */
 uint64_t run_now(const struct run *run);

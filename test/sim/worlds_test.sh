@@ -7,8 +7,8 @@ machines=$("$build/am_sim" --list | sed -n '/^figures/q; s/^  \([a-z].*\)/\1/p' 
     grep -v '^sp-thin$')
 failed=0
 for machine in $machines; do
-    for name in dev_conform am_request am_region am_client msg_proto msg_order \
-        msg_flow; do
+    for name in dev_conform am_request am_region am_client am_post msg_proto \
+        msg_order msg_flow; do
         # Some checks of dev_conform wait by counting polls: slow ones, where
         # the machine's are too short for the channel's timer.
         setting=
@@ -28,7 +28,7 @@ AM_CHAN_CHUNK=8
 export AM_CHAN_CHUNK
 for set in reliability=ni reliability=host transfer=pio transfer=rcpy mtu=1k \
     mtu=4k; do
-    for name in dev_conform am_request am_region am_client msg_order; do
+    for name in dev_conform am_request am_region am_client am_post msg_order; do
         case $name-$set in
         dev_conform-[rm]* | am_request-mtu=1k) continue ;;
         esac

@@ -50,7 +50,7 @@ RULES = {
 }
 # In simulated code the process is not the machine's own.
 LIBRARY = ("am-core/", "collectives/", "nic-sim/")
-FREE = ("am-core/tools/", "nic-sim/tools/")
+FREE = ("am-core/tools/", "nic-sim/tools/", "nic-sim/examples/")
 
 for what, (pattern, files) in RULES.items():
     RULES[what] = (re.compile(r"(?<![.>\w])(?:%s)" % pattern), files)

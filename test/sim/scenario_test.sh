@@ -1,0 +1,93 @@
+#!/bin/sh
+# am_sim --run: the example scenario is built as a user builds it, against
+# nothing but the headers that are installed, and runs on every machine; what
+# goes wrong is told.
+set -u
+sim=${AM_BUILDDIR:-.}/am_sim
+source=${AM_SRCDIR:-.}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+bad() {
+    echo "not so: $*" >&2
+    failed=1
+}
+
+build() { # NAME, of a source in $work or the examples
+    # shellcheck disable=SC2086
+    ${CC:-cc} -Wall -Werror -shared -fPIC -I"$work/include" \
+        -o "$work/${1##*/}.so" "$1.c" || bad "$1.c compiles"
+}
+
+mkdir "$work/include"
+cp "$source"/am-core/include/*.h "$source/am-core/tools/am_sim.h" \
+    "$work/include"
+build "$source/nic-sim/examples/ring"
+ring=$work/ring.so
+
+for machine in $("$sim" --list | sed -n '/^figures/q; s/^  \([a-z].*\)/\1/p'); do
+    "$sim" --run "$ring" -n 6 "$machine" 7 >"$work/out" ||
+        bad "the ring runs on $machine"
+    grep -q '^42 hops, [0-9.]* us each$' "$work/out" || bad "7 rounds of 6"
+    grep -q "^# simulated $machine, 6 nodes: .* us of virtual time.* trace" \
+        "$work/out" || bad "the last line tells time and trace of $machine"
+done
+# Every way to run it: one trace.
+hash_of() {
+    "$sim" --json --run "$ring" "$@" |
+        sed -n 's/.*"trace_hash":"\([0-9a-f]*\)".*/\1/p'
+}
+hash=$(hash_of -n 4 sp-thin)
+[ -n "$hash" ] || bad "JSON has a trace hash"
+for way in --no-sleep --spin --threads; do
+    [ "$(hash_of $way -n 4 sp-thin)" = "$hash" ] || bad "$way: the same trace"
+done
+[ "$(hash_of -n 4 sp-thin 11)" != "$hash" ] || bad "its arguments matter"
+[ "$(AM_SIM_MACHINE=sp-thin hash_of -n 4)" = "$hash" ] ||
+    bad "AM_SIM_MACHINE names the machine"
+(cd "$work" && "$sim" --run ring.so --trace "$work/trace.json" sp-thin) \
+    >"$work/out" || bad "a name without a slash is a file here"
+grep -q '^20 hops' "$work/out" || bad "2 nodes and 10 rounds by default"
+python3 "$source/test/sim/timeline.py" "$work/trace.json" ||
+    bad "the timeline opens"
+
+# Computation takes the time that it says; nodes that wait for ever are told.
+cat >"$work/compute.c" <<'EOF'
+#include <am_sim.h>
+int am_sim_main(struct am_sim_node *node, int argc, char **argv)
+{
+    uint64_t start = am_sim_now_ps(node);
+
+    (void)argv;
+    am_sim_compute(node, 123456);
+    while (argc > 1) {
+        (void)am_ctx_poll_wait(am_sim_ctx(node));
+    }
+    return am_sim_now_ps(node) - start == 123456 ? 0 : 1;
+}
+EOF
+build "$work/compute"
+"$sim" --run "$work/compute.so" sp-thin >"$work/out" || bad "123456 ps"
+"$sim" --run "$work/compute.so" --limit 20 sp-thin wait >"$work/out" 2>"$work/err" &&
+    bad "nodes that wait for ever"
+grep -q 'limit of 20000 us.*2 nodes still running' "$work/err" || bad "and why"
+
+# Mistakes.
+echo 'int other_main(void) { return 0; }' >"$work/other.c"
+build "$work/other"
+for words in "$work/none.so sp-thin" "$work/other.so sp-thin" \
+    "$work/other.c sp-thin" "$ring sp-fat" "$ring -n 9999 sp-thin" \
+    "$ring -n x sp-thin" "$ring --limit 0 sp-thin"; do
+    # shellcheck disable=SC2086
+    "$sim" --run $words >"$work/out" 2>"$work/err" && bad "--run $words fails"
+    [ "$(wc -l <"$work/err")" = 1 ] || bad "--run $words: one line"
+    [ -s "$work/out" ] && bad "--run $words: nothing on stdout"
+done
+"$sim" --run "$work/other.so" sp-thin 2>"$work/err"
+grep -q 'other.so defines no am_sim_main' "$work/err" || bad "no entry"
+"$sim" --run "$ring" -n 3 sp-thin 0 >"$work/out" 2>"$work/err" &&
+    bad "a node that fails"
+grep -q 'ring.so: am_sim_main of node [012] returned 2' "$work/err" ||
+    bad "and which node"
+exit $failed
