@@ -64,6 +64,21 @@ static bool port_is(const struct ns_link *link, const char *port)
            strcmp(port, own) == 0;
 }
 
+#define STEP UINT64_C(0x9e3779b97f4a7c15)
+
+/* splitmix64 */
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static uint64_t draw(struct ns_link *link)
+{
+    return mix(link->fault_random += STEP);
+}
+
 void ns_fault_init(struct ns_link *link)
 {
     struct ns_engine *engine = link->component.engine;
@@ -75,20 +90,10 @@ void ns_fault_init(struct ns_link *link)
     if (fault != NULL && port_is(link, fault->port)) {
         link->fault = fault;
         engine->faulty_links++;
+        /* Mixed, or a link would draw its neighbour's numbers one later. */
         link->fault_random =
-                engine->params.seed ^
-                (link->component.id + 1) * UINT64_C(0x9e3779b97f4a7c15);
+                mix(engine->params.seed ^ (link->component.id + 1) * STEP);
     }
-}
-
-/* splitmix64 */
-static uint64_t draw(struct ns_link *link)
-{
-    uint64_t z = link->fault_random += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
 }
 
 static bool hit(struct ns_link *link, uint64_t ratio)

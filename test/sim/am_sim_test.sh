@@ -81,15 +81,23 @@ perf=${AM_BUILDDIR:-.}/am_perf
     --set 'nic.pop_batch=1 entries' --json bw --op store_async --sizes 64k \
     --iterations 40 >"$work/out" || bad "bulk data survive overflow"
 grep -q '"dropped":0' "$work/out" && bad "the receive FIFO did overflow"
-# Links that fail: what the window is for.  am_perf compares what arrives.
-for fault in drop=1/50 corrupt=1/50 'overflow=1/500' stall=1/20; do
-    "$perf" --sim sp-thin -n 4 --set "net.fault.$fault" --json ring \
-        --sizes 8,20k --iterations 20 >"$work/out" || bad "SP lives with $fault"
-    case $fault in
-    stall*) grep -q '"dropped":0,' "$work/out" || bad "$fault loses nothing" ;;
-    *) grep -q '"dropped":0,' "$work/out" && bad "$fault lost something" ;;
+# Links that fail: what the windows are for, libam's (on Myrinet, I-hrx) and
+# the NIs' (I-nirx).  am_perf compares what arrives.
+lives() { # MACHINE FAULT [--set SETTING]
+    "$perf" --sim "$1" -n 4 --set "net.fault.$2" ${3:+"$3" "$4"} --json ring \
+        --sizes 8,20k --iterations 20 >"$work/out" || bad "$* lives"
+    case $2 in
+    stall*) grep -q '"dropped":0,' "$work/out" || bad "$* loses nothing" ;;
+    *) grep -q '"dropped":0,' "$work/out" && bad "$* lost something" ;;
     esac
+}
+for fault in drop=1/50 corrupt=1/50 overflow=1/500 stall=1/20; do
+    lives sp-thin $fault
+    for reliability in ni host; do
+        lives myrinet-ppro $fault --set lanai.reliability=$reliability
+    done
 done
+lives myrinet-ppro stall=1/20 # which a NI that trusts the network lives with
 "$perf" --sim sp-thin --set net.fault.drop=1/9 --set net.fault.port=ejct rtt \
     2>"$work/err" && bad "a port that there is not"
 grep -q 'there are any, inject, inject.0 to' "$work/err" || bad "and its names"

@@ -222,6 +222,40 @@ static void test_spoilt_packets(void **state)
     assert_int_equal(scene.answer, 16);
 }
 
+/* Each fault of a link happens, and no other; all is delivered, once and in
+ * order.  Rare stalls lose nothing, and change the times. */
+static void test_faults(void **state)
+{
+    static const char *const sets[] = {
+            "net.fault.drop=1/50", "net.fault.overflow=1/500",
+            "net.fault.corrupt=1/50", "net.fault.stall=1/20"};
+    struct scene scene = {.sets = {"lanai.reliability=ni"},
+                          .set_count = 1,
+                          .params = {.nodes = 6},
+                          .body = body_all};
+    uint64_t end_ps;
+
+    (void)state;
+    scene_good(&scene, "myrinet-ppro");
+    assert_int_equal(scene.result.dropped, 0);
+    end_ps = scene.result.end_ps;
+    scene.set_count = 2;
+    for (int i = 0; i < 4; i++) {
+        const struct ns_fault_counts *faults = &scene.result.faults;
+
+        scene.answer = 0;
+        scene.sets[1] = sets[i];
+        scene_good(&scene, "myrinet-ppro");
+        assert_int_equal(scene.answer, 6);
+        assert_int_equal(faults->dropped > 0, i == 0);
+        assert_int_equal(faults->overflowed > 0, i == 1);
+        assert_int_equal(faults->corrupted > 0, i == 2);
+        assert_int_equal(faults->stalled > 0, i == 3);
+        assert_int_equal(scene.result.dropped > 0, i < 3);
+        assert_int_not_equal(scene.result.end_ps, end_ps);
+    }
+}
+
 /* The pool of receive buffers is far too small for all senders. */
 static void test_no_room(void **state)
 {
@@ -555,6 +589,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_spoilt_packets),
+            cmocka_unit_test(test_faults),
             cmocka_unit_test(test_no_room),
             cmocka_unit_test(test_trusting),
             cmocka_unit_test(test_multicast),
