@@ -498,6 +498,8 @@ static void test_refused(void **state)
     refused("nic.host_buffers=4000 buffers", 2, "host.shared_memory");
     refused("lanai.mtu=8k", 2, "1k, 2k");
     refused("both", 2, "does not go with");
+    refused("net.fault.drop=1/9", 2, "sends them again");
+    refused("net.fault.overflow=1/9", 2, "sends them again");
     refused("lanai.mtu=4k", 65, "64 nodes");
 }
 

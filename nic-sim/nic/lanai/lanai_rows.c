@@ -78,5 +78,10 @@ const char *ns_lanai_check(const struct ns_machine *machine)
         return "lanai.reliability=host does not go with lanai.transfer=rcpy: a "
                "remote copy passes no host that could ask for it again";
     }
+    if (settings->reliability == NS_LANAI_NONE &&
+        (machine->fault.drop | machine->fault.overflow) >> 32 != 0) {
+        return "net.fault.drop and net.fault.overflow lose packets, and with "
+               "lanai.reliability=none nothing sends them again";
+    }
     return NULL;
 }
