@@ -15,13 +15,15 @@ endif
 # The window by exhaustive search.
 check_PROGRAMS += test/model/chan_mc
 TESTS += test/model/chan_mc
-test_model_chan_mc_SOURCES = test/model/chan_mc.c
+test_model_chan_mc_SOURCES = test/model/chan_mc.c \
+    test/model/explore.c test/model/explore.h
 test_model_chan_mc_CFLAGS = $(AM_CFLAGS) -I$(top_srcdir)/test
 test_model_chan_mc_LDADD = libamtest.la
 
 # and of the lanes of shared memory
 check_PROGRAMS += test/model/shm_mc
 TESTS += test/model/shm_mc
-test_model_shm_mc_SOURCES = test/model/shm_mc.c
+test_model_shm_mc_SOURCES = test/model/shm_mc.c \
+    test/model/explore.c test/model/explore.h
 test_model_shm_mc_CFLAGS = $(AM_CFLAGS) -I$(top_srcdir)/test
 test_model_shm_mc_LDADD = libamtest.la

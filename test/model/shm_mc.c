@@ -17,6 +17,7 @@
  * length.  Payload is not looked at: where it lies is.
  */
 #include "dev/shm/shm_inl.h"
+#include "model/explore.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -322,24 +323,6 @@ static void check_end(void)
 
 /* ------------------------------------------------------------------- search */
 
-struct seen {
-    uint64_t *keys; /* pairs; 0, 0 is free */
-    size_t mask, count;
-};
-
-static uint64_t hash(const void *data, size_t bytes, uint64_t seed)
-{
-    const uint8_t *at = data;
-    uint64_t mix = seed, word;
-
-    for (; bytes >= 8; bytes -= 8, at += 8) {
-        memcpy(&word, at, 8);
-        mix = (mix ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        mix ^= mix >> 29;
-    }
-    return mix;
-}
-
 static uint64_t state_hash(const struct state *state, uint64_t seed)
 {
     size_t slot_bytes = mc.model->slots * sizeof(struct shm_slot);
@@ -347,75 +330,20 @@ static uint64_t state_hash(const struct state *state, uint64_t seed)
     for (uint32_t class = 0; class < 2; class ++) {
         const struct lane *lane = &state->lanes[class];
 
-        seed = hash(lane->slots, slot_bytes, seed);
-        seed = hash(&lane->told, sizeof(*lane) - sizeof(lane->slots), seed);
+        seed = explore_hash(lane->slots, slot_bytes, seed);
+        seed = explore_hash(&lane->told, sizeof(*lane) - sizeof(lane->slots),
+                            seed);
     }
-    return hash(state->tx, sizeof(state->tx) + sizeof(state->rx), seed);
+    return explore_hash(state->tx, sizeof(state->tx) + sizeof(state->rx), seed);
 }
 
-/* True when the state is new. */
-static bool seen_add(struct seen *seen, const struct state *state)
+static void add_now(struct explore *explore)
 {
-    uint64_t a = state_hash(state, 1) | 1;
-    uint64_t b = state_hash(state, UINT64_C(0x123456789abcdef));
-    size_t at = (size_t)a & seen->mask;
-
-    while (seen->keys[2 * at] != 0) {
-        if (seen->keys[2 * at] == a && seen->keys[2 * at + 1] == b) {
-            return false;
-        }
-        at = (at + 1) & seen->mask;
-    }
-    seen->keys[2 * at] = a;
-    seen->keys[2 * at + 1] = b;
-    seen->count++;
-    return true;
+    explore_add(explore, &mc.now, state_hash(&mc.now, explore_seeds[0]),
+                state_hash(&mc.now, explore_seeds[1]));
 }
 
-static void seen_grow(struct seen *seen)
-{
-    struct seen more = {NULL, seen->mask * 2 + 1, seen->count};
-
-    more.keys = calloc(2 * (more.mask + 1), sizeof(uint64_t));
-    if (more.keys == NULL) {
-        abort();
-    }
-    for (size_t i = 0; i <= seen->mask; i++) {
-        size_t at = (size_t)seen->keys[2 * i] & more.mask;
-
-        if (seen->keys[2 * i] == 0) {
-            continue;
-        }
-        while (more.keys[2 * at] != 0) {
-            at = (at + 1) & more.mask;
-        }
-        more.keys[2 * at] = seen->keys[2 * i];
-        more.keys[2 * at + 1] = seen->keys[2 * i + 1];
-    }
-    free(seen->keys);
-    *seen = more;
-}
-
-struct stack {
-    struct state *states;
-    size_t count, room;
-};
-
-static void stack_push(struct stack *stack, const struct state *state)
-{
-    if (stack->count == stack->room) {
-        stack->room = stack->room * 2 + 1024;
-        stack->states =
-                realloc(stack->states, stack->room * sizeof(struct state));
-        if (stack->states == NULL) {
-            abort();
-        }
-    }
-    stack->states[stack->count++] = *state;
-}
-
-static void expand(const struct state *from, struct seen *seen,
-                   struct stack *stack)
+static void expand(const struct state *from, struct explore *explore)
 {
     for (uint32_t action = 0; action < ACT_COUNT && mc.failure == NULL;
          action++) {
@@ -424,12 +352,7 @@ static void expand(const struct state *from, struct seen *seen,
             continue;
         }
         store();
-        if (2 * seen->count > seen->mask) {
-            seen_grow(seen);
-        }
-        if (seen_add(seen, &mc.now)) {
-            stack_push(stack, &mc.now);
-        }
+        add_now(explore);
     }
     load(from);
     check_end();
@@ -440,26 +363,18 @@ static void expand(const struct state *from, struct seen *seen,
 
 static bool search(const struct model *model)
 {
-    struct seen seen = {calloc(2 * 1024, sizeof(uint64_t)), 1023, 0};
-    struct stack stack = {NULL, 0, 0};
-    size_t depth = 0;
+    struct explore explore;
+    struct state from;
 
-    if (seen.keys == NULL) {
-        abort();
-    }
+    explore_open(&explore, sizeof(from));
     start(model);
-    seen_add(&seen, &mc.now);
-    stack_push(&stack, &mc.now);
-    while (stack.count > 0 && mc.failure == NULL) {
-        struct state from = stack.states[--stack.count];
-
-        expand(&from, &seen, &stack);
-        depth = stack.count > depth ? stack.count : depth;
+    add_now(&explore);
+    while (mc.failure == NULL && explore_next(&explore, &from)) {
+        expand(&from, &explore);
     }
-    printf("%s: %zu states, at most %zu open: %s\n", model->name, seen.count,
-           depth, mc.failure == NULL ? "all end well" : mc.failure);
-    free(seen.keys);
-    free(stack.states);
+    printf("%s: %zu states, at most %zu open: %s\n", model->name, explore.seen,
+           explore.depth, mc.failure == NULL ? "all end well" : mc.failure);
+    explore_close(&explore);
     return mc.failure == NULL;
 }
 

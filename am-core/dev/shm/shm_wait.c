@@ -178,9 +178,9 @@ __attribute__((noinline)) void shm_wake(struct shm_ep *ep)
     dev->stats[AM_DEV_STAT_WAKE]++;
 }
 
-/* Is it time to sleep?  Until then this yields, or the next poll spins.  Yields alone would
- * not do: where Linux shares the cores among sessions, and each rank is one, a
- * yield does not reach another rank. */
+/* Is it time to sleep?  Until then this yields, or the next poll spins.  Yields
+ * alone would not do: where Linux shares the cores among sessions, and each rank
+ * is one, a yield does not reach another rank. */
 static bool wait_auto(struct shm_dev *dev, uint64_t idle)
 {
     bool crowded = shm_is_crowded(dev);
