@@ -252,15 +252,15 @@ am_status_t am_msg_irecv(struct am_ctx *ctx,
                          struct am_msg_req **req_p)
 {
     struct am_msg *msg = am_msg_of(ctx);
-    struct am_msg_req *recv = msg->req_free;
+    struct am_msg_req *recv;
 
-    if (am_unlikely(data->kind != AM_DATA_CONTIG || recv == NULL ||
+    if (am_unlikely(data->kind != AM_DATA_CONTIG || msg->req_free == NULL ||
                     am_match_unexpected_count(&msg->match) != 0 ||
                     msg->trouble_count != 0)) {
         return irecv_general(ctx, envelope, mask, data, done, arg, status,
                              req_p);
     }
-    msg->req_free = recv->arg;
+    recv = am_msg_req_get(msg);
     *req_p = recv;
     post(msg, recv, envelope, mask, data, done, arg);
     return AM_OK;
