@@ -2,8 +2,8 @@
  * Explicit-state search: the states that were seen, by two hashes of 64 bits
  * each, and those that are still to be looked at, last found first.
  */
-#ifndef TEST_MODEL_EXPLORE_H
-#define TEST_MODEL_EXPLORE_H
+#ifndef AM_TEST_MODEL_EXPLORE_H
+#define AM_TEST_MODEL_EXPLORE_H
 
 #include <stdbool.h>
 #include <stddef.h>
