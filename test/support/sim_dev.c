@@ -37,3 +37,27 @@ struct am_dev *sim_dev_open(struct ns_sim_node *view,
     }
     return dev;
 }
+
+void sim_dev_poll(struct am_dev *dev)
+{
+    if (dev->ops->poll(dev, 64) == 0) {
+        dev->ops->wait(dev, 1, true);
+    }
+}
+
+static void poll_arg(void *arg)
+{
+    sim_dev_poll(arg);
+}
+
+void sim_dev_meet(struct ns_sim_node *view, struct am_dev *dev)
+{
+    ns_sim_meet(view, poll_arg, dev);
+}
+
+void sim_dev_close(struct ns_sim_node *view, struct am_dev *dev)
+{
+    sim_dev_meet(view, dev);
+    ns_sim_barrier(view);
+    dev->ops->close(dev);
+}

@@ -17,4 +17,11 @@ struct am_dev *sim_dev_open(struct ns_sim_node *view,
                             struct am_dev_params params, void *const *users,
                             struct am_dev_ep **eps);
 
+/* Poll once, and wait if nothing came. */
+void sim_dev_poll(struct am_dev *dev);
+
+/* Poll until all nodes are here; and close then. */
+void sim_dev_meet(struct ns_sim_node *view, struct am_dev *dev);
+void sim_dev_close(struct ns_sim_node *view, struct am_dev *dev);
+
 #endif

@@ -75,20 +75,9 @@ static struct node *node_open(struct ns_sim_node *view)
     return node;
 }
 
-static void poll(void *arg)
-{
-    struct node *node = arg;
-
-    if (node->dev->ops->poll(node->dev, 64) == 0) {
-        node->dev->ops->wait(node->dev, 1, true);
-    }
-}
-
 static void node_close(struct node *node)
 {
-    ns_sim_meet(node->view, poll, node);
-    ns_sim_barrier(node->view);
-    node->dev->ops->close(node->dev);
+    sim_dev_close(node->view, node->dev);
     free(node);
 }
 
@@ -326,7 +315,7 @@ static uint32_t op_start(struct node *node, bool get, uint32_t peer, void *data,
                 : node->dev->ops->put)(node->eps[peer], &local, 1, key, 0,
                                        on_done, node) != AM_OK) {
         again++;
-        poll(node);
+        sim_dev_poll(node->dev);
     }
     return again;
 }
@@ -359,7 +348,7 @@ static void body_gets(struct scene *scene, struct ns_sim_node *view)
         }
         assert_true(again > 0); /* there are 64 counters */
         while (node->done < GETS) {
-            poll(node);
+            sim_dev_poll(node->dev);
         }
         for (uint32_t i = 0; i < GETS * BYTES; i++) {
             assert_int_equal(got[i], byte_of(0, i % BYTES));
@@ -368,9 +357,9 @@ static void body_gets(struct scene *scene, struct ns_sim_node *view)
     node->done = 0;
     op_start(node, false, next, mine, &keys[next][1]);
     while (node->done < 1) {
-        poll(node);
+        sim_dev_poll(node->dev);
     }
-    ns_sim_meet(view, poll, node);
+    sim_dev_meet(view, node->dev);
     for (uint32_t i = 0; i < BYTES; i++) {
         assert_int_equal(place[i], byte_of(before, i));
     }
@@ -448,11 +437,11 @@ static void body_neighbours(struct scene *scene, struct ns_sim_node *view)
         while (node->dev->ops->send(node->eps[neighbour[i % scene->neighbours]],
                                     AM_DEV_REPLY, NULL, 0, data,
                                     sizeof(data)) == AM_ERR_AGAIN) {
-            poll(node);
+            sim_dev_poll(node->dev);
         }
     }
     while (node->got < expected) {
-        poll(node);
+        sim_dev_poll(node->dev);
     }
     if (expected > 0 && am_env_now(view->env) - from_ps > scene->time_ps) {
         scene->time_ps = am_env_now(view->env) - from_ps;
@@ -494,7 +483,7 @@ static void body_mixed(struct scene *scene, struct ns_sim_node *view)
         op_start(node, true, 0, got + (size_t)i * BYTES, &keys[0]);
     }
     while (view->rank != 0 && node->done < MIXED_GETS) {
-        poll(node);
+        sim_dev_poll(node->dev);
     }
     node_close(node);
     free(mine);

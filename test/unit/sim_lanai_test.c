@@ -109,20 +109,9 @@ static struct node *node_open(struct ns_sim_node *view)
     return node;
 }
 
-static void poll(void *arg)
-{
-    struct node *node = arg;
-
-    if (node->dev->ops->poll(node->dev, 64) == 0) {
-        node->dev->ops->wait(node->dev, 1, true);
-    }
-}
-
 static void node_close(struct node *node)
 {
-    ns_sim_meet(node->view, poll, node);
-    ns_sim_barrier(node->view);
-    node->dev->ops->close(node->dev);
+    sim_dev_close(node->view, node->dev);
     free(node);
 }
 
@@ -175,7 +164,7 @@ static void send_number(struct node *node, uint32_t to, uint64_t number,
     }
     while (node->dev->ops->send(node->peers[to].ep, AM_DEV_REPLY, &number,
                                 sizeof(number), data, bytes) == AM_ERR_AGAIN) {
-        poll(node);
+        sim_dev_poll(node->dev);
     }
 }
 
@@ -191,7 +180,7 @@ static void all_to_all(struct scene *scene, struct node *node)
         (void)node->dev->ops->poll(node->dev, 4);
     }
     while (node->got < PACKETS * (view->size - 1)) {
-        poll(node);
+        sim_dev_poll(node->dev);
     }
     node_close(node);
     scene->answer++;
@@ -309,12 +298,12 @@ static void body_mcast(struct scene *scene, struct ns_sim_node *view)
         }
         while (snic_multicast(node->dev, &number, sizeof(number), data,
                               number * 31) == AM_ERR_AGAIN) {
-            poll(node);
+            sim_dev_poll(node->dev);
         }
     }
     all = PACKETS * (view->rank < roots ? roots - 1 : roots);
     while (node->got < all) {
-        poll(node);
+        sim_dev_poll(node->dev);
     }
     node_close(node);
     scene->answer++;
@@ -381,7 +370,7 @@ static void body_copy(struct scene *scene, struct ns_sim_node *view)
                 while (node->dev->ops->put(node->peers[to].ep, &local, 1,
                                            &keys[to], at, copied,
                                            &node->done) == AM_ERR_AGAIN) {
-                    poll(node);
+                    sim_dev_poll(node->dev);
                 }
                 at += local.iov_len;
                 started++;
@@ -389,9 +378,9 @@ static void body_copy(struct scene *scene, struct ns_sim_node *view)
         }
     }
     while (node->done < started) {
-        poll(node);
+        sim_dev_poll(node->dev);
     }
-    ns_sim_meet(view, poll, node);
+    sim_dev_meet(view, node->dev);
     for (size_t i = 0; i < COPY_BYTES; i++) {
         assert_int_equal(memory[i], data_byte(5, 9, i));
     }
@@ -447,12 +436,12 @@ static void body_interrupt(struct scene *scene, struct ns_sim_node *view)
         scene->answer = am_env_now(view->env) - from_ps - COMPUTE_PS;
         ns_sim_interrupts(view, NULL, NULL);
     }
-    ns_sim_meet(view, poll, node);
+    sim_dev_meet(view, node->dev);
     if (view->rank == 0) { /* a host that polls is left alone */
         send_number(node, 1, 1, 8);
     }
     while (view->rank == 1 && node->got < 2) {
-        poll(node);
+        sim_dev_poll(node->dev);
     }
     assert_true(node->done <= 1);
     node_close(node);
