@@ -9,7 +9,8 @@
  *   shm_rx.c    the data path: poll
  *   shm_mem.c   put, get, fetch-and-add, memory that peers may write
  *   shm_topo.c  the node, from hwloc
- *   shm_wait.c  spin, yield, sleep; who else wants the core; dead peers
+ *   shm_wait.c  spin, yield, sleep; who else wants the core
+ *   shm_alive.c dead peers
  */
 #ifndef AM_DEV_SHM_SHM_H
 #define AM_DEV_SHM_SHM_H
@@ -30,8 +31,11 @@ struct shm_seg {
     uint32_t self; /* my index in it */
     int fd;        /* kept by its maker until all have it; or -1 */
     uint32_t attached_seen;
+    uint32_t core_turn; /* index looked at last for who waits on my CPU */
     struct shm_rank *me;
-    struct shm_ep **eps; /* by index; NULL until used */
+    struct shm_ep **eps;  /* by index; NULL until used */
+    uint32_t maker_pid;   /* of a pair that the other made, and ... */
+    uint64_t maker_start; /* ... when that process began */
     struct shm_seg *next;
 };
 
@@ -89,6 +93,7 @@ struct shm_ep {
     uint32_t index;      /* of the peer in seg */
     uint32_t rank;       /* UINT32_MAX when outside the job */
     uint32_t pid;        /* of the peer */
+    uint64_t start;      /* of its process, as shm_process_start tells it */
     struct shm_ep *next; /* all of a device */
 };
 
@@ -121,7 +126,7 @@ struct shm_config {
 /* One rank of the job on this node, from its address. */
 struct shm_local {
     uint32_t rank, pid;
-    uint64_t nonce;
+    uint64_t nonce, start;
     int pidfd; /* -1 until watched */
     bool dead;
 };
@@ -132,9 +137,10 @@ struct shm_address {
     uint64_t nonce; /* names the listening socket */
     uint32_t pid;
     uint32_t packet_bytes; /* the largest that this context sends */
+    uint64_t start;        /* of the process: shm_process_start */
 };
 
-static_assert(sizeof(struct shm_address) == 24, "wire format");
+static_assert(sizeof(struct shm_address) == 32, "wire format");
 
 struct shm_dev {
     struct am_dev base;
@@ -150,7 +156,7 @@ struct shm_dev {
     struct shm_config config;
     struct am_env *env;
     struct am_log *log;
-    uint64_t nonce, host;
+    uint64_t nonce, host, start;
     uint32_t rank, size, pid;
     int listener;               /* abstract socket; -1 when none */
     int leader_socket;          /* to the leader while the segment is awaited */
@@ -167,8 +173,7 @@ struct shm_dev {
     /* waiting */
     bool membarrier; /* asymmetric fence available */
     bool crowd_known, crowded;
-    bool core_shared;   /* another rank waits on my CPU */
-    uint32_t core_turn; /* local index looked at last for that */
+    bool core_shared; /* another context waits on my CPU */
 };
 
 extern const struct am_dev_ops am_shm_ops;
@@ -300,10 +305,16 @@ void shm_wait_init(struct shm_dev *dev);
 void shm_wait(struct am_dev *dev, uint64_t idle, bool may_sleep);
 /* Ring the bell of a sleeping peer; off the fast path. */
 void shm_wake(struct shm_ep *ep);
-void shm_check(struct am_dev *dev);
 /* Do more contexts than cores compete for the cores I may run on? */
 bool shm_is_crowded(struct shm_dev *dev);
 /* Publish my CPU mask in a segment. */
 void shm_cpus_publish(struct shm_rank *me);
+
+/* ----------------------------------------------------------- shm_alive.c */
+
+void shm_check(struct am_dev *dev);
+/* When the process began, in the kernel's ticks since the start of the
+ * machine; 0 when it is not there, or /proc is not. */
+uint64_t shm_process_start(uint32_t pid);
 
 #endif

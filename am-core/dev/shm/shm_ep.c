@@ -30,8 +30,11 @@ am_status_t shm_connect_all(struct am_dev *adev, const void *const *parts,
             continue;
         }
         memcpy(&address, parts[rank], sizeof(address));
-        *local =
-                (struct shm_local){rank, address.pid, address.nonce, -1, false};
+        *local = (struct shm_local){.rank = rank,
+                                    .pid = address.pid,
+                                    .nonce = address.nonce,
+                                    .start = address.start,
+                                    .pidfd = -1};
         if (address.packet_bytes > packet_bytes) {
             packet_bytes = address.packet_bytes;
         }
@@ -135,6 +138,7 @@ static am_status_t connect_late(struct shm_dev *dev,
     seg->next = dev->segs;
     dev->segs = seg;
     (*ep_p)->pid = address->pid;
+    (*ep_p)->start = address->start;
     shm_ep_bind(*ep_p, seg, 1);
     return AM_OK;
 }
@@ -234,8 +238,13 @@ static struct shm_ep *ep_accept(struct shm_dev *dev, struct shm_seg *seg,
     if (shm_ep_create(dev, NULL, rank, &ep) != AM_OK) {
         return NULL;
     }
-    ep->pid = seg == dev->job ? dev->locals[index].pid
-                              : atomic_load(&shm_seg_rank(seg, index)->pid);
+    if (seg == dev->job) {
+        ep->pid = dev->locals[index].pid;
+        ep->start = dev->locals[index].start;
+    } else {
+        ep->pid = seg->maker_pid;
+        ep->start = seg->maker_start;
+    }
     shm_ep_bind(ep, seg, index);
     ep->ep.user = dev->base.up.accept(dev->base.up.arg, &ep->ep, rank);
     ep->dead = ep->ep.user == NULL;

@@ -168,6 +168,7 @@ static am_status_t shm_open(const struct am_dev_params *params,
     dev->size = params->size;
     dev->nonce = params->nonce;
     dev->pid = (uint32_t)getpid();
+    dev->start = shm_process_start(dev->pid);
     dev->host = host_hash();
     dev->listener = -1;
     dev->leader_socket = -1;
@@ -221,7 +222,8 @@ static size_t shm_address(struct am_dev *adev, void *to, size_t bytes_max)
 {
     struct shm_dev *dev = shm_dev_of(adev);
     struct shm_address address = {dev->host, dev->nonce, dev->pid,
-                                  (uint32_t)dev->config.packet_bytes};
+                                  (uint32_t)dev->config.packet_bytes,
+                                  dev->start};
 
     if (bytes_max < sizeof(address)) {
         return 0;

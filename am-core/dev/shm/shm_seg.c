@@ -205,6 +205,7 @@ am_status_t shm_seg_attach(struct shm_dev *dev, int fd, uint32_t count,
 
 void shm_seg_close(struct shm_seg *seg)
 {
+    atomic_store_explicit(&seg->me->core, 0, memory_order_relaxed);
     am_publish32(&seg->me->state, SHM_RANK_CLOSED);
     munmap(seg->base, seg->geometry.total);
     if (seg->fd >= 0) {

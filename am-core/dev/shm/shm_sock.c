@@ -34,6 +34,7 @@ struct shm_hello {
     uint32_t pid;
     uint64_t nonce; /* of the sender */
     uint64_t to;    /* nonce of the one it means */
+    uint64_t start; /* of the sender's process: shm_process_start */
 };
 
 static socklen_t socket_name(struct sockaddr_un *name, uint64_t nonce)
@@ -120,13 +121,17 @@ static ssize_t message_receive(int socket, void *bytes, size_t length,
     return got;
 }
 
-static bool same_user(int socket)
+/* The process at the other end, by the kernel's word; 0 when it is another
+ * user's. */
+static uint32_t same_user(int socket)
 {
     struct ucred cred;
     socklen_t length = sizeof(cred);
 
     return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &length) == 0 &&
-           cred.uid == geteuid();
+                           cred.uid == geteuid()
+                   ? (uint32_t)cred.pid
+                   : 0;
 }
 
 static int socket_connect(uint64_t nonce)
@@ -138,7 +143,8 @@ static int socket_connect(uint64_t nonce)
     if (fd < 0) {
         return -1;
     }
-    if (connect(fd, (struct sockaddr *)&name, length) != 0 || !same_user(fd)) {
+    if (connect(fd, (struct sockaddr *)&name, length) != 0 ||
+        same_user(fd) == 0) {
         int saved = errno;
 
         close(fd);
@@ -150,9 +156,9 @@ static int socket_connect(uint64_t nonce)
 
 void shm_fetch(struct shm_dev *dev)
 {
-    struct shm_hello hello = {SHM_HELLO_MAGIC,  SHM_FETCH,
-                              dev->local_index, dev->pid,
-                              dev->nonce,       dev->locals[0].nonce};
+    struct shm_hello hello = {SHM_HELLO_MAGIC, SHM_FETCH,  dev->local_index,
+                              dev->pid,        dev->nonce, dev->locals[0].nonce,
+                              dev->start};
 
     dev->socket_mask = 7;
     dev->leader_socket = socket_connect(dev->locals[0].nonce);
@@ -196,8 +202,8 @@ static void fetch_continue(struct shm_dev *dev)
 
 am_status_t shm_offer(struct shm_dev *dev, const struct shm_address *to, int fd)
 {
-    struct shm_hello hello = {SHM_HELLO_MAGIC, SHM_OFFER,  0,
-                              dev->pid,        dev->nonce, to->nonce};
+    struct shm_hello hello = {SHM_HELLO_MAGIC, SHM_OFFER, 0,         dev->pid,
+                              dev->nonce,      to->nonce, dev->start};
     int socket = socket_connect(to->nonce);
     am_status_t status = AM_OK;
 
@@ -233,14 +239,16 @@ static void serve_fetch(struct shm_dev *dev, int socket,
     }
 }
 
-static void serve_offer(struct shm_dev *dev, const struct shm_hello *hello,
-                        int fd)
+static void serve_offer(struct shm_dev *dev, int socket,
+                        const struct shm_hello *hello, int fd)
 {
     struct shm_seg *seg;
 
     if (fd < 0 || shm_seg_attach(dev, fd, 2, 1, hello->nonce, &seg) != AM_OK) {
         return;
     }
+    seg->maker_pid = same_user(socket);
+    seg->maker_start = hello->start;
     seg->next = dev->segs;
     dev->segs = seg;
 }
@@ -261,7 +269,7 @@ static bool visitor_served(struct shm_dev *dev, int socket)
         if (hello.kind == SHM_FETCH) {
             serve_fetch(dev, socket, &hello);
         } else if (hello.kind == SHM_OFFER) {
-            serve_offer(dev, &hello, fd);
+            serve_offer(dev, socket, &hello, fd);
         }
     } else {
         dev->stats[AM_DEV_STAT_RX_BAD]++;
@@ -289,7 +297,7 @@ static void visitors_serve(struct shm_dev *dev)
 /* Strangers have no say; of those who say nothing the oldest gives way. */
 static void visitor_add(struct shm_dev *dev, int socket)
 {
-    if (!same_user(socket)) {
+    if (same_user(socket) == 0) {
         dev->stats[AM_DEV_STAT_RX_BAD]++;
         close(socket);
         return;

@@ -1,6 +1,6 @@
 /*
- * Waiting: what a context does when a poll found nothing, and how it learns
- * that a peer has died.  The only place of the device that yields or sleeps.
+ * Waiting: what a context does when a poll found nothing.  The only place of
+ * the device that yields or sleeps.
  *
  * Sleeping.  The sleeper sets its flag, then makes every running core of the
  * other processes pass a barrier (membarrier), then looks at its lanes once
@@ -13,10 +13,8 @@
 #include "base/config.h"
 #include "dev/shm/shm.h"
 
-#include <errno.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -100,34 +98,45 @@ bool shm_is_crowded(struct shm_dev *dev)
     return dev->crowded;
 }
 
-/* Tell on which CPU I wait. */
-static void core_publish(struct shm_rank *me)
+/* Tell all whom I share memory with on which CPU I wait; 0: on none. */
+static void core_publish(struct shm_dev *dev, uint32_t core)
 {
-    uint32_t core = 1 + (uint32_t)sched_getcpu();
-
-    if (atomic_load_explicit(&me->core, memory_order_relaxed) != core) {
-        atomic_store_explicit(&me->core, core, memory_order_relaxed);
+    for (struct shm_seg *seg = dev->segs; seg != NULL; seg = seg->next) {
+        if (atomic_load_explicit(&seg->me->core, memory_order_relaxed) !=
+            core) {
+            atomic_store_explicit(&seg->me->core, core, memory_order_relaxed);
+        }
     }
 }
 
-/* Is another rank on the CPU that I wait on?  Linux wakes a sleeper on the core
- * of who rings, and may leave the two there for seconds: each would spin while
- * the other has work. */
-static bool core_is_shared(struct shm_dev *dev)
+/* Does another rank of this segment wait on the CPU `core`? */
+static bool core_is_in(struct shm_seg *seg, uint32_t core)
 {
-    struct shm_seg *seg = dev->job;
     uint32_t count = seg->header.count;
 
-    core_publish(seg->me);
     for (uint32_t i = 0; i < count && i < CORE_RANKS; i++) {
         struct shm_rank *rank;
 
-        dev->core_turn = (dev->core_turn + 1) % count;
-        rank = shm_seg_rank(seg, dev->core_turn);
+        seg->core_turn = (seg->core_turn + 1) % count;
+        rank = shm_seg_rank(seg, seg->core_turn);
         if (rank != seg->me &&
-            atomic_load_explicit(&rank->core, memory_order_relaxed) ==
-                    atomic_load_explicit(&seg->me->core,
-                                         memory_order_relaxed)) {
+            atomic_load_explicit(&rank->core, memory_order_relaxed) == core) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is another context on the CPU that I wait on?  Linux wakes a sleeper on the
+ * core of who rings, and may leave the two there for seconds: each would spin
+ * while the other has work. */
+static bool core_is_shared(struct shm_dev *dev)
+{
+    uint32_t core = 1 + (uint32_t)sched_getcpu();
+
+    core_publish(dev, core);
+    for (struct shm_seg *seg = dev->segs; seg != NULL; seg = seg->next) {
+        if (core_is_in(seg, core)) {
             return true;
         }
     }
@@ -151,7 +160,7 @@ static void nap(struct shm_dev *dev, bool brief)
                                   : rung ? NAP_NS
                                          : NAP_BLIND_NS};
 
-    atomic_store(&me->core, 0);
+    core_publish(dev, 0);
     atomic_store(&me->sleeping, 1);
     if (rung) {
         (void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
@@ -162,7 +171,7 @@ static void nap(struct shm_dev *dev, bool brief)
                       0);
     }
     atomic_store(&me->sleeping, 0);
-    core_publish(me);
+    core_publish(dev, 1 + (uint32_t)sched_getcpu());
     shm_sockets_serve(dev);
 }
 
@@ -185,7 +194,7 @@ static bool wait_auto(struct shm_dev *dev, uint64_t idle)
 {
     bool crowded = shm_is_crowded(dev);
 
-    if (!crowded && dev->job != NULL &&
+    if (!crowded && dev->segs != NULL &&
         (dev->core_shared || idle % CORE_CALLS == CORE_CALLS / 2)) {
         dev->core_shared = core_is_shared(dev);
     }
@@ -235,77 +244,4 @@ void shm_wait(struct am_dev *adev, uint64_t idle, bool may_sleep)
     } else {
         sched_yield();
     }
-}
-
-/* A pidfd is readable when its process has ended, reaped or not.  *pidfd_p is
- * -1 at first, and the caller's to close. */
-static bool has_ended(uint32_t pid, int *pidfd_p)
-{
-    struct pollfd poll_fd = {.events = POLLIN};
-
-    if (*pidfd_p < 0) {
-        *pidfd_p = (int)syscall(SYS_pidfd_open, pid, 0);
-        if (*pidfd_p < 0) {
-            return errno == ESRCH;
-        }
-    }
-    poll_fd.fd = *pidfd_p;
-    return poll(&poll_fd, 1, 0) == 1;
-}
-
-static bool has_closed(struct shm_seg *seg, uint32_t index)
-{
-    return atomic_load(&shm_seg_rank(seg, index)->state) == SHM_RANK_CLOSED;
-}
-
-/* Late peers come and go: no descriptor is kept for them.  One that closes
- * before it has mapped the pair's segment cannot say so there, so its end is
- * not taken for a death. */
-static void check_late(struct shm_dev *dev)
-{
-    for (struct shm_ep *ep = dev->eps; ep != NULL; ep = ep->next) {
-        int pidfd = -1;
-        char why[80];
-
-        if (ep->rank != UINT32_MAX || ep->dead || ep->pid == dev->pid ||
-            atomic_load(&ep->peer->pid) == 0 ||
-            has_closed(ep->seg, ep->index)) {
-            continue;
-        }
-        if (has_ended(ep->pid, &pidfd) && !has_closed(ep->seg, ep->index)) {
-            snprintf(why, sizeof(why), "process %u has died", ep->pid);
-            shm_ep_die(dev, ep, why);
-        }
-        if (pidfd >= 0) {
-            close(pidfd);
-        }
-    }
-}
-
-/* Before the segment is mapped only its leader's end is news: others may have
- * closed and gone already. */
-void shm_check(struct am_dev *adev)
-{
-    struct shm_dev *dev = shm_dev_of(adev);
-    uint32_t count = dev->job != NULL       ? dev->local_count
-                     : dev->local_count > 1 ? 1
-                                            : 0;
-
-    for (uint32_t i = 0; i < count; i++) {
-        struct shm_local *local = &dev->locals[i];
-        char why[80];
-
-        if (local->pid == dev->pid || local->dead ||
-            (dev->job != NULL && has_closed(dev->job, i)) ||
-            !has_ended(local->pid, &local->pidfd)) {
-            continue;
-        }
-        if (dev->job != NULL && has_closed(dev->job, i)) {
-            continue; /* it closed and ended between the two looks */
-        }
-        local->dead = true;
-        snprintf(why, sizeof(why), "process %u has died", local->pid);
-        shm_ep_die(dev, shm_ep_of_local(dev, i), why);
-    }
-    check_late(dev);
 }
