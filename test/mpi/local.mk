@@ -15,25 +15,28 @@ MPICH_CI_FOLDERS = attr init info mpi_t topo group comm datatype errhan errors \
 MPICH_CI_COLL = coll/(allr|allg|alltoall1|bc|coll2|ex|ica|nonblocking2|p_b|reds)
 MPICH_CHECK_FLAGS =
 
+# Each is one command to its end: what fails does not keep the rest from
+# running.  `--resume` in MPICH_CHECK_FLAGS goes on where one was cut short.
+mpich_run = $(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS)
+mpich_own = $(srcdir)/test/mpi/programs $(mpich_dir)/install || failed=1; \
+    $(srcdir)/test/mpi/faults $(mpich_dir)/install || failed=1; \
+    $(srcdir)/test/mpi/rests $(mpich_dir)/install || failed=1
+
 .PHONY: mpich-check mpich-check-ci
 mpich-check-ci: mpich
-	$(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS) \
-	    $(MPICH_CI_FOLDERS)
-	$(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS) \
-	    --setting rendezvous --setting eager \
-	    --only '$(MPICH_CI_COLL)' coll
-	$(srcdir)/test/mpi/programs $(mpich_dir)/install
-	$(srcdir)/test/mpi/faults $(mpich_dir)/install
-	$(srcdir)/test/mpi/rests $(mpich_dir)/install
+	failed=0; \
+	$(mpich_run) $(MPICH_CI_FOLDERS) || failed=1; \
+	$(mpich_run) --setting rendezvous --setting eager \
+	    --only '$(MPICH_CI_COLL)' coll || failed=1; \
+	$(mpich_own); \
+	exit $$failed
 
 mpich-check: mpich
-	$(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS) \
-	    --lists testlist,testlist.dtp
-	$(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS) \
-	    --setting rendezvous --setting eager
-	$(srcdir)/test/mpi/programs $(mpich_dir)/install
-	$(srcdir)/test/mpi/faults $(mpich_dir)/install
-	$(srcdir)/test/mpi/rests $(mpich_dir)/install
+	failed=0; \
+	$(mpich_run) --lists testlist,testlist.dtp || failed=1; \
+	$(mpich_run) --setting rendezvous --setting eager || failed=1; \
+	$(mpich_own); \
+	exit $$failed
 
 # The other configurations: what differs in them.
 MPICH_AUTO_FOLDERS = attr pt2pt coll rma spawn
@@ -44,20 +47,24 @@ MPICH_PER_VCI_COUNT = 4
 .PHONY: mpich-check-auto mpich-check-am-only mpich-check-per-vci
 # Two nodes by name, so that messages go both ways: MPICH's and libam's.
 mpich-check-auto: mpich-auto
+	failed=0; \
 	$(srcdir)/test/mpi/run --build $(mpich_dir)-auto $(MPICH_CHECK_FLAGS) \
-	    --env MPIR_CVAR_NUM_CLIQUES=2 $(MPICH_AUTO_FOLDERS)
+	    --env MPIR_CVAR_NUM_CLIQUES=2 $(MPICH_AUTO_FOLDERS) || failed=1; \
 	$(srcdir)/test/mpi/programs --env MPIR_CVAR_NUM_CLIQUES=2 \
-	    $(mpich_dir)-auto/install
+	    $(mpich_dir)-auto/install || failed=1; \
+	exit $$failed
 
 mpich-check-am-only: mpich-am-only
 	$(srcdir)/test/mpi/run --build $(mpich_dir)-am-only \
 	    $(MPICH_CHECK_FLAGS) $(MPICH_AM_ONLY_FOLDERS)
 
 mpich-check-per-vci: mpich-per-vci
+	failed=0; \
 	$(srcdir)/test/mpi/run --build $(mpich_dir)-per-vci \
 	    $(MPICH_CHECK_FLAGS) \
 	    --env MPIR_CVAR_CH4_NUM_VCIS=$(MPICH_PER_VCI_COUNT) \
-	    $(MPICH_PER_VCI_FOLDERS)
+	    $(MPICH_PER_VCI_FOLDERS) || failed=1; \
 	$(srcdir)/test/mpi/programs \
 	    --env MPIR_CVAR_CH4_NUM_VCIS=$(MPICH_PER_VCI_COUNT) \
-	    $(mpich_dir)-per-vci/install
+	    $(mpich_dir)-per-vci/install || failed=1; \
+	exit $$failed
