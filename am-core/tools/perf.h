@@ -65,6 +65,7 @@ struct perf_options {
     const char *machine;             /* --sim; NULL: this machine */
     const char *sets[PERF_SETS_MAX]; /* --set KEY=VALUE of it */
     uint32_t set_count;
+    uint64_t limit_ms; /* --limit: virtual time; 0: SIM_LIMIT_MS */
     bool validate, json, progress;
 };
 

@@ -62,6 +62,7 @@ enum {
     OPT_JSON,
     OPT_SIM,
     OPT_SET,
+    OPT_LIMIT,
 };
 
 static const struct option longs[] = {
@@ -79,6 +80,7 @@ static const struct option longs[] = {
 #ifdef AM_SIM
         {"sim", required_argument, NULL, OPT_SIM},
         {"set", required_argument, NULL, OPT_SET},
+        {"limit", required_argument, NULL, OPT_LIMIT},
 #endif
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0}};
@@ -108,6 +110,8 @@ static void help_print(void)
          "                    am_sim --list, or a file (default:\n"
          "                    AM_SIM_MACHINE)\n"
          "      --set KEY=VALUE  change a number of that machine\n"
+         "      --limit MS    of virtual time, after which a run fails "
+         "(100000)\n"
 #endif
          "tests:");
     for (const struct perf_test *test = perf_tests; test->name != NULL;
@@ -255,6 +259,8 @@ static int parse_one(int c, char **argv, struct perf_options *options,
         return 0;
     case OPT_SET:
         return set_add(options, optarg);
+    case OPT_LIMIT:
+        return number("limit", optarg, 1, UINT32_MAX, &options->limit_ms);
     case 'h':
         raw->help = true;
         return 0;
@@ -321,10 +327,12 @@ static int machine_choose(struct perf_options *options)
         return -1;
     }
 #endif
-    if (options->machine == NULL && options->set_count > 0) {
-        fputs("am_perf: --set changes a simulated machine; name one with "
-              "--sim\n",
-              stderr);
+    if (options->machine == NULL &&
+        (options->set_count > 0 || options->limit_ms > 0)) {
+        fprintf(stderr,
+                "am_perf: --%s is for a simulated machine; name one with "
+                "--sim\n",
+                options->set_count > 0 ? "set" : "limit");
         return -1;
     }
     return 0;

@@ -14,7 +14,8 @@
 
 enum {
     SIM_ITERATIONS = 200, /* virtual time does not scatter: few are enough */
-    SIM_RANKS = 2
+    SIM_RANKS = 2,
+    SIM_LIMIT_MS = 100000 /* a test that takes longer waits for nothing */
 };
 
 struct job {
@@ -114,8 +115,11 @@ static void summary_print(const struct job *job,
 
 static int machine_run(struct job *job)
 {
+    const uint64_t limit_ms =
+            job->options.limit_ms != 0 ? job->options.limit_ms : SIM_LIMIT_MS;
     const struct ns_sim_params params = {
-            .nodes = job->options.ranks != 0 ? job->options.ranks : SIM_RANKS};
+            .nodes = job->options.ranks != 0 ? job->options.ranks : SIM_RANKS,
+            .limit_ps = limit_ms * (NS_PS_PER_SECOND / 1000)};
     struct ns_sim_result result;
     char error[512] = "";
     struct ns_sim *sim =

@@ -110,6 +110,13 @@ for words in "-n 513 rtt" limits; do
         bad "am_perf --sim $words fails"
     [ "$(wc -l <"$work/err")" = 1 ] || bad "am_perf --sim $words: one line"
 done
+# What never ends is ended: here both wait for a packet that is lost.
+AM_RELIABILITY=none "$perf" --sim sp-thin --set net.fault.drop=1/10 \
+    --limit 1000 ring >"$work/out" 2>"$work/err" && bad "the limit is a failure"
+grep -q 'the limit of 1000000 us of virtual time' "$work/err" ||
+    bad "and says which"
+"$perf" --limit 5 rtt 2>"$work/err" && bad "--limit without --sim"
+grep -q -e '--limit is for' "$work/err" || bad "says so of --limit"
 # Whoever sends a message pays for building it: requests, msg, stores.
 half_trip() { # OP COST: whole nanoseconds of 8 bytes
     "$perf" --sim sp-thin --set "host.am_send=$2" --iterations 2 --warmup 1 \
