@@ -57,7 +57,8 @@ libnicsim_la_SOURCES = \
     nic-sim/nic/bgp/bgp_reg.c nic-sim/nic/bgp/bgp_rows.c \
     nic-sim/net/torus.h nic-sim/net/torus_inner.h nic-sim/net/torus.c \
     nic-sim/net/torus_check.c nic-sim/net/torus_init.c \
-    nic-sim/net/torus_queue.c nic-sim/net/torus_wheel.c \
+    nic-sim/net/torus_fault.c nic-sim/net/torus_queue.c \
+    nic-sim/net/torus_wheel.c \
     nic-sim/net/tree_inner.h \
     nic-sim/net/tree.h nic-sim/net/tree.c nic-sim/net/tree_init.c \
     nic-sim/nic/tb2/tb2.h nic-sim/nic/tb2/tb2.c nic-sim/nic/tb2/tb2_fw.c \

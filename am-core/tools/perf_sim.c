@@ -91,9 +91,10 @@ static void summary_print(const struct job *job,
     snprintf(hash, sizeof(hash), "%016" PRIx64, result->hash);
     if (!job->options.json) {
         printf("# simulated %s: %.3f us of virtual time, %" PRIu64
-               " events, %" PRIu64 " packets, %" PRIu64 " dropped, trace %s\n",
+               " events, %" PRIu64 " packets, %" PRIu64 " dropped, %" PRIu64
+               " sent again by links, trace %s\n",
                job->machine->name, (double)result->end_ps / 1e6, result->events,
-               result->packets, result->dropped, hash);
+               result->packets, result->dropped, result->faults.resent, hash);
         return;
     }
     numbers = json_object();
@@ -102,12 +103,13 @@ static void summary_print(const struct job *job,
                             json_string(job->machine->settings[i].value));
     }
     numbers = json_pack(
-            "{s:s, s:s, s:i, s:f, s:s, s:s, s:I, s:I, s:I, s:{s:s, s:o}}",
+            "{s:s, s:s, s:i, s:f, s:s, s:s, s:I, s:I, s:I, s:I, s:{s:s, s:o}}",
             "test", job->options.test->name, "metric", "virtual_time", "bytes",
             0, "value", (double)result->end_ps / 1e3, "unit", "ns",
             "trace_hash", hash, "events", (json_int_t)result->events, "packets",
             (json_int_t)result->packets, "dropped", (json_int_t)result->dropped,
-            "settings", "machine", job->machine->name, "numbers", numbers);
+            "resent", (json_int_t)result->faults.resent, "settings", "machine",
+            job->machine->name, "numbers", numbers);
     json_dumpf(numbers, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(numbers);

@@ -138,19 +138,21 @@ void sim_scenario_print(const struct sim_options *options,
 {
     if (options->json) {
         json_print(options, machine, result,
-                   json_pack("{s:s, s:s, s:s, s:i, s:f, s:s, s:I, s:I}", "test",
-                             "sim_scenario", "metric", "virtual_time",
+                   json_pack("{s:s, s:s, s:s, s:i, s:f, s:s, s:I, s:I, s:I}",
+                             "test", "sim_scenario", "metric", "virtual_time",
                              "scenario", options->run, "nodes", (int)nodes,
                              "value", (double)result->end_ps / 1e3, "unit",
                              "ns", "packets", (json_int_t)result->packets,
-                             "dropped", (json_int_t)result->dropped));
+                             "dropped", (json_int_t)result->dropped, "resent",
+                             (json_int_t)result->faults.resent));
         return;
     }
     printf("# simulated %s, %" PRIu32 " nodes: %.6f us of virtual time, "
            "%" PRIu64 " events, %" PRIu64 " packets, %" PRIu64
-           " dropped, trace %016" PRIx64 "\n",
+           " dropped, %" PRIu64 " sent again by links, trace %016" PRIx64 "\n",
            machine->name, nodes, (double)result->end_ps / 1e6, result->events,
-           result->packets, result->dropped, result->hash);
+           result->packets, result->dropped, result->faults.resent,
+           result->hash);
 }
 
 static bool explain_json(const struct sim_options *options,

@@ -40,7 +40,7 @@ struct ns_packet_pool {
     struct ns_packet *free;
     void **slabs;
     uint32_t slab_count;
-    uint64_t out;  /* packets in use */
+    uint64_t out;              /* packets in use */
     uint64_t lost, lost_bytes; /* packets that a faulty link lost */
 };
 
@@ -60,7 +60,25 @@ struct ns_fault {
 
 struct ns_fault_counts {
     uint64_t dropped, corrupted, stalled, overflowed; /* packets */
+    uint64_t resent; /* of these, by links that send again themselves */
 };
+
+/* One end of a link, as faults see it. */
+struct ns_fault_port {
+    const struct ns_fault *fault; /* NULL: never fails */
+    uint64_t random, overflow_until_ps;
+};
+
+/* Times of a link that sends again what has not come well. */
+struct ns_resend {
+    uint64_t head_ps;       /* from the beginning of a packet to its arrival */
+    uint64_t spoilt_ps;     /* until the next try, if its CRC was wrong */
+    uint64_t lost_ps;       /* if the far end has seen nothing of it */
+    uint64_t packet, bytes; /* for the trace */
+};
+
+/* So many tries, and the link is given up. */
+#define NS_RESEND_MAX 1000
 
 /* All links are there: a sentence in `text` when none is the fault's port, with
  * those that there are; else NULL. */
@@ -68,6 +86,21 @@ NS_API const char *ns_engine_fault_wrong(const struct ns_engine *engine,
                                          char *text, size_t bytes);
 NS_API const struct ns_fault_counts *
 ns_engine_faults(const struct ns_engine *engine);
+
+/* Is any fault asked for? */
+NS_API bool ns_engine_faulty(const struct ns_engine *engine);
+/* The next link of that name; its number among them.  `stream` tells its random
+ * numbers from those of others. */
+NS_API uint32_t ns_fault_port_init(struct ns_fault_port *port,
+                                   struct ns_engine *engine, const char *name,
+                                   uint64_t stream);
+/*
+ * A link that sends again would begin with a packet now: how much later the
+ * try begins that comes through.  NS_NEVER: it is given up.
+ */
+NS_API uint64_t ns_fault_resend_ps(struct ns_fault_port *port,
+                                   struct ns_component *component,
+                                   const struct ns_resend *resend);
 
 /* NULL when out of memory.  Slabs are kept until fini. */
 NS_API struct ns_packet *ns_packet_get(struct ns_packet_pool *pool);
@@ -126,10 +159,9 @@ struct ns_link {
     void (*left)(void *arg);                        /* a tail has left */
     void (*freed)(void *arg, struct ns_link *link); /* see above */
     void *freed_arg;
-    struct ns_link *next_link;    /* of the engine */
-    uint32_t number;              /* among the links of this name */
-    const struct ns_fault *fault; /* NULL: never fails */
-    uint64_t fault_random, overflow_until_ps;
+    struct ns_link *next_link; /* of the engine */
+    uint32_t number;           /* among the links of this name */
+    struct ns_fault_port fault;
     uint64_t packets, bytes, busy_ps; /* statistics */
     struct ns_link_vc vc[NS_LINK_VCS];
 };

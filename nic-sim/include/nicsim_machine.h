@@ -115,6 +115,8 @@ struct ns_torus_settings {
     uint64_t hop_cycles;
     uint64_t overhead_bytes; /* of a packet, on the link */
     uint64_t buffer_bytes;   /* of a virtual channel */
+    uint64_t nack_bytes;     /* an answer of the link to a spoilt packet */
+    uint64_t resend_ps; /* longer than for that a sender waits for any answer */
 };
 
 struct ns_tree_settings {
@@ -123,6 +125,7 @@ struct ns_tree_settings {
     uint64_t hop_ps;
     uint64_t arity;
     uint64_t buffer_packets;
+    uint64_t nack_bytes, resend_ps; /* as the torus's */
     uint64_t barrier_ps; /* from the last node's coming to all knowing */
 };
 

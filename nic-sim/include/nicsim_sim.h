@@ -33,7 +33,7 @@ struct ns_sim_result {
     uint64_t events, hardware_events; /* all, and without the hosts' */
     uint64_t hash;
     uint64_t packets, dropped; /* by NICs that were full, or faulty links */
-    struct ns_fault_counts faults;
+    struct ns_fault_counts faults; /* .resent: were late, and are not lost */
 };
 
 /* `machine` is borrowed.  NULL with one sentence in `error`. */

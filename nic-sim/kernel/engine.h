@@ -37,8 +37,9 @@ void ns_timeline_names(struct am_trace *trace);
 
 /* fault.c: does the link fail?  Sets its number and its random numbers. */
 void ns_fault_init(struct ns_link *link);
-/* How long the link waits before this packet. */
-uint64_t ns_fault_stall_ps(struct ns_link *link);
+/* How long the link waits before the next packet. */
+uint64_t ns_fault_stall_ps(struct ns_fault_port *port,
+                           struct ns_engine *engine);
 /* The packet's head arrives: may change it; true if the link loses it. */
 bool ns_fault_arrive(struct ns_link *link, struct ns_packet *packet);
 

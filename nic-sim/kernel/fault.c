@@ -11,24 +11,27 @@ const struct ns_fault_counts *ns_engine_faults(const struct ns_engine *engine)
     return &engine->faults;
 }
 
+bool ns_engine_faulty(const struct ns_engine *engine)
+{
+    const struct ns_fault *fault = engine->params.fault;
+
+    return fault != NULL &&
+           (fault->drop | fault->corrupt | fault->stall | fault->overflow) >>
+                           32 !=
+                   0;
+}
+
 const char *ns_engine_fault_wrong(const struct ns_engine *engine, char *text,
                                   size_t bytes)
 {
-    const struct ns_fault *fault = engine->params.fault;
     size_t used;
 
-    if (fault == NULL || engine->faulty_links > 0 ||
-        (fault->drop | fault->corrupt | fault->stall | fault->overflow) >> 32 ==
-                0) {
+    if (!ns_engine_faulty(engine) || engine->faulty_links > 0) {
         return NULL;
-    }
-    if (engine->links[0].name == NULL) {
-        snprintf(text, bytes, "links of this network do not fail");
-        return text;
     }
     used = (size_t)snprintf(text, bytes,
                             "net.fault.port is \"%s\"; there are any",
-                            fault->port);
+                            engine->params.fault->port);
     for (uint32_t i = 0;
          i < NS_LINK_NAMES && used < bytes && engine->links[i].name != NULL;
          i++) {
@@ -38,6 +41,8 @@ const char *ns_engine_fault_wrong(const struct ns_engine *engine, char *text,
     }
     return text;
 }
+
+/* --------------------------------------------------------------------- ports */
 
 /* How many links of this name there were before. */
 static uint32_t number_take(struct ns_engine *engine, const char *name)
@@ -54,12 +59,11 @@ static uint32_t number_take(struct ns_engine *engine, const char *name)
     return 0;
 }
 
-static bool port_is(const struct ns_link *link, const char *port)
+static bool port_is(const char *name, uint32_t number, const char *port)
 {
-    const char *name = link->component.name;
     char own[64];
 
-    snprintf(own, sizeof(own), "%s.%u", name, link->number);
+    snprintf(own, sizeof(own), "%s.%u", name, number);
     return strcmp(port, "any") == 0 || strcmp(port, name) == 0 ||
            strcmp(port, own) == 0;
 }
@@ -74,71 +78,135 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-static uint64_t draw(struct ns_link *link)
+uint32_t ns_fault_port_init(struct ns_fault_port *port,
+                            struct ns_engine *engine, const char *name,
+                            uint64_t stream)
 {
-    return mix(link->fault_random += STEP);
+    const struct ns_fault *fault = engine->params.fault;
+    uint32_t number = number_take(engine, name);
+
+    *port = (struct ns_fault_port){0};
+    if (fault != NULL && port_is(name, number, fault->port)) {
+        port->fault = fault;
+        engine->faulty_links++;
+        /* Mixed, or a link would draw its neighbour's numbers one later. */
+        port->random = mix(engine->params.seed ^ stream * STEP);
+    }
+    return number;
 }
 
 void ns_fault_init(struct ns_link *link)
 {
     struct ns_engine *engine = link->component.engine;
-    const struct ns_fault *fault = engine->params.fault;
 
-    link->number = number_take(engine, link->component.name);
+    link->number =
+            ns_fault_port_init(&link->fault, engine, link->component.name,
+                               link->component.id + UINT64_C(1));
     link->next_link = engine->first_link;
     engine->first_link = link;
-    if (fault != NULL && port_is(link, fault->port)) {
-        link->fault = fault;
-        engine->faulty_links++;
-        /* Mixed, or a link would draw its neighbour's numbers one later. */
-        link->fault_random =
-                mix(engine->params.seed ^ (link->component.id + 1) * STEP);
-    }
 }
 
-static bool hit(struct ns_link *link, uint64_t ratio)
+/* -------------------------------------------------------------------- faults */
+
+/* What becomes of a packet on a link. */
+typedef enum {
+    WELL,
+    LOST,
+    SPOILT
+} verdict_t;
+
+static uint64_t draw(struct ns_fault_port *port)
 {
-    return ratio >> 32 != 0 && draw(link) % (uint32_t)ratio < ratio >> 32;
+    return mix(port->random += STEP);
 }
 
-uint64_t ns_fault_stall_ps(struct ns_link *link)
+static bool hit(struct ns_fault_port *port, uint64_t ratio)
 {
-    if (!hit(link, link->fault->stall)) {
+    return ratio >> 32 != 0 && draw(port) % (uint32_t)ratio < ratio >> 32;
+}
+
+uint64_t ns_fault_stall_ps(struct ns_fault_port *port, struct ns_engine *engine)
+{
+    if (!hit(port, port->fault->stall)) {
         return 0;
     }
-    link->component.engine->faults.stalled++;
-    return link->fault->stall_ps;
+    engine->faults.stalled++;
+    return port->fault->stall_ps;
+}
+
+/* What becomes of a packet whose head arrives at `time_ps`. */
+static verdict_t verdict(struct ns_fault_port *port, struct ns_engine *engine,
+                         uint64_t time_ps)
+{
+    const struct ns_fault *fault = port->fault;
+
+    if (hit(port, fault->overflow)) {
+        port->overflow_until_ps = time_ps + fault->overflow_ps;
+    }
+    if (time_ps < port->overflow_until_ps) {
+        engine->faults.overflowed++;
+        return LOST;
+    }
+    if (hit(port, fault->drop)) {
+        engine->faults.dropped++;
+        return LOST;
+    }
+    if (hit(port, fault->corrupt)) {
+        engine->faults.corrupted++;
+        return SPOILT;
+    }
+    return WELL;
 }
 
 static void packet_corrupt(struct ns_link *link, struct ns_packet *packet)
 {
     uint32_t room = packet->pool->data_bytes == 0 ? NS_PACKET_BYTES_MAX
                                                   : packet->pool->data_bytes;
-    uint64_t bit =
-            draw(link) % (8 * (packet->bytes < room ? packet->bytes : room));
+    uint64_t bit = draw(&link->fault) %
+                   (8 * (packet->bytes < room ? packet->bytes : room));
 
     packet->data[bit / 8] ^= (uint8_t)(1u << bit % 8);
     packet->corrupt = true;
-    link->component.engine->faults.corrupted++;
 }
 
 bool ns_fault_arrive(struct ns_link *link, struct ns_packet *packet)
 {
     struct ns_engine *engine = link->component.engine;
 
-    if (hit(link, link->fault->overflow)) {
-        link->overflow_until_ps = engine->now_ps + link->fault->overflow_ps;
-    }
-    if (engine->now_ps < link->overflow_until_ps) {
-        engine->faults.overflowed++;
+    switch (verdict(&link->fault, engine, engine->now_ps)) {
+    case LOST:
         return true;
-    }
-    if (hit(link, link->fault->drop)) {
-        engine->faults.dropped++;
-        return true;
-    }
-    if (hit(link, link->fault->corrupt)) {
+    case SPOILT:
         packet_corrupt(link, packet);
+        return false;
+    default:
+        return false;
     }
-    return false;
+}
+
+uint64_t ns_fault_resend_ps(struct ns_fault_port *port,
+                            struct ns_component *component,
+                            const struct ns_resend *resend)
+{
+    struct ns_engine *engine = component->engine;
+    uint64_t late_ps = ns_fault_stall_ps(port, engine);
+
+    for (uint32_t i = 0; i < NS_RESEND_MAX; i++) {
+        uint64_t head_ps = engine->now_ps + late_ps + resend->head_ps;
+
+        switch (verdict(port, engine, head_ps)) {
+        case LOST:
+            late_ps += resend->lost_ps;
+            break;
+        case SPOILT:
+            late_ps += resend->spoilt_ps;
+            break;
+        default:
+            return late_ps;
+        }
+        engine->faults.resent++;
+        ns_trace_at(component, head_ps, NS_TRACE_DROP, resend->packet,
+                    resend->bytes);
+    }
+    return NS_NEVER;
 }

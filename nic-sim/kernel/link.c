@@ -103,7 +103,7 @@ static void head_run(struct ns_event *event)
     struct ns_packet *packet = am_container(event, struct ns_packet, event);
     struct ns_link *link = packet->at;
 
-    if (link->fault != NULL && ns_fault_arrive(link, packet)) {
+    if (link->fault.fault != NULL && ns_fault_arrive(link, packet)) {
         ns_trace(&link->component, NS_TRACE_DROP, packet->id, packet->bytes);
         ns_event_init(&packet->event, lost_run);
         ns_event_schedule(&link->component, &packet->event, NS_PHASE_WIRE,
@@ -122,7 +122,10 @@ static void packet_start(struct ns_link *link, struct ns_packet *packet,
                          uint64_t now_ps)
 {
     struct ns_link_vc *vc = &link->vc[packet->vc];
-    uint64_t stall_ps = link->fault == NULL ? 0 : ns_fault_stall_ps(link);
+    uint64_t stall_ps =
+            link->fault.fault == NULL
+                    ? 0
+                    : ns_fault_stall_ps(&link->fault, link->component.engine);
     uint64_t from_ps = now_ps + stall_ps;
     uint64_t end_ps =
             from_ps + ns_bytes_ps(packet->bytes, link->bytes_per_second);

@@ -105,6 +105,10 @@ static void link_send(struct ns_torus *torus, uint32_t node, uint32_t way,
     struct ns_torus_entry entry;
     uint64_t cycle = torus->cycle;
 
+    if (torus->ports != NULL) {
+        cycle += ns_torus_fault_cycles(
+                torus, node, way, ns_torus_first_of(torus, node, q)->packet);
+    }
     hop_prefetch(torus, router->neighbour[way], way * NS_TORUS_VCS + vc);
     if (q < NS_TORUS_LINKS) {
         router_prefetch(torus, router->neighbour[q / NS_TORUS_VCS ^ 1]);
@@ -116,7 +120,7 @@ static void link_send(struct ns_torus *torus, uint32_t node, uint32_t way,
                     ? deposit(torus, node, q)
                     : ns_torus_queue_pop(torus, node, q);
     if (q >= NS_TORUS_LINKS) {
-        entry.packet->started_ps = cycle * torus->clock.period_ps;
+        entry.packet->started_ps = torus->cycle * torus->clock.period_ps;
     }
     if (router->want[way] != 0) {
         ns_torus_kick(torus, node, way, cycle);
@@ -220,6 +224,10 @@ static void step_link(struct ns_torus *torus, uint32_t node, uint32_t way)
     uint32_t wanted = router->want[way];
     uint64_t soonest = NS_NEVER;
 
+    if (router->out[way].free > torus->cycle) { /* farther than the wheel */
+        ns_torus_kick(torus, node, way, torus->cycle);
+        return;
+    }
     wanted &= ~still_coming(torus, node, wanted, &soonest);
     for (uint32_t left = turned(wanted & roomy(router, way), turn); left != 0;
          left &= left - 1) {

@@ -103,6 +103,8 @@ void ns_torus_inject(struct ns_torus *torus, struct ns_torus_packet *packet);
 /* The adapter can take one more packet.  (At first it can.) */
 void ns_torus_ready(struct ns_torus *torus, uint32_t node);
 
+/* A link was given up: faults let nothing through.  The engine was stopped. */
+bool ns_torus_broken(const struct ns_torus *torus);
 /* No packet is in it or owned by an adapter, and all buffers are empty. */
 bool ns_torus_quiet(const struct ns_torus *torus);
 const struct ns_torus_stats *ns_torus_stats(const struct ns_torus *torus);

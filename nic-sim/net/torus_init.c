@@ -206,7 +206,8 @@ struct ns_torus *ns_torus_open(struct ns_engine *engine,
     torus->routers = aligned_alloc(_Alignof(struct ns_torus_router),
                                    nodes * sizeof(*torus->routers));
     torus->entries = aligned_alloc(64, entries_bytes(torus));
-    if (torus->routers == NULL || torus->entries == NULL) {
+    if (torus->routers == NULL || torus->entries == NULL ||
+        ns_torus_fault_init(torus) != 0) {
         ns_torus_close(torus);
         return NULL;
     }
@@ -226,6 +227,7 @@ void ns_torus_close(struct ns_torus *torus)
         free(torus->slabs[i]);
     }
     free(torus->slabs);
+    free(torus->ports);
     free(torus->entries);
     free(torus->routers);
     free(torus);

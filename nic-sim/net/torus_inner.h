@@ -79,8 +79,18 @@ struct ns_torus {
     struct ns_torus_packet **slabs;
     uint32_t slab_count;
     uint64_t out; /* packets that somebody has */
+    struct ns_fault_port *ports; /* of each node's ways; NULL: none fails */
+    bool broken;                 /* a link has been given up */
     struct ns_torus_stats stats;
 };
+
+/* torus_fault.c */
+int ns_torus_fault_init(struct ns_torus *torus);
+/* Cycles by which the link's faults make a packet late.  Not 0: the link ends
+ * with it when these are over. */
+uint64_t ns_torus_fault_cycles(struct ns_torus *torus, uint32_t node,
+                               uint32_t way,
+                               const struct ns_torus_packet *packet);
 
 /* torus_wheel.c: the next cycle, when none runs. */
 uint64_t ns_torus_now_outside(const struct ns_torus *torus);

@@ -97,6 +97,24 @@ static void wake(struct ns_tree_router *router, struct ns_event *event,
     ns_event_schedule(&router->component, event, NS_PHASE_WIRE, time_ps);
 }
 
+/* How much later than now the faults of a link let a packet begin. */
+static uint64_t late(struct ns_tree_router *router, struct ns_fault_port *port)
+{
+    struct ns_tree *tree = router->tree;
+    uint64_t late_ps;
+
+    if (port->fault == NULL) {
+        return 0;
+    }
+    late_ps = ns_fault_resend_ps(port, &router->component, &tree->resend);
+    if (late_ps == NS_NEVER) {
+        tree->broken = true;
+        ns_engine_stop(router->component.engine);
+        return 0;
+    }
+    return late_ps;
+}
+
 /* Where what goes up from here comes in. */
 static struct ns_tree_ring *up_target(struct ns_tree_router *router,
                                       uint32_t class)
@@ -122,6 +140,7 @@ static void up_send(struct ns_tree_router *router, uint32_t class,
         wake(router, &router->down_event, now_ps);
         return;
     }
+    now_ps += late(router, &router->up_port);
     router->up_free_ps = now_ps + tree->packet_ps;
     ring_push(tree, up_target(router, class), packet,
               now_ps + tree->settings.hop_ps);
@@ -222,7 +241,7 @@ void ns_tree_down_run(struct ns_event *event)
     struct ns_tree *tree = router->tree;
     struct ns_tree_ring *ring = &router->down;
     uint64_t now_ps = now_of(router);
-    uint64_t ready_ps = ring_head_ps(ring);
+    uint64_t ready_ps = ring_head_ps(ring), last_ps = 0;
     bool room = !ring_full(tree, &router->port);
     const struct ns_tree_packet *packet;
 
@@ -244,14 +263,18 @@ void ns_tree_down_run(struct ns_event *event)
     packet = &ring->packet[ring->first];
     for (uint32_t i = 0; i < router->children; i++) {
         struct ns_tree_router *child = &tree->routers[router->child + i];
+        uint64_t late_ps = late(router, &child->down_port);
+        uint64_t head_ps = now_ps + late_ps + tree->settings.hop_ps;
 
-        ring_push(tree, &child->down, packet, now_ps + tree->settings.hop_ps);
-        wake(child, &child->down_event, now_ps + tree->settings.hop_ps);
+        last_ps = late_ps > last_ps ? late_ps : last_ps;
+        ring_push(tree, &child->down, packet, head_ps);
+        wake(child, &child->down_event, head_ps);
     }
     ring_push(tree, &router->port, packet, now_ps + tree->packet_ps);
     wake(router, &router->port_event, now_ps + tree->packet_ps);
     ring_pop(tree, ring);
-    router->down_free_ps = now_ps + tree->packet_ps;
+    /* the next one goes to all children at once, after the last resend */
+    router->down_free_ps = now_ps + last_ps + tree->packet_ps;
     wake(router, event, router->down_free_ps);
     if (router->index == 0) {
         wake(router, &router->up_event, now_ps);

@@ -9,7 +9,8 @@
  *
  * Heads go on as soon as they have come (a hop each); a packet holds a link
  * for its bytes.  The n-th combining packet of a node meets the n-th of all
- * others.  A packet moves only when there is room for it, so nothing is lost.
+ * others.  A packet moves only when there is room for it, so nothing is lost;
+ * links that fail send again, as those of the torus (torus_fault.c).
  */
 #ifndef NS_NET_TREE_H
 #define NS_NET_TREE_H
@@ -47,6 +48,8 @@ bool ns_tree_take(struct ns_tree *tree, uint32_t node,
 /* One member has come; when all have, each is told after barrier_ps. */
 void ns_tree_enter(struct ns_tree *tree);
 
+/* A link was given up: faults let nothing through.  The engine was stopped. */
+bool ns_tree_broken(const struct ns_tree *tree);
 bool ns_tree_quiet(const struct ns_tree *tree);
 /* Hops from the farthest node to the top. */
 uint32_t ns_tree_depth(const struct ns_tree *tree);

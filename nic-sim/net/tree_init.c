@@ -32,6 +32,12 @@ static bool router_init(struct ns_tree *tree, struct ns_engine *engine,
     ns_event_init(&router->down_event, ns_tree_down_run);
     ns_event_init(&router->port_event, ns_tree_port_run);
     router->tree = tree;
+    if (index > 0 && ns_engine_faulty(engine)) {
+        uint64_t stream = (router->component.id + UINT64_C(1)) << 32;
+
+        ns_fault_port_init(&router->up_port, engine, "tree-up", stream);
+        ns_fault_port_init(&router->down_port, engine, "tree-down", stream + 1);
+    }
     router->index = index;
     router->parent = index == 0 ? 0 : (uint32_t)((index - 1) / arity);
     router->child = (uint32_t)(child < tree->nodes ? child : 0);
@@ -64,6 +70,12 @@ struct ns_tree *ns_tree_open(struct ns_engine *engine,
     tree->members = members;
     tree->packet_ps = ns_bytes_ps(NS_BGP_TREE_BYTES + settings->overhead_bytes,
                                   settings->bytes_per_second);
+    tree->resend.head_ps = settings->hop_ps;
+    tree->resend.spoilt_ps =
+            tree->packet_ps + 2 * settings->hop_ps +
+            ns_bytes_ps(settings->nack_bytes, settings->bytes_per_second);
+    tree->resend.lost_ps = tree->resend.spoilt_ps + settings->resend_ps;
+    tree->resend.bytes = NS_BGP_TREE_BYTES;
     ns_component_init(&tree->component, engine, "tree", NS_NODE_NONE);
     ns_event_init(&tree->barrier, ns_tree_barrier_run);
     tree->routers = calloc(nodes, sizeof(*tree->routers));
@@ -108,6 +120,11 @@ void ns_tree_member(struct ns_tree *tree, uint32_t member, void *nic,
                     ns_tree_barrier_fn barrier)
 {
     tree->member[member] = (struct ns_tree_member){nic, barrier};
+}
+
+bool ns_tree_broken(const struct ns_tree *tree)
+{
+    return tree->broken;
 }
 
 bool ns_tree_quiet(const struct ns_tree *tree)

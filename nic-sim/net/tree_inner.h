@@ -29,6 +29,7 @@ struct ns_tree_router {
     struct ns_tree_ring down, port;
     struct ns_event up_event, down_event, port_event;
     uint64_t up_free_ps, down_free_ps;
+    struct ns_fault_port up_port, down_port; /* to and from the parent */
     void *nic;
     ns_tree_arrived_fn arrived;
 };
@@ -46,6 +47,8 @@ struct ns_tree {
     struct ns_tree_member *member;
     struct ns_event barrier;
     uint64_t packet_ps;
+    struct ns_resend resend;
+    bool broken;
     uint64_t sent; /* packets in it, at any place */
 };
 

@@ -98,6 +98,19 @@ for fault in drop=1/50 corrupt=1/50 overflow=1/500 stall=1/20; do
     done
 done
 lives myrinet-ppro stall=1/20 # which a NI that trusts the network lives with
+# Links that send again themselves: nothing is lost, only late.
+for fault in drop=1/50 corrupt=1/50 overflow=1/500 stall=1/20; do
+    "$perf" --sim bgp -n 4 --set "net.fault.$fault" --json ring --sizes 8,20k \
+        --iterations 20 >"$work/out" || bad "bgp with $fault lives"
+    grep -q '"dropped":0,' "$work/out" || bad "bgp with $fault loses nothing"
+    case $fault in
+    stall*) grep -q '"resent":0,' "$work/out" || bad "$fault resends nothing" ;;
+    *) grep -q '"resent":0,' "$work/out" && bad "$fault made a link resend" ;;
+    esac
+done
+"$perf" --sim bgp --set net.fault.drop=1 --set net.fault.port=x+.0 rtt \
+    >"$work/out" 2>"$work/err" && bad "a link that is dead"
+grep -q 'a link was given up' "$work/err" || bad "and told so"
 "$perf" --sim sp-thin --set net.fault.drop=1/9 --set net.fault.port=ejct rtt \
     2>"$work/err" && bad "a port that there is not"
 grep -q 'there are any, inject, inject.0 to' "$work/err" || bad "and its names"

@@ -591,6 +591,7 @@ static void test_determinism(void **state)
     determinism("myrinet-p3", NULL);
     determinism("bgp", NULL);
     determinism("bgp", "nic.processes=4 processes");
+    determinism("bgp", "net.fault.corrupt=1/5");
 }
 
 /* The sum is a different one when a number of the machine is. */

@@ -1,7 +1,7 @@
 /*
  * The torus and the collective network: closed forms, LogGP parameters fitted
  * from runs, order, conservation, deposited copies, the check for deadlock, the
- * ALU.
+ * ALU, links that fail.
  */
 #include "net/torus.h"
 #include "net/tree.h"
@@ -109,12 +109,10 @@ static const struct ns_torus_ops sink_ops = {sink_deliver, sink_room};
 
 static void net_open_with(struct net *net, uint32_t nodes,
                           const struct ns_torus_settings *settings,
-                          bool no_sleep)
+                          const struct ns_engine_params *params)
 {
-    const struct ns_engine_params params = {.no_sleep = no_sleep};
-
     memset(net, 0, sizeof(*net));
-    net->engine = ns_engine_open(&params, nodes);
+    net->engine = ns_engine_open(params, nodes);
     net->torus = ns_torus_open(net->engine, settings, nodes);
     assert_non_null(net->torus);
     for (uint32_t i = 0; i < nodes; i++) {
@@ -128,15 +126,18 @@ static void net_open_with(struct net *net, uint32_t nodes,
     }
 }
 
-static void net_open(struct net *net, uint32_t nodes, uint64_t buffer_bytes,
-                     bool no_sleep)
-{
-    const struct ns_torus_settings settings = {.clock_ps = CLOCK_PS,
+static const struct ns_torus_settings plain = {.clock_ps = CLOCK_PS,
                                                .hop_cycles = 32,
                                                .overhead_bytes = 16,
-                                               .buffer_bytes = buffer_bytes};
+                                               .buffer_bytes = 1024,
+                                               .nack_bytes = 20,
+                                               .resend_ps = 1000 * CLOCK_PS};
 
-    net_open_with(net, nodes, &settings, no_sleep);
+static void net_open(struct net *net, uint32_t nodes, bool no_sleep)
+{
+    const struct ns_engine_params params = {.no_sleep = no_sleep};
+
+    net_open_with(net, nodes, &plain, &params);
 }
 
 static void net_close(struct net *net)
@@ -185,7 +186,7 @@ static void test_alone(void **state)
         struct net net;
         uint32_t hops, bytes = 32 + to;
 
-        net_open(&net, 27, 1024, to == 26);
+        net_open(&net, 27, to == 26);
         hops = ns_torus_distance(net.torus, 0, to);
         ns_torus_inject(net.torus, packet_new(&net, 0, to, bytes,
                                               to % 2 ? NS_TORUS_ADAPTIVE : 0));
@@ -231,12 +232,14 @@ static const struct ns_torus_ops stream_ops = {sink_deliver, stream_room};
 
 /* Time of the last byte of `count` packets from node 0 of 64 to `to`. */
 static uint64_t stream_ps(const struct ns_torus_settings *settings, uint32_t to,
-                          uint32_t bytes, uint32_t count)
+                          uint32_t bytes, uint32_t count,
+                          const struct ns_fault *fault)
 {
+    const struct ns_engine_params params = {.fault = fault};
     struct stream stream = {.to = to, .bytes = bytes, .left = count};
     uint64_t last_ps;
 
-    net_open_with(&stream.net, 64, settings, false);
+    net_open_with(&stream.net, 64, settings, &params);
     ns_torus_attach(stream.net.torus, 0, &stream.net.sink[0], &stream_ops);
     stream_room(&stream.net.sink[0]);
     assert_int_equal(ns_engine_run(stream.net.engine), NS_RUN_IDLE);
@@ -260,17 +263,17 @@ static void fit(const char *set, uint32_t to, uint64_t latency_ps,
 
     assert_non_null(machine);
     torus = &machine->torus;
-    low_ps = stream_ps(torus, to, 32, 1);
-    slope_ps = (stream_ps(torus, to, 256, 1) - low_ps) / (256 - 32);
+    low_ps = stream_ps(torus, to, 32, 1, NULL);
+    slope_ps = (stream_ps(torus, to, 256, 1, NULL) - low_ps) / (256 - 32);
     intercept_ps = low_ps - 32 * slope_ps;
     assert_int_equal(slope_ps, byte_ps);
     assert_int_equal(intercept_ps, latency_ps + overhead_bytes * byte_ps);
     for (uint32_t bytes = 16; bytes <= 256; bytes += 16) {
-        uint64_t one_ps = stream_ps(torus, to, bytes, 1);
+        uint64_t one_ps = stream_ps(torus, to, bytes, 1, NULL);
 
         assert_int_equal(one_ps, intercept_ps + bytes * slope_ps);
         /* g: a packet follows the last as soon as that has left */
-        assert_int_equal(stream_ps(torus, to, bytes, 50) - one_ps,
+        assert_int_equal(stream_ps(torus, to, bytes, 50, NULL) - one_ps,
                          49 * (bytes + overhead_bytes) * byte_ps);
     }
     free(machine);
@@ -288,16 +291,21 @@ static void test_loggp(void **state)
 
 /* Far more than the buffers hold, slow receivers: all arrive, in order where
  * that is promised, and every buffer is empty at the end. */
-static void heavy(uint32_t nodes, uint64_t buffer_bytes, uint8_t flags)
+static void heavy(uint32_t nodes, uint64_t buffer_bytes, uint8_t flags,
+                  const struct ns_fault *fault)
 {
     enum {
         EACH = 300
     };
 
+    const struct ns_engine_params params = {.seed = 5, .fault = fault};
+    struct ns_torus_settings settings = plain;
+    const struct ns_fault_counts *faults;
     struct net net;
     uint64_t count = 0;
 
-    net_open(&net, nodes, buffer_bytes, false);
+    settings.buffer_bytes = buffer_bytes;
+    net_open_with(&net, nodes, &settings, &params);
     net.flags = flags;
     for (uint32_t i = 0; i < nodes; i++) {
         net.sink[i].hold_ps = i % 3 * 400000;
@@ -310,15 +318,19 @@ static void heavy(uint32_t nodes, uint64_t buffer_bytes, uint8_t flags)
         count += net.sink[i].count;
     }
     assert_int_equal(count, (uint64_t)nodes * EACH);
+    faults = ns_engine_faults(net.engine);
+    assert_int_equal(faults->resent,
+                     faults->dropped + faults->corrupted + faults->overflowed);
+    assert_true(fault == NULL || faults->resent + faults->stalled > 0);
     net_close(&net);
 }
 
 static void test_heavy(void **state)
 {
-    heavy(27, 512, NS_TORUS_ADAPTIVE);
-    heavy(27, 512, 0);
-    heavy(64, 1024, NS_TORUS_ADAPTIVE);
-    heavy(5, 512, NS_TORUS_ADAPTIVE);
+    heavy(27, 512, NS_TORUS_ADAPTIVE, NULL);
+    heavy(27, 512, 0, NULL);
+    heavy(64, 1024, NS_TORUS_ADAPTIVE, NULL);
+    heavy(5, 512, NS_TORUS_ADAPTIVE, NULL);
 }
 
 /* Along a line each node passed keeps a copy. */
@@ -326,7 +338,7 @@ static void test_deposit(void **state)
 {
     struct net net;
 
-    net_open(&net, 7, 1024, false);
+    net_open(&net, 7, false);
     ns_torus_inject(net.torus, packet_new(&net, 1, 4, 100, NS_TORUS_DEPOSIT));
     assert_int_equal(ns_engine_run(net.engine), NS_RUN_IDLE);
     for (uint32_t i = 0; i < 7; i++) {
@@ -334,6 +346,117 @@ static void test_deposit(void **state)
     }
     assert_int_equal(ns_torus_stats(net.torus)->copied, 2);
     net_close(&net);
+}
+
+/* -------------------------------------------------------- links that fail */
+
+#define ONE_OF(_n) (UINT64_C(1) << 32 | (_n))
+
+/* Cycles of a try that a link answers by a nack: the packet, there and back,
+ * the nack. */
+#define SPOILT(_bytes) ((_bytes) + 16 + 2 * 32 + 20)
+
+/* One packet of 100 bytes, two hops alone; the links' faults, and its cycles
+ * above those of links without. */
+static uint64_t faulty_cycles(const struct ns_fault *fault, uint64_t seed,
+                              struct ns_fault_counts *counts_p)
+{
+    const struct ns_engine_params params = {.seed = seed, .fault = fault};
+    struct net net;
+    uint64_t alone_ps;
+
+    net_open_with(&net, 27, &plain, &params);
+    alone_ps = ns_torus_alone_ps(net.torus, 2, 100);
+    ns_torus_inject(net.torus, packet_new(&net, 0, 4, 100, 0));
+    while (net.sink[4].count == 0) {
+        assert_int_equal(ns_engine_step(net.engine), NS_RUN_STOPPED);
+    }
+    *counts_p = *ns_engine_faults(net.engine);
+    assert_true(net.sink[4].last_ps >= alone_ps);
+    assert_int_equal((net.sink[4].last_ps - alone_ps) % CLOCK_PS, 0);
+    alone_ps = (net.sink[4].last_ps - alone_ps) / CLOCK_PS;
+    net_close(&net);
+    return alone_ps;
+}
+
+/* What a fault costs is exactly the tries that failed. */
+static void test_resend(void **state)
+{
+    const struct ns_fault corrupt = {.port = "any", .corrupt = ONE_OF(4)};
+    const struct ns_fault drop = {.port = "y+.1", .drop = ONE_OF(4)};
+    const struct ns_fault other = {.port = "y+.2", .drop = ONE_OF(1)};
+    /* farther than the torus's wheel */
+    const struct ns_fault stall = {
+            .port = "any", .stall = ONE_OF(1), .stall_ps = 5000 * CLOCK_PS};
+    /* a try that comes into a full buffer finds it so for 100 cycles */
+    const struct ns_fault overflow = {.port = "x+.0",
+                                      .overflow = ONE_OF(4),
+                                      .overflow_ps = 100 * CLOCK_PS};
+    struct ns_fault_counts counts;
+    uint64_t none = 0, one = 0, more = 0;
+
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        uint64_t cycles = faulty_cycles(&corrupt, seed, &counts);
+
+        assert_int_equal(cycles, counts.corrupted * SPOILT(100));
+        assert_int_equal(counts.resent, counts.corrupted);
+        none += counts.corrupted == 0;
+        one += counts.corrupted == 1;
+        more += counts.corrupted > 1;
+        cycles = faulty_cycles(&drop, seed, &counts);
+        assert_int_equal(cycles, counts.dropped * (SPOILT(100) + 1000));
+        assert_int_equal(counts.resent, counts.dropped);
+        cycles = faulty_cycles(&overflow, seed, &counts);
+        assert_int_equal(cycles, counts.overflowed * (SPOILT(100) + 1000));
+    }
+    assert_true(none > 0 && one > 0 && more > 0);
+    assert_int_equal(faulty_cycles(&other, 1, &counts), 0);
+    assert_int_equal(faulty_cycles(&stall, 1, &counts), 2 * 5000);
+    assert_int_equal(counts.stalled, 2);
+    assert_int_equal(counts.resent, 0);
+    /* of a stream each packet waits once more: none passes the link meanwhile */
+    assert_int_equal(stream_ps(&plain, 1, 100, 20, &stall),
+                     (32 + 20 * (5000 + 100 + 16)) * CLOCK_PS);
+}
+
+/* All arrive, in order where that is promised, whatever the links do. */
+static void test_heavy_faults(void **state)
+{
+    static const struct ns_fault faults[] = {
+            {.port = "any", .corrupt = ONE_OF(10)},
+            {.port = "any", .drop = ONE_OF(20)},
+            {.port = "x-", .stall = ONE_OF(20), .stall_ps = 10000000},
+            {.port = "z+.3", .overflow = ONE_OF(50), .overflow_ps = 10000000},
+            {.port = "any",
+             .corrupt = ONE_OF(50),
+             .drop = ONE_OF(50),
+             .stall = ONE_OF(50),
+             .overflow = ONE_OF(500),
+             .stall_ps = 5000000,
+             .overflow_ps = 5000000},
+    };
+
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        heavy(27, 512, NS_TORUS_ADAPTIVE, &faults[i]);
+        heavy(27, 1024, 0, &faults[i]);
+    }
+}
+
+/* A link that lets nothing through is given up, and the run is over. */
+static void test_given_up(void **state)
+{
+    const struct ns_fault fault = {.port = "x+.0", .drop = ONE_OF(1)};
+    const struct ns_engine_params params = {.fault = &fault};
+    struct net net;
+
+    net_open_with(&net, 8, &plain, &params);
+    assert_false(ns_torus_broken(net.torus));
+    ns_torus_inject(net.torus, packet_new(&net, 0, 1, 100, 0));
+    assert_int_equal(ns_engine_run(net.engine), NS_RUN_STOPPED);
+    assert_true(ns_torus_broken(net.torus));
+    assert_int_equal(ns_engine_faults(net.engine)->dropped, NS_RESEND_MAX);
+    ns_torus_close(net.torus);
+    ns_engine_close(net.engine);
 }
 
 /* ------------------------------------------------------ collective network */
@@ -360,20 +483,42 @@ static void port_barrier(void *nic)
     port->arrived_ps = ns_engine_now(port->engine);
 }
 
-static void tree_all(uint32_t nodes, ns_bgp_tree_op_t op, uint32_t packets)
+/* The global interrupt. */
+static void interrupt_all(struct ns_tree *tree, const struct port *port,
+                          uint32_t nodes, uint64_t barrier_ps)
 {
-    const struct ns_engine_params params = {.seed = 1};
+    struct ns_engine *engine = port[0].engine;
+    uint64_t last_ps = ns_engine_now(engine);
+
+    for (uint32_t i = 0; i < nodes; i++) {
+        assert_int_equal(port[i].barriers, 0);
+        ns_tree_enter(tree);
+    }
+    assert_int_equal(ns_engine_run(engine), NS_RUN_IDLE);
+    for (uint32_t i = 0; i < nodes; i++) {
+        assert_int_equal(port[i].barriers, 1);
+        assert_int_equal(port[i].arrived_ps, last_ps + barrier_ps);
+    }
+}
+
+/* Returns its tries that failed. */
+static uint64_t tree_all(uint32_t nodes, ns_bgp_tree_op_t op, uint32_t packets,
+                         const struct ns_fault *fault, uint64_t seed)
+{
+    const struct ns_engine_params params = {.seed = seed, .fault = fault};
     const struct ns_tree_settings settings = {.bytes_per_second = 850000000,
                                               .overhead_bytes = 8,
                                               .hop_ps = 100000,
                                               .arity = 2,
                                               .buffer_packets = 4,
+                                              .nack_bytes = 17,
+                                              .resend_ps = 3000000,
                                               .barrier_ps = 1300000};
     struct ns_engine *engine = ns_engine_open(&params, nodes);
     struct ns_tree *tree = ns_tree_open(engine, &settings, nodes, nodes);
     struct port port[NODES_MAX] = {{0}};
     struct ns_tree_packet packet;
-    uint64_t last_ps = 0;
+    uint64_t last_ps = 0, resent;
 
     for (uint32_t i = 0; i < nodes; i++) {
         port[i].engine = engine;
@@ -408,32 +553,57 @@ static void tree_all(uint32_t nodes, ns_bgp_tree_op_t op, uint32_t packets)
         }
         assert_false(ns_tree_take(tree, i, &packet));
     }
-    if (packets == 1) {
-        assert_int_equal(last_ps, ns_tree_alone_ps(tree, ns_tree_depth(tree)));
+    resent = ns_engine_faults(engine)->resent;
+    if (packets == 1 && (fault == NULL || nodes == 2)) {
+        /* a try: 264 bytes, there and back, 17 bytes; and what is waited for */
+        assert_int_equal(last_ps,
+                         ns_tree_alone_ps(tree, ns_tree_depth(tree)) +
+                                 resent * (310589 + 2 * 100000 + 20000) +
+                                 ns_engine_faults(engine)->dropped * 3000000);
     }
     assert_true(ns_tree_quiet(tree));
-    /* the global interrupt */
-    last_ps = ns_engine_now(engine);
-    for (uint32_t i = 0; i < nodes; i++) {
-        assert_int_equal(port[i].barriers, 0);
-        ns_tree_enter(tree);
-    }
-    assert_int_equal(ns_engine_run(engine), NS_RUN_IDLE);
-    for (uint32_t i = 0; i < nodes; i++) {
-        assert_int_equal(port[i].barriers, 1);
-        assert_int_equal(port[i].arrived_ps, last_ps + settings.barrier_ps);
-    }
+    interrupt_all(tree, port, nodes, settings.barrier_ps);
     ns_tree_close(tree);
     ns_engine_close(engine);
+    return resent;
 }
 
 static void test_tree(void **state)
 {
-    tree_all(1, NS_BGP_TREE_ADD, 1);
-    tree_all(7, NS_BGP_TREE_ADD, 1);
-    tree_all(12, NS_BGP_TREE_MAX, 1);
-    tree_all(30, NS_BGP_TREE_MIN, 4);
-    tree_all(64, NS_BGP_TREE_ADD, 4);
+    tree_all(1, NS_BGP_TREE_ADD, 1, NULL, 1);
+    tree_all(7, NS_BGP_TREE_ADD, 1, NULL, 1);
+    tree_all(12, NS_BGP_TREE_MAX, 1, NULL, 1);
+    tree_all(30, NS_BGP_TREE_MIN, 4, NULL, 1);
+    tree_all(64, NS_BGP_TREE_ADD, 4, NULL, 1);
+}
+
+/* Its links that fail send again: the values are right, and between two nodes
+ * the time is the sum of the tries. */
+static void test_tree_faults(void **state)
+{
+    const struct ns_fault up = {.port = "tree-up", .corrupt = ONE_OF(3)};
+    const struct ns_fault down = {.port = "tree-down.0", .drop = ONE_OF(3)};
+    const struct ns_fault all = {.port = "any",
+                                 .corrupt = ONE_OF(9),
+                                 .drop = ONE_OF(9),
+                                 .stall = ONE_OF(9),
+                                 .stall_ps = 700000,
+                                 .overflow = ONE_OF(99),
+                                 .overflow_ps = 700000};
+    uint64_t none = 0, some = 0;
+
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        uint64_t resent = tree_all(2, NS_BGP_TREE_ADD, 1, &up, seed);
+
+        none += resent == 0;
+        some += resent > 0;
+        resent = tree_all(2, NS_BGP_TREE_MAX, 1, &down, seed);
+        none += resent == 0;
+        some += resent > 0;
+        assert_true(tree_all(30, NS_BGP_TREE_MIN, 4, &all, seed) > 0);
+        assert_true(tree_all(64, NS_BGP_TREE_ADD, 4, &all, seed) > 0);
+    }
+    assert_true(none > 0 && some > 0);
 }
 
 /* A node's port in a stream: what has come is taken at once. */
@@ -528,10 +698,18 @@ static void test_loggp_tree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_shape), cmocka_unit_test(test_deadlock),
-            cmocka_unit_test(test_alone), cmocka_unit_test(test_loggp),
-            cmocka_unit_test(test_heavy), cmocka_unit_test(test_deposit),
-            cmocka_unit_test(test_tree),  cmocka_unit_test(test_loggp_tree),
+            cmocka_unit_test(test_shape),
+            cmocka_unit_test(test_deadlock),
+            cmocka_unit_test(test_alone),
+            cmocka_unit_test(test_loggp),
+            cmocka_unit_test(test_heavy),
+            cmocka_unit_test(test_deposit),
+            cmocka_unit_test(test_resend),
+            cmocka_unit_test(test_heavy_faults),
+            cmocka_unit_test(test_given_up),
+            cmocka_unit_test(test_tree),
+            cmocka_unit_test(test_tree_faults),
+            cmocka_unit_test(test_loggp_tree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

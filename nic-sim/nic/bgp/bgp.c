@@ -212,6 +212,16 @@ static bool bgp_busy(const void *nic)
     return busy;
 }
 
+static const char *bgp_failure(const void *nic)
+{
+    const struct ns_bgp_net *net =
+            ((const struct ns_bgp_process *)nic)->node->net;
+
+    return ns_torus_broken(net->torus) || ns_tree_broken(net->tree)
+                   ? "a link was given up: faults let nothing through"
+                   : NULL;
+}
+
 static const uint64_t *bgp_stats(const void *nic)
 {
     return ((const struct ns_bgp_process *)nic)->stats;
@@ -231,6 +241,7 @@ const struct ns_nic_kind ns_bgp_kind = {
         .open = bgp_open,
         .close = bgp_close,
         .busy = bgp_busy,
+        .failure = bgp_failure,
         .stat_rows = stat_rows,
         .stat_count = NS_BGP_STAT_COUNT,
         .stats = bgp_stats,

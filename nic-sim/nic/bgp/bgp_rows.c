@@ -31,12 +31,16 @@ const struct ns_machine_row ns_bgp_rows[] = {
         NS_ROW("net.hop", CYCLES, 1, 512, TORUS(hop_cycles)),
         NS_ROW("net.overhead", BYTES, 0, 64, TORUS(overhead_bytes)),
         NS_ROW("net.buffer", BYTES, 256, 65536, TORUS(buffer_bytes)),
+        NS_ROW("net.nack", BYTES, 0, 256, TORUS(nack_bytes)),
+        NS_ROW("net.resend", TIME, 1, NS_ROW_MS, TORUS(resend_ps)),
         NS_ROW("net.tree_rate", RATE, 1000000, NS_ROW_TB,
                TREE(bytes_per_second)),
         NS_ROW("net.tree_overhead", BYTES, 0, 64, TREE(overhead_bytes)),
         NS_ROW("net.tree_hop", TIME, 1, NS_ROW_MS, TREE(hop_ps)),
         NS_ROW("net.tree_arity", COUNT, 1, 16, TREE(arity)),
         NS_ROW("net.tree_buffer", COUNT, 2, 65536, TREE(buffer_packets)),
+        NS_ROW("net.tree_nack", BYTES, 0, 256, TREE(nack_bytes)),
+        NS_ROW("net.tree_resend", TIME, 1, NS_ROW_MS, TREE(resend_ps)),
         NS_ROW("net.barrier", TIME, 1, NS_ROW_MS, TREE(barrier_ps)),
 };
 
