@@ -123,7 +123,8 @@ ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
     test/unit/sim_machine_test test/unit/sim_nic_test \
     test/unit/sim_link_test test/unit/sim_torus_test test/unit/sim_queue_test \
     test/unit/sim_sp_test test/unit/sim_lanai_test \
-    test/unit/sim_bgp_test
+    test/unit/sim_bgp_test \
+    test/unit/sim_bgp_form_test
 check_PROGRAMS += $(ns_tests)
 TESTS += $(ns_tests)
 test_unit_sim_kernel_test_SOURCES = test/unit/sim_kernel_test.c
@@ -165,6 +166,11 @@ test_unit_sim_bgp_test_SOURCES = test/unit/sim_bgp_test.c \
 test_unit_sim_bgp_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_bgp_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_bgp_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_bgp_form_test_SOURCES = test/unit/sim_bgp_form_test.c \
+    test/support/sim_dev.c test/support/sim_dev.h
+test_unit_sim_bgp_form_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_bgp_form_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_bgp_form_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_machine_test_SOURCES = test/unit/sim_machine_test.c
 test_unit_sim_machine_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_machine_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
