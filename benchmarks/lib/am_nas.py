@@ -41,6 +41,21 @@ def parse_report(text):
     return report
 
 
+def mismatch(report, kernel, klass, ranks):
+    """One sentence if a report is not of the run that was asked for, or None.
+
+    A launcher of another MPI library than the program was built with starts
+    so many programs of one rank each, and every one of them verifies.
+    """
+    for what, wanted in (("kernel", kernel), ("class", klass),
+                         ("ranks", ranks)):
+        if report[what] != wanted:
+            return (f"the report is of {what} {report[what]} and not of "
+                    f"{wanted}" + ("; is this mpiexec of another MPI library?"
+                                   if what == "ranks" else ""))
+    return None
+
+
 _SIDES = {"sp": {"S": 12, "W": 36, "A": 64, "B": 102},
           "bt": {"S": 12, "W": 24, "A": 64, "B": 102},
           "lu": {"S": 12, "W": 33, "A": 64, "B": 102},
@@ -101,6 +116,14 @@ def _power_of_two(ranks):
     return ranks & (ranks - 1) == 0
 
 
+def _lu_grid(ranks):
+    """The longer side of LU's grid of ranks, or None if there is none."""
+    longer = math.isqrt(ranks - 1) + 1
+    while ranks % longer != 0:
+        longer += 1
+    return longer if longer <= 2 * (ranks // longer) else None
+
+
 def legal(kernel, klass, ranks):
     """Whether a kernel of a class can run on this number of ranks."""
     if ranks < 1:
@@ -110,11 +133,11 @@ def legal(kernel, klass, ranks):
     if kernel in ("sp", "bt"):
         root = math.isqrt(ranks)
         return root * root == ranks and root <= _SIDES[kernel][klass] // 3
+    if kernel == "lu":
+        longer = _lu_grid(ranks)
+        return longer is not None and _SIDES["lu"][klass] // longer >= 4
     if not _power_of_two(ranks):
         return False
-    if kernel == "lu":
-        log2 = ranks.bit_length() - 1
-        return _SIDES["lu"][klass] // (1 << ((log2 + 1) // 2)) >= 4
     if kernel == "ft":
         return ranks <= {"S": 4096, "W": 1024, "A": 16384, "B": 65536}[klass]
     if kernel == "is":

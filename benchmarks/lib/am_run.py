@@ -42,10 +42,10 @@ class Outcome:
         return None
 
     def last_words(self):
-        """The last line of the output, or ""; not of mpiexec's own frame."""
+        """The last sentence of the output, or ""; not mpiexec's own frame."""
         lines = [line.strip() for line in self.output.splitlines()]
         lines = [line for line in lines if line and line[0] != "="]
-        return lines[-1][:WORDS_MAX] if lines else ""
+        return lines[-1][:WORDS_MAX].rstrip(".") if lines else ""
 
 
 def _stop(process):
@@ -111,6 +111,13 @@ def find_mpiexec(mpicc):
         raise ValueError(f"cannot tell which mpiexec belongs to '{mpicc}'; "
                          "give that too.")
     return os.path.join(folder, wanted) if folder else wanted
+
+
+def sentence(error):
+    """What is wrong, of an exception, without Python's number for it."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}."
+    return str(error)
 
 
 def launcher(mpiexec):

@@ -4,9 +4,11 @@ Asks am_info -c, run in the environment of the measured command; where there
 is no am_info, the AM_* variables of that environment are all that is known.
 """
 
+import functools
 import os
 import re
 import shutil
+import sys
 
 import am_run
 
@@ -18,6 +20,12 @@ def find_am_info(given=None):
             raise ValueError(f"there is no command '{given}'.")
         return given
     return shutil.which("am_info")
+
+
+@functools.cache
+def tell(warning):
+    """Says once what the transport says of the settings."""
+    print(f"warning: {warning}", file=sys.stderr)
 
 
 def effective(setting, am_info=None):
@@ -34,4 +42,6 @@ def effective(setting, am_info=None):
         found = re.match(r"(AM_\w+)=(.*?)(?: \(default .*)?$", line)
         if found:
             known[found.group(1)] = found.group(2)
+        elif " warn: " in line:
+            tell(line.split(" warn: ", 1)[1])
     return known

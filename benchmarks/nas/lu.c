@@ -104,15 +104,31 @@ static const struct lu_class *find_class(char klass)
 
 /* ---------------------------------------------------------------- cutting */
 
+/* The grid that is closest to a square, at most twice as long as wide. */
+static void choose_grid(struct lu *s)
+{
+    int ranks = s->job->ranks;
+    int x = 1;
+
+    while (x * x < ranks) {
+        x++;
+    }
+    while (ranks % x != 0) {
+        x++;
+    }
+    if (x > 2 * (ranks / x)) {
+        nas_refuse(s->job,
+                   "LU runs on a grid of ranks at most twice as long as wide, "
+                   "such as 1x1, 2x1, 2x2, 3x2, 3x3 or 4x2, not on %d.",
+                   ranks);
+    }
+    s->ranks[0] = x;
+    s->ranks[1] = ranks / x;
+}
+
 static void place_ranks(struct lu *s)
 {
-    int log2 = 0;
-
-    while ((1 << log2) < s->job->ranks) {
-        log2++;
-    }
-    s->ranks[0] = 1 << ((log2 + 1) / 2);
-    s->ranks[1] = s->job->ranks / s->ranks[0];
+    choose_grid(s);
     s->at[0] = s->job->rank % s->ranks[0];
     s->at[1] = s->job->rank / s->ranks[0];
     for (int axis = 0; axis < 2; axis++) {
@@ -469,7 +485,6 @@ int main(int argc, char **argv)
     nas_start(&argc, &argv, "LU", &job);
     s.k = find_class(job.klass);
     s.sweep = (struct lu_sweep){.dt = s.k->dt, .omega = OMEGA};
-    nas_need_power_of_two(&job, 4096);
     cut(&s);
 
     struct nas_result result = {

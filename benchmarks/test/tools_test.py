@@ -238,7 +238,11 @@ class NasTest(unittest.TestCase):
         legal = {(k, n) for k in am_nas.KERNELS for n in range(1, 17)
                  if am_nas.legal(k, "S", n)}
         self.assertEqual({n for k, n in legal if k == "bt"}, {1, 4, 9, 16})
-        self.assertEqual({n for k, n in legal if k == "lu"}, {1, 2, 4})
+        self.assertEqual({n for k, n in legal if k == "lu"}, {1, 2, 4, 6, 9})
+        self.assertEqual({n for n in range(1, 40)
+                          if am_nas.legal("lu", "W", n)},
+                         {1, 2, 4, 6, 8, 9, 12, 15, 16, 18, 20, 24, 25, 28,
+                          30, 32, 35, 36})
         self.assertEqual({n for k, n in legal if k == "cg"},
                          {1, 2, 4, 8, 16})
         self.assertEqual(len({n for k, n in legal if k == "ep"}), 16)
@@ -403,6 +407,15 @@ class SweepTest(Tools):
              if name in ("AM_RNDV", "AM_STATS", "AM_EAGER_MAX", "AM_NOT")},
             {"AM_RNDV": "prefix", "AM_STATS": "", "AM_EAGER_MAX": "1k"})
 
+    def test_misspelt_variable_is_told_once(self):
+        info = self.path("info")
+        write_script(info, 'echo "am 0 warn: AM_X is not a variable" >&2\n'
+                           'echo "AM_RNDV=auto (default auto)"')
+        done = self.sweep("o", "--var", "AM_X=1,2", "--repeat", "1",
+                          "--no-plots", "--am-info", info, "--", FAKE,
+                          "silent")
+        self.assertEqual(done.stderr.count("AM_X is not a variable"), 1)
+
     def compare(self, factor):
         """am_compare on two sweeps, the second slower by a factor."""
         for name, seed, by in (("a", "7", "1"), ("b", "8", factor)):
@@ -442,6 +455,12 @@ class SweepTest(Tools):
         done = self.tool("am_compare", self.path("a"), self.path("later"))
         self.assertIn("B against A: cannot tell", done.stdout)
 
+    def test_compare_without_good_runs(self):
+        self.sweep("a", "--repeat", "2", "--", FAKE, "fail", "1")
+        done = self.tool("am_compare", *2 * [self.path("a", "results.jsonl")])
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("has no run that counts", done.stderr)
+
     def test_compare_bad_files(self):
         write_text(self.path("x"), "no json\n")
         done = self.tool("am_compare", self.path("x"), self.path("x"))
@@ -449,6 +468,8 @@ class SweepTest(Tools):
         self.assertIn("is no JSON", done.stderr)
         done = self.tool("am_compare", self.path("y"), self.path("x"))
         self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr, f"am_compare: {self.path('y')}: "
+                                      "No such file or directory.\n")
 
 
 class NasRunTest(Tools):
@@ -457,10 +478,10 @@ class NasRunTest(Tools):
     def setUp(self):
         super().setUp()
         os.mkdir(self.path("bin"))
-        write_script(self.path("mpiexec"), "shift 2\nexec \"$@\"")
+        write_launcher(self.path("mpiexec"))
 
     def program(self, name, words):
-        write_script(self.path("bin", name), f"exec {FAKE} {words}")
+        write_program(self.path("bin", name), words)
 
     def nas_run(self, *arguments):
         return self.tool("nas_run", "--bin", self.path("bin"), "--mpiexec",
@@ -499,6 +520,16 @@ class NasRunTest(Tools):
         self.assertIn("verification was not successful", done.stdout)
         self.assertIn("printed no NAS report", done.stdout)
 
+    def test_report_of_another_run(self):
+        self.program("cg.S.x", "nas W 2")
+        write_script(self.path("bin", "mg.S.x"),
+                     f"FAKE_RANKS=1 FAKE_KERNEL=mg exec {FAKE} nas S 2")
+        done = self.nas_run("--kernels", "cg,mg")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("of class W and not of S.", done.stdout)
+        self.assertIn("of ranks 1 and not of 4; is this mpiexec of another",
+                      done.stdout)
+
     def test_hanging_program(self):
         self.program("mg.S.4", "hang x")
         done = self.nas_run("--time-limit", "0.5", "--kernels", "mg")
@@ -523,12 +554,12 @@ class NasCompareTest(Tools):
 
     def setUp(self):
         super().setUp()
-        write_script(self.path("mpiexec"), "shift 2\nexec \"$@\"")
+        write_launcher(self.path("mpiexec"))
         for name in ("a", "b", "c"):
             os.mkdir(self.path(name))
 
     def program(self, side, name, words):
-        write_script(self.path(side, name), f"exec {FAKE} {words}")
+        write_program(self.path(side, name), words)
 
     def compare(self, *arguments, sides="abc"):
         words = []
@@ -620,6 +651,17 @@ class NasCompareTest(Tools):
 def write_text(path, text):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def write_launcher(path):
+    """A false mpiexec: tells the one process how many ranks it stands for."""
+    write_script(path, 'FAKE_RANKS=$2\nexport FAKE_RANKS\nshift 2\nexec "$@"')
+
+
+def write_program(path, words):
+    """A false NAS program of the kernel that its name begins with."""
+    kernel = os.path.basename(path)[:2]
+    write_script(path, f"FAKE_KERNEL={kernel} exec {FAKE} {words}")
 
 
 def write_script(path, body):
