@@ -13,19 +13,27 @@ import sys
 import am_run
 
 
-def find_am_info(given=None):
-    """The am_info to ask, or None."""
-    if given is not None:
-        if shutil.which(given) is None:
-            raise ValueError(f"there is no command '{given}'.")
-        return given
-    return shutil.which("am_info")
-
-
 @functools.cache
 def tell(warning):
     """Says once what the transport says of the settings."""
     print(f"warning: {warning}", file=sys.stderr)
+
+
+BUILT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
+                     "build", "am_info")
+
+
+def find_am_info(given=None):
+    """The am_info to ask: the one given, installed or built; or None."""
+    if given is not None:
+        if shutil.which(given) is None:
+            raise ValueError(f"there is no command '{given}'.")
+        return given
+    found = shutil.which("am_info") or shutil.which(BUILT)
+    if found is None:
+        tell("there is no am_info (--am-info), so only the AM_* variables of "
+             "the environment are kept with each run.")
+    return found
 
 
 def effective(setting, am_info=None):
