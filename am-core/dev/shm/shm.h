@@ -307,6 +307,8 @@ void shm_wait(struct am_dev *dev, uint64_t idle, bool may_sleep);
 void shm_wake(struct shm_ep *ep);
 /* Do more contexts than cores compete for the cores I may run on? */
 bool shm_is_crowded(struct shm_dev *dev);
+/* CPUs that the ranks of this node have, as far as one of them can tell. */
+uint32_t shm_cpu_count(void);
 /* Publish my CPU mask in a segment. */
 void shm_cpus_publish(struct shm_rank *me);
 

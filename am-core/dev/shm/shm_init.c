@@ -64,7 +64,8 @@ static const struct am_config_row shm_rows[] = {
          offsetof(struct shm_config, slots), NULL, check_slots},
         {"AM_SHM_RING", "0", AM_CONFIG_BYTES, "bytes",
          "payload ring from one process to another; 0 is 1m for up to 4 "
-         "processes, 512k for up to 8, and 256k for more",
+         "processes, 512k for up to 8, and 256k for more, or for more than "
+         "there are CPUs",
          offsetof(struct shm_config, ring_bytes), NULL, check_ring},
         {"AM_SHM_PACKET", "0", AM_CONFIG_BYTES, "bytes",
          "largest packet, at most a quarter of AM_SHM_RING; 0 is 64k, or that "
@@ -254,8 +255,10 @@ static size_t shm_describe(struct am_dev *adev, char *text, size_t bytes)
             dev->base.attr.perf.shared_core ? "more than cores"
                                             : "a core for each",
             (unsigned)dev->config.slots,
-            shm_seg_ring_bytes(dev, dev->local_count), dev->config.packet_bytes,
-            dev->cma ? "yes" : "no", dev->membarrier ? "asymmetric" : "timed");
+            dev->job != NULL ? dev->job->header.ring_bytes[AM_DEV_REQUEST]
+                             : shm_seg_ring_bytes(dev, dev->local_count),
+            dev->config.packet_bytes, dev->cma ? "yes" : "no",
+            dev->membarrier ? "asymmetric" : "timed");
 
     if (length < 0 || (size_t)length >= bytes) {
         return 0;

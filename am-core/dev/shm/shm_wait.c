@@ -57,6 +57,18 @@ void shm_cpus_publish(struct shm_rank *me)
     }
 }
 
+/* A process that is bound to one CPU learns nothing about the others'. */
+uint32_t shm_cpu_count(void)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) == 1) {
+        return (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    }
+    return (uint32_t)CPU_COUNT(&set);
+}
+
 /* Count the ranks that may run where I may, and the CPUs they have.  A rank
  * that has not told its CPUs yet is taken to have mine. */
 static bool crowd_compute(struct shm_dev *dev, bool *known_p)

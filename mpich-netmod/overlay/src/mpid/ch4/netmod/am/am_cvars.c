@@ -344,7 +344,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         payload ring from one process to another; 0 is 1m for up to 4 processes, 512k for
-        up to 8, and 256k for more. Unit: bytes. libam's default: 0.
+        up to 8, and 256k for more, or for more than there are CPUs. Unit: bytes. libam's
+        default: 0.
 
     - name        : MPIR_CVAR_CH4_AM_SHM_SLOTS
       category    : CH4_AM
