@@ -63,7 +63,8 @@ struct am_dev_perf {
     struct am_linfn wire;          /* L + nG: neither core */
     uint64_t gap_ps;               /* g: between packets */
     struct am_linfn put, get;      /* whole operation, initiator's core */
-    bool shared_core;              /* both ends compete for a core */
+    uint64_t turn_ps; /* the other end waits so long for its turn; 0: it runs */
+    bool shared_core; /* both ends compete for a core */
 };
 
 struct am_dev_attr {

@@ -14,6 +14,11 @@
  *   prefix    allocation + s + c(p) + max(s, c(p)) + b(n - p), p the prefix
  *   get       s + s + b(n), and half a message to end it
  *   put       s + s + b(n)
+ *
+ * Where ranks take turns on a core every second receive comes too late (eager:
+ * x(n) + c(n) / 2), an answer costs a turn (prefix, get and put), and so does a
+ * region that is full until the receiver had its own (buffered: the part of a
+ * turn that the message fills of the region).
  */
 #include "msg/proto_cost.h"
 
@@ -76,15 +81,24 @@ static uint64_t bulk_ps(const struct am_cost_in *in, bool get, size_t bytes)
                                                                        : stream;
 }
 
+/* A sender that does not wait for an answer is ahead of its receiver by a turn:
+ * more receives come too late. */
+static uint64_t eager_ps(const struct am_cost_in *in, size_t bytes)
+{
+    return stream_ps(in, bytes) +
+           copy_ps(in, bytes) / (in->perf.turn_ps != 0 ? 2 : 16);
+}
+
 static uint64_t buffered_ps(const struct am_cost_in *in, size_t bytes)
 {
     bool mapped = (in->caps & AM_DEV_CAP_MAPPED) != 0;
 
-    if (bytes > in->region_bytes) {
+    if (bytes > in->region_bytes || in->region_bytes == 0) {
         return AM_COST_NEVER;
     }
     return ALLOC_PS + short_ps(in) + copy_ps(in, bytes) +
-           (mapped ? copy_ps(in, bytes) : stream_ps(in, bytes));
+           (mapped ? copy_ps(in, bytes) : stream_ps(in, bytes)) +
+           in->perf.turn_ps * bytes / in->region_bytes;
 }
 
 static uint64_t prefix_ps(const struct am_cost_in *in, size_t bytes)
@@ -95,7 +109,7 @@ static uint64_t prefix_ps(const struct am_cost_in *in, size_t bytes)
         return AM_COST_NEVER;
     }
     return ALLOC_PS + short_ps(in) + copy_ps(in, prefix) +
-           larger(short_ps(in), copy_ps(in, prefix)) +
+           larger(short_ps(in), copy_ps(in, prefix)) + in->perf.turn_ps +
            (bytes > prefix ? bulk_ps(in, false, bytes - prefix) : 0);
 }
 
@@ -104,15 +118,16 @@ uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,
 {
     switch (proto) {
     case AM_PROTO_EAGER:
-        return stream_ps(in, bytes) + copy_ps(in, bytes) / 16;
+        return eager_ps(in, bytes);
     case AM_PROTO_BUFFERED:
         return buffered_ps(in, bytes);
     case AM_PROTO_PREFIX:
         return prefix_ps(in, bytes);
     case AM_PROTO_GET:
-        return 5 * short_ps(in) / 2 + bulk_ps(in, true, bytes);
+        return 5 * short_ps(in) / 2 + in->perf.turn_ps +
+               bulk_ps(in, true, bytes);
     case AM_PROTO_PUT:
-        return 2 * short_ps(in) + bulk_ps(in, false, bytes);
+        return 2 * short_ps(in) + in->perf.turn_ps + bulk_ps(in, false, bytes);
     default:
         return AM_COST_NEVER;
     }

@@ -3,11 +3,14 @@
  * model says when they say nothing; bad values; and that messages pass with
  * any of it, on equal and unequal ranks.
  */
+#include "config.h"
+
 #include "support/cm.h"
 #include "support/msg_world.h"
 
 #include "msg/proto_choice.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,6 +165,72 @@ static void test_monotone(void **state)
     world_close(&world);
 }
 
+/* Keep to the first CPUs that this process may use; how many there are. */
+static int keep_cpus(int count, cpu_set_t *before)
+{
+    cpu_set_t set;
+    int kept = 0;
+
+    assert_int_equal(sched_getaffinity(0, sizeof(*before), before), 0);
+    CPU_ZERO(&set);
+    for (int cpu = 0; cpu < CPU_SETSIZE && kept < count; cpu++) {
+        if (CPU_ISSET(cpu, before)) {
+            CPU_SET(cpu, &set);
+            kept++;
+        }
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+    return kept;
+}
+
+static bool has_ring(struct world *world, const char *ring)
+{
+    char text[4096];
+
+    (void)am_describe(world->ctx[0], "devices", text, sizeof(text));
+    return strstr(text, ring) != NULL;
+}
+
+/* The size from which on a message waits for an answer; nothing below it goes
+ * through the region unless `buffered`. */
+static size_t eager_end(struct world *world, bool buffered)
+{
+    const struct am_proto_kind *kind = kind_at(world);
+    size_t bytes = 0;
+    am_proto_t proto;
+
+    while ((proto = am_proto_select(kind, bytes, true)) <= B) {
+        assert_true(proto == E || buffered);
+        bytes += bytes / 50 + 1;
+    }
+    return bytes;
+}
+
+/* Ranks that outnumber the CPUs: short rings, no region that one message
+ * fills, and no long message that comes before its receive. */
+static void test_turns(void **state)
+{
+    struct world world;
+    cpu_set_t before;
+    size_t alone = SIZE_MAX;
+
+    if (keep_cpus(2, &before) == 2) {
+        world_open(&world, 2, NULL);
+        assert_true(has_ring(&world, "ring 1048576 B"));
+        assert_int_equal(kind_at(&world)->cost.perf.turn_ps, 0);
+        alone = eager_end(&world, true);
+        world_close(&world);
+    }
+    world_open(&world, 3, NULL);
+    world_settle(&world);
+    (void)am_ctx_poll_wait(world.ctx[0]); /* who waits looks who else is there */
+    assert_true(has_ring(&world, "ring 262144 B"));
+    assert_true(kind_at(&world)->cost.perf.turn_ps > 0);
+    assert_true(eager_end(&world, false) < alone);
+    world_close(&world);
+    assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
 static void test_bad_values(void **state)
 {
     static const char *const bad[][2] = {
@@ -268,6 +337,7 @@ int main(void)
             cmocka_unit_test(test_settings), cmocka_unit_test(test_model),
             cmocka_unit_test(test_monotone), cmocka_unit_test(test_bad_values),
             cmocka_unit_test(test_extremes), cmocka_unit_test(test_describe),
+            cmocka_unit_test(test_turns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,7 @@
 #define CORE_RANKS     8  /* with so many others at a time */
 #define CROWDED_SPIN   2
 #define CROWDED_YIELDS 200
+#define TURN_PS        UINT64_C(1100000) /* that hand-off, in the cost model */
 #define NAP_NS         20000000 /* sockets and dead peers are looked at */
 #define NAP_BLIND_NS   200000   /* when nobody rings: no membarrier */
 #define NAP_SPACE_NS   50000    /* space that gets free rings no bell */
@@ -106,6 +107,7 @@ bool shm_is_crowded(struct shm_dev *dev)
     if (!dev->crowd_known && dev->job != NULL) {
         dev->crowded = crowd_compute(dev, &dev->crowd_known);
         dev->base.attr.perf.shared_core = dev->crowded;
+        dev->base.attr.perf.turn_ps = dev->crowded ? TURN_PS : 0;
     }
     return dev->crowded;
 }
