@@ -22,7 +22,10 @@ EXTRA_DIST += benchmarks/figures benchmarks/sim_growth
 figures: am_perf am_info
 	$(srcdir)/benchmarks/figures $(abs_builddir)
 
-# The simulator's own growth, for docs/simulator.md.
+# The simulator's own growth, for docs/simulator.md; a part of figures.
+if BUILD_SIM
 .PHONY: sim-figures
 sim-figures: am_sim
 	$(srcdir)/benchmarks/sim_growth $(abs_builddir)
+figures: sim-figures
+endif
