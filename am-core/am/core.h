@@ -80,14 +80,14 @@ struct am_peer {
     struct am_list busy_link; /* on ctx->busy while an op is queued */
 };
 
-/* What a handler gets; lives on am_dispatch's stack. */
+/* What a handler gets.  Packets are handled one after the other, so that a
+ * context has one. */
 struct am_token {
     struct am_ctx *ctx;
     struct am_peer *peer;
     void *arg;
     uint32_t aux;
-    uint32_t class;
-    bool replied;
+    uint32_t class; /* AM_DEV_REQUEST: it may be replied to */
 };
 
 struct am_handler {

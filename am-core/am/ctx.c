@@ -211,6 +211,7 @@ static struct am_ctx *ctx_new(const struct am_params *params)
         return NULL;
     }
     memset(ctx, 0, sizeof(*ctx));
+    ctx->token.ctx = ctx;
     ctx->env = params->env != NULL ? params->env : am_env_real();
     ctx->attends = ctx->attention = ctx->env->simulated;
     ctx->watched = ctx->env->simulated;

@@ -116,6 +116,7 @@ struct am_ctx {
     struct am_env *env;
     struct am_trace *trace;
     uint64_t stats[AM_STAT_COUNT];
+    struct am_token token; /* of the packet that is handled */
     struct am_handler handlers[AM_HANDLERS_MAX];
 
     /* cold */

@@ -7,6 +7,22 @@
 
 #include <string.h>
 
+static inline void hand_over(struct am_peer *peer, uint32_t class,
+                             const struct am_handler *handler,
+                             const struct am_packet_hdr *p, uint64_t bits,
+                             void *data, size_t bytes)
+{
+    struct am_ctx *ctx = peer->ctx;
+
+    ctx->token.peer = peer;
+    ctx->token.arg = handler->arg;
+    ctx->token.aux = (uint32_t)(bits >> 32);
+    ctx->token.class = class;
+    ctx->stats[AM_STAT_RX_REQUESTS + class]++;
+    handler->fn(&ctx->token, p->words, am_dev_word_count(bits),
+                bytes == 0 ? NULL : data, bytes);
+}
+
 /* Dispatch with all that the hot path leaves out: bad packets, a trace, a host
  * that pays.  Reads the header anew, and believes only what it reads. */
 static __attribute__((noinline)) void
@@ -18,13 +34,6 @@ dispatch_odd(struct am_peer *peer, uint32_t class,
     uint64_t bits = *(const volatile uint64_t *)&p->bits;
     uint32_t word_count = am_dev_word_count(bits);
     const struct am_handler *handler = &ctx->handlers[(uint8_t)bits];
-    struct am_token token = {
-            .ctx = ctx,
-            .peer = peer,
-            .arg = handler->arg,
-            .aux = (uint32_t)(bits >> 32),
-            .class = class,
-    };
 
     if (hdr_bytes != 8 + 8u * word_count) {
         ctx->stats[AM_STAT_RX_BAD_PACKET]++;
@@ -38,10 +47,10 @@ dispatch_odd(struct am_peer *peer, uint32_t class,
         am_trace_event(ctx->trace, (uint8_t)bits, peer->index, bytes);
         am_env_charge(ctx->env, AM_COST_DISPATCH, 1);
     }
-    ctx->stats[AM_STAT_RX_REQUESTS + class]++;
-    handler->fn(&token, p->words, word_count, bytes == 0 ? NULL : data, bytes);
+    hand_over(peer, class, handler, p, bits, data, bytes);
 }
 
+/* The handler is the last thing that it calls: nothing is kept over it. */
 void am_dispatch(void *user, uint32_t class, const void *packet,
                  size_t hdr_bytes, void *data, size_t bytes)
 {
@@ -52,21 +61,13 @@ void am_dispatch(void *user, uint32_t class, const void *packet,
     uint64_t bits = *(const volatile uint64_t *)&p->bits;
     uint32_t word_count = am_dev_word_count(bits);
     const struct am_handler *handler = &ctx->handlers[(uint8_t)bits];
-    struct am_token token;
 
     if (am_unlikely(hdr_bytes != 8 + 8u * word_count || handler->fn == NULL ||
                     ctx->watched)) {
         dispatch_odd(peer, class, packet, hdr_bytes, data, bytes);
         return;
     }
-    token.ctx = ctx;
-    token.peer = peer;
-    token.arg = handler->arg;
-    token.aux = (uint32_t)(bits >> 32);
-    token.class = class;
-    token.replied = false;
-    ctx->stats[AM_STAT_RX_REQUESTS + class]++;
-    handler->fn(&token, p->words, word_count, bytes == 0 ? NULL : data, bytes);
+    hand_over(peer, class, handler, p, bits, data, bytes);
 }
 
 uint32_t am_token_source(const struct am_token *token)
@@ -92,7 +93,7 @@ am_status_t am_token_reply_aux(struct am_token *token, uint32_t handler,
     struct am_peer *peer = token->peer;
     am_status_t status;
 
-    if (token->class != AM_DEV_REQUEST || token->replied) {
+    if (token->class != AM_DEV_REQUEST) {
         return AM_ERR_HANDLER;
     }
     if (word_count > AM_WORDS_MAX || handler >= AM_HANDLERS_MAX) {
@@ -107,7 +108,7 @@ am_status_t am_token_reply_aux(struct am_token *token, uint32_t handler,
                         am_hdr_bits(handler, aux, word_count), words, data,
                         bytes);
     if (am_likely(status == AM_OK)) {
-        token->replied = true;
+        token->class = AM_DEV_REPLY; /* and no other */
         token->ctx->stats[AM_STAT_TX_REPLIES]++;
     }
     return status;

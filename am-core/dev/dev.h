@@ -213,6 +213,8 @@ struct am_dev {
     struct am_dev_attr attr;
     struct am_dev_up up; /* used for all upcalls: a device that wraps this one
                           * puts its own here before the first connect */
+    bool enough; /* set in an upcall: of this peer no more packets in this poll
+                  * would be better; a device may leave that unheard */
 };
 
 /* The devices of this build, NULL-terminated, in order of preference. */

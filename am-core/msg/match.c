@@ -76,9 +76,10 @@ void am_match_grow(struct am_match_queue *queue)
     free(old);
 }
 
-struct am_match_node *am_match_arrive_wild(struct am_match *match,
-                                           struct am_match_node *exact,
-                                           uint64_t key, uint32_t tag)
+/* The exact receive that fits is not the one if a wild one is older. */
+static struct am_match_node *arrive_wild(struct am_match *match,
+                                         struct am_match_node *exact,
+                                         uint64_t key, uint32_t tag)
 {
     struct am_list *at;
 
@@ -96,11 +97,33 @@ struct am_match_node *am_match_arrive_wild(struct am_match *match,
             return node;
         }
     }
-    if (exact != NULL) {
-        match->posted.count--;
-        am_list_remove(&exact->link);
-    }
     return exact;
+}
+
+struct am_match_node *am_match_arrive(struct am_match *match, uint64_t key,
+                                      uint32_t tag)
+{
+    struct am_list *bin = am_match_bin(&match->posted, key, tag);
+    struct am_match_node *exact = NULL;
+    struct am_match_node *found;
+
+    for (struct am_list *at = bin->next; at != bin; at = at->next) {
+        struct am_match_node *node =
+                am_container(at, struct am_match_node, link);
+
+        (*match->steps)++;
+        if (am_match_fits(node, key, tag)) {
+            exact = node;
+            break;
+        }
+    }
+    found = match->wild_count == 0 ? exact
+                                   : arrive_wild(match, exact, key, tag);
+    if (found != NULL && found == exact) {
+        match->posted.count--;
+        am_list_cut(&found->link);
+    }
+    return found;
 }
 
 void am_match_unpost(struct am_match *match, struct am_match_node *node)

@@ -76,8 +76,15 @@ void am_match_fini(struct am_match *match);
 static inline void am_match_post(struct am_match *match,
                                  struct am_match_node *node);
 /* Take the earliest posted receive that fits a message, NULL if none. */
-static inline struct am_match_node *am_match_arrive(struct am_match *match,
-                                                    uint64_t key, uint32_t tag);
+struct am_match_node *am_match_arrive(struct am_match *match, uint64_t key,
+                                      uint32_t tag);
+/* That receive, still in its queue, if all receives are exact and it is the
+ * first of its bin; else NULL. */
+static inline struct am_match_node *am_match_first(const struct am_match *match,
+                                                   uint64_t key, uint32_t tag);
+/* Take what am_match_first found. */
+static inline void am_match_take_first(struct am_match *match,
+                                       struct am_match_node *node);
 /* Take all receives for which `take` says yes off the queue and append them,
  * by `link`, to `taken`. */
 void am_match_take_posted(struct am_match *match,
@@ -105,10 +112,7 @@ static inline uint32_t am_match_unexpected_count(const struct am_match *match)
     return match->unexpected.count;
 }
 
-/* For match_inl.h: the cases off the fast path. */
-struct am_match_node *am_match_arrive_wild(struct am_match *match,
-                                           struct am_match_node *exact,
-                                           uint64_t key, uint32_t tag);
+/* For match_inl.h. */
 void am_match_grow(struct am_match_queue *queue);
 
 #include "msg/match_inl.h"

@@ -49,30 +49,24 @@ static inline void am_match_post(struct am_match *match,
     }
 }
 
-static inline struct am_match_node *am_match_arrive(struct am_match *match,
-                                                    uint64_t key, uint32_t tag)
+static inline struct am_match_node *am_match_first(const struct am_match *match,
+                                                   uint64_t key, uint32_t tag)
 {
-    struct am_list *bin = am_match_bin(&match->posted, key, tag);
-    struct am_match_node *found = NULL;
+    const struct am_list *bin = am_match_bin(&match->posted, key, tag);
+    struct am_match_node *node =
+            am_container(bin->next, struct am_match_node, link);
+    bool found = bin->next != bin && match->wild_count == 0 &&
+                 am_match_fits(node, key, tag);
 
-    for (struct am_list *at = bin->next; at != bin; at = at->next) {
-        struct am_match_node *node =
-                am_container(at, struct am_match_node, link);
+    return __builtin_expect(found, 1) ? node : NULL;
+}
 
-        (*match->steps)++;
-        if (__builtin_expect(am_match_fits(node, key, tag), 1)) {
-            found = node;
-            break;
-        }
-    }
-    if (__builtin_expect(match->wild_count != 0, 0)) {
-        return am_match_arrive_wild(match, found, key, tag);
-    }
-    if (found != NULL) {
-        match->posted.count--;
-        am_list_cut(&found->link);
-    }
-    return found;
+static inline void am_match_take_first(struct am_match *match,
+                                       struct am_match_node *node)
+{
+    (*match->steps)++;
+    match->posted.count--;
+    am_list_cut(&node->link);
 }
 
 #endif

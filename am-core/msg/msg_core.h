@@ -217,6 +217,7 @@ struct am_msg {
     uint32_t id_count, id_free;
     void *buffer_free[32]; /* msg_buffer.c: lists by class */
     uint64_t unexp_requests;
+    struct am_msg_status done_status; /* for the `done` that is called next */
     uint64_t steps_charged; /* match steps a simulated host has paid for */
 };
 
@@ -251,6 +252,8 @@ static inline struct am_msg_peer *am_msg_peer_of(struct am_msg *msg,
 am_status_t am_msg_control(struct am_msg_peer *mp, uint32_t handler,
                            const uint64_t *words, uint32_t word_count);
 
+#define AM_MSG_UNEXP_LONG ((size_t)1024)
+
 enum {
     AM_MSG_CONTROL_BYTES = 256
 }; /* one that waits for space */
@@ -282,11 +285,11 @@ static inline struct am_msg_req *am_msg_req_get(struct am_msg *msg)
     return req;
 }
 
-static inline void am_msg_req_drop(struct am_msg_req *req)
+static inline void am_msg_req_drop(struct am_msg *msg, struct am_msg_req *req)
 {
     req->state = AM_REQ_FREE;
-    req->arg = req->msg->req_free;
-    req->msg->req_free = req;
+    req->arg = msg->req_free;
+    msg->req_free = req;
 }
 
 void am_msg_req_put(struct am_msg_req *req);

@@ -30,7 +30,7 @@ struct am_msg_req *am_msg_req_more(struct am_msg *msg)
     msg->slabs = slab;
     for (int i = SLAB_REQS - 1; i >= 0; i--) {
         slab->reqs[i].msg = msg;
-        am_msg_req_drop(&slab->reqs[i]);
+        am_msg_req_drop(msg, &slab->reqs[i]);
     }
     return am_msg_req_get(msg);
 }
@@ -68,7 +68,7 @@ void am_msg_req_put(struct am_msg_req *req)
     }
     memset((char *)req + offsetof(struct am_msg_req, state), 0,
            sizeof(*req) - offsetof(struct am_msg_req, state));
-    am_msg_req_drop(req);
+    am_msg_req_drop(msg, req);
 }
 
 void am_msg_req_activate(struct am_msg_req *req, struct am_msg_peer *mp)

@@ -92,8 +92,13 @@ void am_msg_message_free(struct am_msg_req *message)
     am_msg_req_put(message);
 }
 
+/* The copy of a long payload costs more than a poll: let the caller of this one
+ * post the receives of those behind it. */
 void am_msg_store(struct am_msg_req *message)
 {
+    if (message->buffer_bytes >= AM_MSG_UNEXP_LONG) {
+        message->mp->peer->dev->enough = true;
+    }
     message->state = AM_REQ_UNEXPECTED;
     message->msg->stats[AM_MSG_UNEXP_MESSAGES]++;
     am_match_store(&message->msg->match, &message->node);
@@ -199,14 +204,14 @@ static inline void post(struct am_msg *msg, struct am_msg_req *recv,
                         const struct am_data *data, am_msg_done_fn done,
                         void *arg)
 {
+    recv->done = done;
+    recv->arg = arg;
+    recv->state = AM_REQ_POSTED;
+    am_msg_data_copy(&recv->data, data);
     recv->node.key = (uint64_t)envelope->context << 32 | envelope->source;
     recv->node.key_mask = (uint64_t)mask->context << 32 | mask->source;
     recv->node.tag = envelope->tag;
     recv->node.tag_mask = mask->tag & AM_MATCH_TAG_MASK;
-    am_msg_data_copy(&recv->data, data);
-    recv->done = done;
-    recv->arg = arg;
-    recv->state = AM_REQ_POSTED;
     am_match_post(&msg->match, &recv->node);
 }
 

@@ -258,30 +258,19 @@ eager_unexpected(struct am_msg_peer *mp, uint64_t key, uint32_t tag,
     }
 }
 
-/* The receive is too short, or not contiguous. */
-static __attribute__((noinline)) void
-eager_odd(struct am_msg_req *recv, const void *data, struct am_msg_status *out)
-{
-    am_msg_copy_in(recv->msg, &recv->data, 0, data, out->bytes_sent);
-    out->bytes = am_msg_fit(&recv->data, out->bytes_sent);
-    if (out->bytes < out->bytes_sent) {
-        out->status = AM_ERR_TRUNCATE;
-        recv->msg->stats[AM_MSG_TRUNCATED]++;
-    }
-}
-
-/* The hot path: an exact receive is posted and the message has no extras. */
-static void eager_handle(struct am_token *token, const uint64_t *words,
-                         uint32_t word_count, void *data, size_t bytes)
+/* Any message that is in one packet. */
+static __attribute__((noinline)) void eager_whole(struct am_token *token,
+                                                  const uint64_t *words,
+                                                  uint32_t word_count,
+                                                  void *data, size_t bytes)
 {
     struct am_msg *msg = token->arg;
     struct am_msg_peer *mp = token->peer->msg;
     struct am_match_node *node;
     struct am_msg_req *recv;
-    struct am_msg_status out;
     uint64_t key;
 
-    if (am_unlikely(word_count != 1 || mp == NULL || !msg->plain)) {
+    if (word_count != 1 || mp == NULL || !msg->plain) {
         eager_general(token, words, word_count, data, bytes);
         return;
     }
@@ -292,24 +281,41 @@ static void eager_handle(struct am_token *token, const uint64_t *words,
         return;
     }
     recv = am_container(node, struct am_msg_req, node);
-    out.envelope.context = (uint32_t)(key >> 32);
-    out.envelope.source = (uint32_t)key;
-    out.envelope.tag = token->aux;
-    out.peer = token->peer->index;
-    out.status = AM_OK;
-    out.bytes = out.bytes_sent = bytes;
-    if (am_likely(recv->data.kind == AM_DATA_CONTIG &&
-                  bytes <= recv->data.bytes)) {
-        am_copy_small(recv->data.u.base, data, bytes);
-        msg->stats[AM_MSG_COPIES]++;
-        msg->stats[AM_MSG_COPY_BYTES] += bytes;
-    } else {
-        eager_odd(recv, data, &out);
-    }
+    am_eager_copy(msg, recv, data, bytes);
+    am_eager_status(msg, token, key, bytes, am_msg_fit(&recv->data, bytes));
     am_credit_owe(mp, am_credit_charge(bytes));
-    msg->stats[AM_MSG_RX_MESSAGES + AM_PROTO_EAGER]++;
-    msg->stats[AM_MSG_RX_BYTES + AM_PROTO_EAGER] += out.bytes;
-    am_eager_finish(recv, &out);
+    am_eager_finish(msg, recv);
+}
+
+/* The hot path: a short message without extras whose receive is posted, exact,
+ * and the first of its bin.  Only the last thing that it does is a call, so it
+ * keeps little in registers that it would have to save. */
+static void eager_handle(struct am_token *token, const uint64_t *words,
+                         uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_msg *msg = token->arg;
+    struct am_match_node *node;
+    struct am_msg_peer *mp;
+    struct am_msg_req *recv;
+
+    if (am_unlikely(word_count != 1 || bytes > AM_COPY_SMALL || !msg->plain)) {
+        eager_whole(token, words, word_count, data, bytes);
+        return;
+    }
+    node = am_match_first(&msg->match, am_msg_word(words, 0), token->aux);
+    mp = token->peer->msg;
+    recv = am_container(node, struct am_msg_req, node);
+    if (am_unlikely(node == NULL || !am_eager_is_plain(mp, recv, bytes))) {
+        eager_whole(token, words, 1, data, bytes);
+        return;
+    }
+    am_match_take_first(&msg->match, node);
+    am_eager_status(msg, token, node->key, bytes, bytes);
+    am_copy_small(recv->data.u.base, data, bytes);
+    msg->stats[AM_MSG_COPIES]++;
+    msg->stats[AM_MSG_COPY_BYTES] += bytes;
+    mp->owed += am_credit_charge(bytes);
+    am_eager_finish(msg, recv);
 }
 
 static void first_handle(struct am_token *token, const uint64_t *words,

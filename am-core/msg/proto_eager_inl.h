@@ -44,21 +44,70 @@ static inline am_status_t am_eager_short(struct am_msg_peer *mp,
     return AM_OK;
 }
 
+/* Is the receive the usual one, and no credit to give back yet? */
+static inline bool am_eager_is_plain(const struct am_msg_peer *mp,
+                                     const struct am_msg_req *recv,
+                                     size_t bytes)
+{
+    return mp != NULL && recv->data.kind == AM_DATA_CONTIG &&
+           bytes <= recv->data.bytes &&
+           am_credit_covers(mp->owed_limit -
+                            (mp->owed + am_credit_charge(bytes)));
+}
+
+/* A payload of any length into the receive, as much as fits. */
+static inline void am_eager_copy(struct am_msg *msg,
+                                 const struct am_msg_req *recv,
+                                 const void *data, size_t bytes)
+{
+    if (am_unlikely(recv->data.kind != AM_DATA_CONTIG ||
+                    bytes > recv->data.bytes)) {
+        am_msg_copy_in(msg, &recv->data, 0, data, bytes);
+        return;
+    }
+    memcpy(recv->data.u.base, data, bytes);
+    msg->stats[AM_MSG_COPIES]++;
+    msg->stats[AM_MSG_COPY_BYTES] += bytes;
+}
+
+/* What am_eager_finish tells of a message of `sent` bytes. */
+static inline void am_eager_status(struct am_msg *msg,
+                                   const struct am_token *token, uint64_t key,
+                                   size_t sent, size_t bytes)
+{
+    struct am_msg_status *out = &msg->done_status;
+
+    out->envelope.context = (uint32_t)(key >> 32);
+    out->envelope.source = (uint32_t)key;
+    out->envelope.tag = token->aux;
+    out->peer = token->peer->index;
+    out->status = AM_OK;
+    out->bytes = bytes;
+    out->bytes_sent = sent;
+    if (am_unlikely(bytes < sent)) {
+        out->status = AM_ERR_TRUNCATE;
+        msg->stats[AM_MSG_TRUNCATED]++;
+    }
+    msg->stats[AM_MSG_RX_MESSAGES + AM_PROTO_EAGER]++;
+    msg->stats[AM_MSG_RX_BYTES + AM_PROTO_EAGER] += bytes;
+}
+
 /* The end of a receive that has stayed clean. */
-static inline void am_eager_finish(struct am_msg_req *recv,
-                                   const struct am_msg_status *out)
+static inline void am_eager_finish(struct am_msg *msg, struct am_msg_req *recv)
 {
     am_msg_done_fn done = recv->done;
     void *arg = recv->arg;
 
-    am_msg_req_drop(recv);
+    am_msg_req_drop(msg, recv);
     if (am_likely(done != NULL)) {
-        done(arg, out);
+        done(arg, &msg->done_status);
     }
 }
 
+#define AM_COPY_SMALL ((size_t)64)
+
 /* Two overlapping halves of the largest power of two that fits: no loop and
- * no call for up to 64 bytes. */
+ * no call; up to AM_COPY_SMALL bytes. */
 static inline void am_copy_small(void *to, const void *from, size_t bytes)
 {
     char *t = to;
@@ -66,8 +115,6 @@ static inline void am_copy_small(void *to, const void *from, size_t bytes)
 
     if (am_likely(bytes == 8)) {
         memcpy(t, f, 8);
-    } else if (am_unlikely(bytes > 64)) {
-        memcpy(t, f, bytes);
     } else if (bytes >= 32) {
         memcpy(t, f, 32);
         memcpy(t + bytes - 32, f + bytes - 32, 32);

@@ -310,6 +310,54 @@ static void test_probe(void **state)
     }
 }
 
+static int messages_stored(struct world *world, uint32_t rank)
+{
+    return (int)world_counter(world, rank, "msg_unexpected_messages");
+}
+
+/* A long message without a receive ends the poll, so that the receives of
+ * those behind it may be posted; short ones are all taken. */
+static void test_poll_ends(void **state)
+{
+    const struct am_msg_envelope envelope = {1, 0, 2};
+    struct shaped source, target[3];
+    struct ended sent[4], received[4];
+    struct world world;
+
+    world_open(&world, 2, NULL);
+    shaped_open(&source, SHAPE_CONTIG, 4096);
+    shaped_fill(&source, 3);
+    world_send(&world, 0, 1, envelope, &source.data, 0, &sent[0]);
+    world_settle(&world); /* the first finds the way */
+    assert_int_equal(messages_stored(&world, 1), 1);
+    for (int i = 0; i < 3; i++) {
+        world_send(&world, 0, 1, envelope, &source.data, 0, &sent[i + 1]);
+    }
+    am_ctx_poll(world.ctx[1]);
+    assert_int_equal(messages_stored(&world, 1), 2);
+    for (int i = 0; i < 3; i++) {
+        shaped_open(&target[i], SHAPE_CONTIG, 4096);
+        world_recv(&world, 1, envelope, MASK_EXACT, &target[i].data,
+                   &received[i]);
+    }
+    am_ctx_poll(world.ctx[1]);
+    assert_int_equal(messages_stored(&world, 1), 3);
+    assert_int_equal(received[2].count, 1);
+    for (int i = 0; i < 3; i++) {
+        shaped_check(&target[i], 3, 4096);
+        shaped_close(&target[i]);
+    }
+    source.data.bytes = 8;
+    for (int i = 0; i < 3; i++) {
+        world_send(&world, 0, 1, envelope, &source.data, 0, &sent[i]);
+    }
+    am_ctx_poll(world.ctx[1]);
+    assert_int_equal(messages_stored(&world, 1), 6);
+    source.data.bytes = 4096;
+    shaped_close(&source);
+    world_close(&world);
+}
+
 static void test_cancel(void **state)
 {
     const struct am_msg_envelope envelope = {1, 0, 3};
@@ -447,6 +495,7 @@ int main(void)
             cmocka_unit_test(test_unequal_caps),
             cmocka_unit_test(test_out_of_order),
             cmocka_unit_test(test_probe),
+            cmocka_unit_test(test_poll_ends),
             cmocka_unit_test(test_cancel),
             cmocka_unit_test(test_bad_input),
             cmocka_unit_test(test_overdraft),

@@ -86,6 +86,7 @@ struct shm_ep {
     bool tx_open; /* the peer has been told to poll my lane */
     bool rx_open; /* its lane is on dev->active */
     bool dead;
+    bool reply_room; /* there is room for a reply: none was sent since I saw */
     struct shm_tx tx[2];
     struct shm_rx rx[2];
     struct shm_seg *seg; /* NULL until the segment is mapped */

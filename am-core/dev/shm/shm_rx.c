@@ -109,12 +109,24 @@ rx_odd(struct shm_ep *ep, uint32_t class, struct shm_slot *slot, uint64_t ctl)
     }
 }
 
+static bool ask_deliver(struct shm_dev *dev, struct shm_ep *ep)
+{
+    if (!reply_has_room(&ep->tx[AM_DEV_REPLY],
+                        ep->seg->header.packet_bytes[AM_DEV_REPLY])) {
+        return false;
+    }
+    if (dev->base.up.ready != NULL) {
+        return dev->base.up.ready(ep->ep.user); /* each time */
+    }
+    ep->reply_room = true;
+    return true;
+}
+
+/* May a request be delivered?  Room for a reply that was there is there until
+ * one is sent: only the peer's reading changes it besides, and adds to it. */
 static inline bool may_deliver(struct shm_dev *dev, struct shm_ep *ep)
 {
-    return reply_has_room(&ep->tx[AM_DEV_REPLY],
-                          ep->seg->header.packet_bytes[AM_DEV_REPLY]) &&
-           (SHM_LIKELY(dev->base.up.ready == NULL) ||
-            dev->base.up.ready(ep->ep.user));
+    return SHM_LIKELY(ep->reply_room) || ask_deliver(dev, ep);
 }
 
 /* Deliver up to `max` packets of one class of a lane; the first is there. */
@@ -141,6 +153,11 @@ rx_drain(struct shm_dev *dev, struct shm_ep *ep, uint32_t class, uint32_t max)
                                 (char *)slot->u.w + hdr_bytes, bytes);
         } else {
             rx_odd(ep, class, slot, ctl);
+            if (SHM_UNLIKELY(dev->base.enough)) {
+                dev->base.enough = false;
+                max -= left - 1;
+                left = 1;
+            }
         }
         rx->next = slot + 1;
         if (SHM_UNLIKELY(rx->next == rx->stop)) {

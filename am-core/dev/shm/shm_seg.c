@@ -254,6 +254,7 @@ void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
     ep->index = index;
     ep->peer = shm_seg_rank(seg, index);
     ep->peer_sleeping = &ep->peer->sleeping;
+    ep->reply_room = false;
     for (int c = 0; c < 2; c++) {
         uint32_t depth = seg->header.depth[c];
 

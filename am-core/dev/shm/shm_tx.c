@@ -128,6 +128,7 @@ static inline am_status_t tx_publish(struct shm_ep *ep, struct shm_tx *tx,
 {
     am_publish64(&slot->ctl, ctl);
     tx->next = slot + 1;
+    ep->reply_room = false; /* if it was a reply; asking is cheaper */
     /* The sleeper's membarrier makes this load see its flag or the sleeper
      * see the stamp; only the compiler must be kept from moving it up. */
     atomic_signal_fence(memory_order_seq_cst);
