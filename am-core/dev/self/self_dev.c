@@ -175,12 +175,25 @@ static struct self_packet *self_claim(struct am_dev_ep *base, uint32_t class,
     return packet;
 }
 
-static void self_commit(struct am_dev_ep *base, uint32_t class,
-                        struct self_packet *packet)
+/* The packet is written; the result is the send's. */
+static am_status_t self_commit(struct am_dev_ep *base, uint32_t class,
+                               struct self_packet *packet)
 {
     struct self_ep *ep = am_container(base, struct self_ep, base);
 
     am_ring_commit(&ep->queue[class].tx, packet);
+    return AM_OK;
+}
+
+/* The same when its data is still to be copied. */
+static am_status_t self_commit_data(struct am_dev_ep *base, uint32_t class,
+                                    struct self_packet *packet,
+                                    const void *data, size_t data_bytes)
+{
+    if (data_bytes > 0) {
+        memcpy(self_packet_data(packet), data, data_bytes);
+    }
+    return self_commit(base, class, packet);
 }
 
 static am_status_t self_send(struct am_dev_ep *ep, uint32_t class,
@@ -195,11 +208,7 @@ static am_status_t self_send(struct am_dev_ep *ep, uint32_t class,
         return status;
     }
     memcpy(packet->body, hdr, hdr_bytes);
-    if (data_bytes > 0) {
-        memcpy(self_packet_data(packet), data, data_bytes);
-    }
-    self_commit(ep, class, packet);
-    return AM_OK;
+    return self_commit_data(ep, class, packet, data, data_bytes);
 }
 
 static am_status_t self_send_words(struct am_dev_ep *ep, uint32_t class,
@@ -219,11 +228,7 @@ static am_status_t self_send_words(struct am_dev_ep *ep, uint32_t class,
     for (uint32_t i = 0; i < count; i++) {
         packet->body[1 + i] = words[i];
     }
-    if (data_bytes > 0) {
-        memcpy(self_packet_data(packet), data, data_bytes);
-    }
-    self_commit(ep, class, packet);
-    return AM_OK;
+    return self_commit_data(ep, class, packet, data, data_bytes);
 }
 
 static am_status_t self_send_fill(struct am_dev_ep *ep, uint32_t class,
@@ -242,8 +247,7 @@ static am_status_t self_send_fill(struct am_dev_ep *ep, uint32_t class,
     if (data_bytes > 0) {
         fill(arg, self_packet_data(packet), data_bytes);
     }
-    self_commit(ep, class, packet);
-    return AM_OK;
+    return self_commit(ep, class, packet);
 }
 
 static bool self_reply_ready(struct am_dev_ep *base)
