@@ -212,6 +212,10 @@ void perf_cores_allowed(struct perf_cores *cores);
  * `ranks` outnumber them), or none.  0, or -1 with a sentence. */
 int perf_cores_of(const char *pin, uint32_t ranks, struct perf_cores *cores,
                   char *error, size_t error_bytes);
+/* Can all ranks of a job be bound by `pin`?  The calling thread stays where it
+ * is.  0, or -1 with a sentence. */
+int perf_pin_check(const char *pin, uint32_t ranks, char *error,
+                   size_t error_bytes);
 /* Bind the calling thread.  0, or -1 with a sentence. */
 int perf_pin(uint32_t core, char *error, size_t error_bytes);
 /* The CPU's name as the system gives it, "unknown" if it does not. */

@@ -20,6 +20,19 @@ static uint32_t launcher_number(const char *name, uint32_t none)
     return text == NULL ? none : (uint32_t)strtoul(text, NULL, 10);
 }
 
+/* Can all ranks be bound?  Only `rank` 0 says why not. */
+static int pin_check(const struct perf_options *options, uint32_t rank,
+                     uint32_t ranks)
+{
+    char error[256];
+    int result = perf_pin_check(options->pin, ranks, error, sizeof(error));
+
+    if (result != 0 && rank == 0) {
+        fprintf(stderr, "am_perf: %s\n", error);
+    }
+    return result;
+}
+
 /* Bind this rank; `text` receives the cores of all ranks. */
 static int pin_rank(const struct perf_options *options, uint32_t rank,
                     uint32_t ranks, char *text, size_t bytes)
@@ -29,8 +42,8 @@ static int pin_rank(const struct perf_options *options, uint32_t rank,
     size_t at = 0;
 
     snprintf(text, bytes, "none");
-    if (perf_cores_of(options->pin, ranks, &cores, error, sizeof(error)) != 0) {
-        fprintf(stderr, "am_perf: %s\n", error);
+    if (pin_check(options, rank, ranks) != 0 ||
+        perf_cores_of(options->pin, ranks, &cores, error, sizeof(error)) != 0) {
         return -1;
     }
     if (cores.count == 0) {
@@ -143,8 +156,11 @@ int main(int argc, char **argv)
         return perf_run_test(&perf, options.pin);
     }
     if (ranks == 0) {
-        perf_launch(argv, options.ranks != 0 ? options.ranks : 2,
-                    options.progress);
+        ranks = options.ranks != 0 ? options.ranks : 2;
+        if (pin_check(&options, 0, ranks) != 0) {
+            return PERF_EXIT_USAGE;
+        }
+        perf_launch(argv, ranks, options.progress);
         return EXIT_FAILURE;
     }
     if (pin_rank(&options, launcher_number("PMI_RANK", 0), ranks, pinning,

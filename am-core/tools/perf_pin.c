@@ -99,6 +99,23 @@ int perf_pin(uint32_t core, char *error, size_t error_bytes)
     return 0;
 }
 
+int perf_pin_check(const char *pin, uint32_t ranks, char *error,
+                   size_t error_bytes)
+{
+    struct perf_cores cores;
+    cpu_set_t before;
+    int result = perf_cores_of(pin, ranks, &cores, error, error_bytes);
+
+    if (result != 0 || sched_getaffinity(0, sizeof(before), &before) != 0) {
+        return result;
+    }
+    for (uint32_t i = 0; i < ranks && i < cores.count && result == 0; i++) {
+        result = perf_pin(cores.core[i], error, error_bytes);
+    }
+    (void)sched_setaffinity(0, sizeof(before), &before);
+    return result;
+}
+
 void perf_cpu_model(char *text, size_t bytes)
 {
     FILE *file = fopen("/proc/cpuinfo", "re");

@@ -145,6 +145,8 @@ def test_bad_arguments():
             (["--iterations", "-4", "rtt"], "-4"),
             (["--window", "x", "bw"], "--window"),
             (["--pin", "a,b", "rtt"], "a,b"), (["-n", "0", "rtt"], "0"),
+            (["--pin", "1023", "rtt"], "core 1023"),
+            (["-n", "4", "--pin", "0,0,0,1023", "rtt"], "core 1023"),
             (["-n", "1", "rtt"], "2 ranks"), (["lat", "--sizes"], "--sizes")):
         got = job.run(PERF, *args)
         check.that(got.returncode == 2, "am_perf %s exits with 2, not %d" % (
@@ -171,6 +173,11 @@ def test_bad_job():
             check.that(code == 1 and err.count("\n") == 1 and
                        "the launcher answered" in err,
                        "a bad answer %r: %r %r" % (value, code, err))
+    results = job.Job(2, [PERF, "--pin", "0,1023", "rtt"]).wait()
+    check.that([code for code, out, err in results] == [2, 2] and
+               [err.count("\n") for code, out, err in results] == [1, 0] and
+               "core 1023" in results[0][2],
+               "rank 0 alone says which core there is not: %r" % results)
     for name, value in (("AM_EAGER_MAX", "banana"), ("AM_LOG", "loud"),
                         ("AM_PROTO", "eager:4k,get:1k"),
                         ("AM_SHM_SLOTS", "0"), ("AM_FAULT", "drop=2/1")):
