@@ -234,7 +234,7 @@ static void frees_send(struct am_msg_peer *mp)
 {
     struct am_msg *msg = mp->msg;
 
-    if (mp->free_count == 0 || mp->peer->dead) {
+    if (mp->free_count == 0) {
         return;
     }
     msg->stats[AM_MSG_REGION_FREES]++;
@@ -246,6 +246,9 @@ static void frees_send(struct am_msg_peer *mp)
 
 void am_msg_region_free(struct am_msg_peer *mp, size_t offset, size_t bytes)
 {
+    if (mp->peer->dead) {
+        return; /* nobody wants it back, and `frees` would run over */
+    }
     mp->frees[mp->free_count++] = offset;
     mp->free_bytes += bytes;
     if (mp->rx_wanted || mp->free_count == AM_MSG_FREES_MAX ||

@@ -6,6 +6,8 @@
 #include "support/cm.h"
 #include "support/msg_world.h"
 
+#include "msg/msg_core.h"
+
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -19,6 +21,8 @@ enum {
     POLLS_MAX = 200000000
 };
 
+#define MIXED "eager:1k,get:1m,put"
+
 static void exchange(int fd, struct am_ctx *ctx, uint32_t rank)
 {
     char blobs[2][AM_ADDRESS_BYTES];
@@ -31,12 +35,12 @@ static void exchange(int fd, struct am_ctx *ctx, uint32_t rank)
     assert_int_equal(am_connect_all(ctx, blobs), AM_OK);
 }
 
-static struct am_ctx *ctx_open(uint32_t rank)
+static struct am_ctx *ctx_open(uint32_t rank, const char *proto)
 {
-    static const struct am_option options[] = {
-            {"AM_PROTO", "eager:1k,get:1m,put"}, {"AM_LOG", "none"}};
+    const struct am_option options[] = {
+            {"AM_PROTO", proto}, {"AM_BUFFER_BYTES", "1m"}, {"AM_LOG", "none"}};
     struct am_params params = {
-            .rank = rank, .size = 2, .options = options, .option_count = 2};
+            .rank = rank, .size = 2, .options = options, .option_count = 3};
     struct am_ctx *ctx;
 
     assert_int_equal(am_open(&params, &ctx), AM_OK);
@@ -48,7 +52,7 @@ static struct am_ctx *ctx_open(uint32_t rank)
 static void child_run(int fd)
 {
     static char large[LARGE];
-    struct am_ctx *ctx = ctx_open(1);
+    struct am_ctx *ctx = ctx_open(1, MIXED);
     struct am_data small_data = am_data_contig("here", 4);
     struct am_data large_data = am_data_contig(large, LARGE);
     const struct am_msg_envelope small = {1, 1, 1}, big = {1, 1, 2};
@@ -58,7 +62,7 @@ static void child_run(int fd)
     (void)am_msg_isend(ctx, 0, &small, &small_data, 0, NULL, NULL, &req);
     (void)am_msg_isend(ctx, 0, &big, &large_data, 0, NULL, NULL, &req);
     while (true) {
-        (void) am_ctx_poll_wait(ctx);
+        (void)am_ctx_poll_wait(ctx);
     }
 }
 
@@ -105,7 +109,7 @@ static void test_killed(void **state)
     if (child == 0) {
         child_run(fds[1]);
     }
-    ctx = ctx_open(0);
+    ctx = ctx_open(0, MIXED);
     exchange(fds[0], ctx, 0);
     while (am_msg_iprobe(ctx, &big, &mask, &status) != AM_DONE) {
         assert_true(am_ctx_poll_wait(ctx) >= 0);
@@ -139,10 +143,80 @@ static void test_killed(void **state)
     close(fds[1]);
 }
 
+/* The child of the next test: many messages into its region here. */
+static void buffered_child_run(int fd, uint32_t count)
+{
+    struct am_ctx *ctx = ctx_open(1, "buffered");
+    struct am_data data = am_data_contig("buffered", 8);
+    struct am_msg_req *req;
+
+    exchange(fd, ctx, 1);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct am_msg_envelope envelope = {1, 1, i};
+
+        (void)am_msg_isend(ctx, 0, &envelope, &data, 0, NULL, NULL, &req);
+        while (am_msg_peer_at(am_msg_of(ctx), 0)->tx_state != AM_REGION_READY) {
+            (void)am_ctx_poll_wait(ctx); /* the first has asked for it */
+        }
+    }
+    while (true) {
+        (void)am_ctx_poll_wait(ctx);
+    }
+}
+
+/* More messages than one packet gives back the space of, received after their
+ * sender's death: nobody wants the space. */
+static void test_buffered_of_the_dead(void **state)
+{
+    enum {
+        COUNT = 60
+    };
+
+    const struct am_msg_envelope last = {1, 1, COUNT - 1};
+    const struct am_msg_mask mask = MASK_EXACT;
+    struct am_msg_status status;
+    struct am_msg_req *req;
+    struct am_ctx *ctx;
+    int fds[2], result = 0;
+    pid_t child;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        buffered_child_run(fds[1], COUNT);
+    }
+    ctx = ctx_open(0, "buffered");
+    exchange(fds[0], ctx, 0);
+    while (am_msg_iprobe(ctx, &last, &mask, &status) != AM_DONE) {
+        assert_true(am_ctx_poll_wait(ctx) >= 0);
+    }
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    while (result != AM_ERR_PEER) {
+        result = am_ctx_poll_wait(ctx);
+    }
+    for (uint32_t i = 0; i < COUNT; i++) {
+        const struct am_msg_envelope envelope = {1, 1, i};
+        char text[8] = "";
+        struct am_data into = am_data_contig(text, sizeof(text));
+
+        assert_int_equal(am_msg_irecv(ctx, &envelope, &mask, &into, NULL, NULL,
+                                      &status, &req),
+                         AM_DONE);
+        assert_int_equal(status.status, AM_OK);
+        assert_memory_equal(text, "buffered", 8);
+    }
+    am_close(ctx);
+    close(fds[0]);
+    close(fds[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_killed),
+            cmocka_unit_test(test_buffered_of_the_dead),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
