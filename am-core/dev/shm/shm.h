@@ -165,7 +165,7 @@ struct shm_dev {
     uint32_t visitor_count;
     struct shm_seg *job; /* NULL until mapped */
     uint32_t local_count, local_index;
-    uint32_t served_count;    /* leader: ranks that have the descriptor */
+    uint32_t served_count;    /* leader: ranks that have the segment */
     struct shm_local *locals; /* by local index */
     struct shm_ep *eps;
     /* memory */

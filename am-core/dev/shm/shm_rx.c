@@ -53,7 +53,8 @@ static __attribute__((noinline)) void rx_data(struct shm_ep *ep, uint32_t class,
 
     if (hdr_bytes + bytes > ep->seg->header.packet_bytes[class] ||
         (skip == 0 && offset != at) || offset + total > rx->ring_bytes ||
-        (kind == SHM_DATA && hdr_bytes > SHM_EXT_BYTES)) {
+        (kind == SHM_DATA && hdr_bytes > SHM_EXT_BYTES) ||
+        hdr_bytes > dev->base.attr.hdr_bytes_max) {
         dev->stats[AM_DEV_STAT_RX_BAD]++;
         return;
     }

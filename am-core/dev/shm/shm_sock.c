@@ -91,6 +91,23 @@ static ssize_t message_send(int socket, const void *bytes, size_t length,
     return sendmsg(socket, &message, MSG_NOSIGNAL);
 }
 
+/* The one descriptor that a message carries, or -1.  Of more, for which there is
+ * room as the control data is padded, none is kept. */
+static int message_descriptor(struct cmsghdr *header)
+{
+    size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    int fd = -1;
+
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+        if (count > 1) {
+            close(fd);
+            fd = -1;
+        }
+    }
+    return fd;
+}
+
 /* Receive a message; *fd_p is the descriptor it carried, or -1. */
 static ssize_t message_receive(int socket, void *bytes, size_t length,
                                int *fd_p)
@@ -114,9 +131,8 @@ static ssize_t message_receive(int socket, void *bytes, size_t length,
     }
     header = CMSG_FIRSTHDR(&message);
     if (header != NULL && header->cmsg_level == SOL_SOCKET &&
-        header->cmsg_type == SCM_RIGHTS &&
-        header->cmsg_len == CMSG_LEN(sizeof(int))) {
-        memcpy(fd_p, CMSG_DATA(header), sizeof(int));
+        header->cmsg_type == SCM_RIGHTS) {
+        *fd_p = message_descriptor(header);
     }
     return got;
 }
@@ -230,11 +246,22 @@ static void serve_fetch(struct shm_dev *dev, int socket,
         hello->nonce != dev->locals[hello->index].nonce ||
         message_send(socket, "", 1, dev->job->fd) < 0) {
         dev->stats[AM_DEV_STAT_RX_BAD]++;
-        return;
     }
-    if (++dev->served_count == dev->local_count - 1) {
-        close(dev->job->fd);
-        dev->job->fd = -1;
+}
+
+/* Who has mapped the segment needs its descriptor no more; before that a rank
+ * may ask again.  When all have, nobody will. */
+static void job_look(struct shm_dev *dev)
+{
+    struct shm_seg *job = dev->job;
+
+    while (dev->served_count < dev->local_count - 1 &&
+           atomic_load(&shm_seg_rank(job, dev->served_count + 1)->pid) != 0) {
+        dev->served_count++;
+    }
+    if (dev->served_count == dev->local_count - 1) {
+        close(job->fd);
+        job->fd = -1;
         dev->socket_mask = 4095;
     }
 }
@@ -330,6 +357,9 @@ void shm_sockets_serve(struct shm_dev *dev)
         visitor_add(dev, socket);
     }
     visitors_serve(dev);
+    if (dev->job != NULL && dev->job->fd >= 0) {
+        job_look(dev);
+    }
 }
 
 void shm_sockets_close(struct shm_dev *dev)
