@@ -37,10 +37,14 @@ static void region_landed(struct am_region *region)
 static void handle_stream(struct am_token *token, const uint64_t *words,
                           uint32_t word_count, void *data, size_t bytes)
 {
-    size_t offset = word_count == 2 ? words[1] : 0;
-    struct am_region *region =
-            piece_land(token->ctx, words[0], &offset, data, bytes);
+    struct am_region *region;
+    size_t offset;
 
+    if (!am_token_has(token, word_count, 2)) {
+        return;
+    }
+    offset = words[1];
+    region = piece_land(token->ctx, words[0], &offset, data, bytes);
     if (region != NULL) {
         region_landed(region);
     }
@@ -92,11 +96,11 @@ static void handle_stream_last(struct am_token *token, const uint64_t *words,
 static void handle_ack(struct am_token *token, const uint64_t *words,
                        uint32_t word_count, void *data, size_t bytes)
 {
-    struct am_bulk *bulk =
-            word_count != 2
-                    ? NULL
-                    : am_handle_find(token->ctx, words[0], AM_HANDLE_BULK);
+    struct am_bulk *bulk = NULL;
 
+    if (am_token_has(token, word_count, 2)) {
+        bulk = am_handle_find(token->ctx, words[0], AM_HANDLE_BULK);
+    }
     if (bulk != NULL && bulk->op.peer == token->peer && !bulk->get) {
         am_bulk_end(bulk, words[1] != 0 ? AM_OK : AM_ERR_INVALID);
     }
@@ -113,15 +117,20 @@ static void handle_get(struct am_token *token, const uint64_t *words,
                        uint32_t word_count, void *data, size_t bytes)
 {
     struct am_ctx *ctx = token->ctx;
-    size_t offset = words[GET_OFFSET], length = words[GET_BYTES];
-    uint64_t landing = words[GET_LANDING];
-    struct am_region *region =
-            word_count != GET_WORDS
-                    ? NULL
-                    : am_region_find(ctx, words[GET_REGION], &offset, length);
-    struct am_bulk *bulk = region == NULL ? NULL : am_pool_get(ctx->bulk_pool);
-    struct am_key key = {{landing}};
+    size_t offset, length;
+    uint64_t landing;
+    struct am_region *region;
+    struct am_bulk *bulk;
+    struct am_key key = {{0}};
 
+    if (!am_token_has(token, word_count, GET_WORDS)) {
+        return;
+    }
+    offset = words[GET_OFFSET];
+    length = words[GET_BYTES];
+    landing = words[GET_LANDING];
+    region = am_region_find(ctx, words[GET_REGION], &offset, length);
+    bulk = region == NULL ? NULL : am_pool_get(ctx->bulk_pool);
     if (bulk == NULL) {
         (void)am_token_reply(token, AM_H_REFUSED, &landing, 1, NULL, 0);
         return;
@@ -129,6 +138,7 @@ static void handle_get(struct am_token *token, const uint64_t *words,
     memset(bulk, 0, sizeof(*bulk));
     bulk->source = region->handle;
     bulk->local_offset = offset;
+    key.w[0] = landing;
     am_bulk_put(bulk, token->peer, &region->data, &key, 0, length, 0, NULL, 0,
                 served_done, bulk);
 }
@@ -136,11 +146,11 @@ static void handle_get(struct am_token *token, const uint64_t *words,
 static void handle_refused(struct am_token *token, const uint64_t *words,
                            uint32_t word_count, void *data, size_t bytes)
 {
-    struct am_region *region =
-            word_count != 1
-                    ? NULL
-                    : am_handle_find(token->ctx, words[0], AM_HANDLE_REGION);
+    struct am_region *region = NULL;
 
+    if (am_token_has(token, word_count, 1)) {
+        region = am_handle_find(token->ctx, words[0], AM_HANDLE_REGION);
+    }
     if (region != NULL && region->landed != NULL) {
         region->landed(region->landed_arg, AM_ERR_INVALID);
     }

@@ -6,7 +6,7 @@
  *   short:  SEND(client, info, data) -->
  *   long:   RTS(client, info, region of the data) -->
  *           <-- get of the data, when the buffer is known
- *           FIN <--
+ *           FIN(how it ended) <--
  *
  * Ordered sends to a peer start in the order made, so their callbacks run in
  * that order.  Unordered ones neither wait for ordered ones nor hold them up.
@@ -174,6 +174,7 @@ am_status_t am_send(struct am_client *client, uint32_t dest, const void *info,
 
 /* Many sends, one completion. */
 struct many {
+    struct am_list link; /* on ctx->manys */
     uint32_t left;
     am_status_t status;
     am_done_fn done;
@@ -188,6 +189,7 @@ static void many_done(void *arg, am_status_t status)
         many->status = status;
     }
     if (--many->left == 0) {
+        am_list_remove(&many->link);
         if (many->done != NULL) {
             many->done(many->arg, many->status);
         }
@@ -195,12 +197,14 @@ static void many_done(void *arg, am_status_t status)
     }
 }
 
-static struct many *many_new(am_done_fn done, void *arg)
+static struct many *many_new(struct am_ctx *ctx, am_done_fn done, void *arg)
 {
     struct many *many = malloc(sizeof(*many));
 
     if (many != NULL) {
-        *many = (struct many){1, AM_OK, done, arg};
+        *many = (struct many){
+                .left = 1, .status = AM_OK, .done = done, .arg = arg};
+        am_list_push(&ctx->manys, &many->link);
     }
     return many;
 }
@@ -224,7 +228,7 @@ am_status_t am_multicast(struct am_client *client, const uint32_t *dests,
                          size_t info_bytes, const struct am_data *data,
                          am_done_fn done, void *arg)
 {
-    struct many *many = many_new(done, arg);
+    struct many *many = many_new(client->ctx, done, arg);
 
     if (many == NULL) {
         return AM_ERR_MEMORY;
@@ -240,7 +244,7 @@ am_status_t am_many_to_many(struct am_client *client, const struct am_many *to,
                             uint32_t to_count, const void *info,
                             size_t info_bytes, am_done_fn done, void *arg)
 {
-    struct many *many = many_new(done, arg);
+    struct many *many = many_new(client->ctx, done, arg);
 
     if (many == NULL) {
         return AM_ERR_MEMORY;
@@ -250,4 +254,20 @@ am_status_t am_many_to_many(struct am_client *client, const struct am_many *to,
     }
     many_done(many, AM_OK);
     return AM_OK;
+}
+
+void am_client_fini(struct am_ctx *ctx)
+{
+    struct am_list *at;
+
+    while ((at = am_list_pop(&ctx->manys)) != NULL) {
+        free(am_container(at, struct many, link));
+    }
+    while ((at = am_list_pop(&ctx->deferred)) != NULL) {
+        free(am_container(at, struct am_recv, link)->copy);
+    }
+    for (uint32_t i = 0; i < ctx->client_count; i++) {
+        free(ctx->clients[i]);
+    }
+    free(ctx->clients);
 }

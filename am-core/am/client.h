@@ -34,6 +34,7 @@ struct am_recv {
     bool deferred;
     const void *payload; /* short, inside the callback: in the packet */
     char *copy;          /* short and deferred: the payload */
+    struct am_list link; /* on ctx->deferred, if there is a copy */
     struct am_key key;
     uint64_t sender; /* long: the sender's handle */
     struct am_bulk bulk;
@@ -56,6 +57,12 @@ enum {
     RTS_HANDLE,
     RTS_KEY,
     RTS_WORDS = RTS_KEY + 4
+};
+
+enum {
+    FIN_HANDLE, /* the sender's */
+    FIN_STATUS,
+    FIN_WORDS
 };
 
 /* The send is over: free it, tell its owner. */

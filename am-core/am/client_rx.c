@@ -15,7 +15,10 @@ static void recv_end(struct am_recv *recv, am_status_t status)
     am_done_fn done = recv->done;
     void *arg = recv->arg;
 
-    free(recv->copy);
+    if (recv->copy != NULL) {
+        am_list_remove(&recv->link);
+        free(recv->copy);
+    }
     am_pool_put(ctx->send_pool, recv);
     if (done != NULL) {
         done(arg, status);
@@ -23,13 +26,20 @@ static void recv_end(struct am_recv *recv, am_status_t status)
 }
 
 /* A long send is over here, whether it was fetched or not: its sender may
- * reuse the data. */
+ * reuse the data, and learns how it ended. */
+static void fin_send(struct am_peer *peer, uint64_t sender, am_status_t status)
+{
+    uint64_t words[FIN_WORDS] = {sender, (uint64_t)(int64_t)status};
+
+    (void)am_ctx_request(peer->ctx, peer->index, AM_H_SEND_FIN, words,
+                         FIN_WORDS, NULL, 0);
+}
+
 static void long_end(void *arg, am_status_t status)
 {
     struct am_recv *recv = arg;
 
-    (void)am_ctx_request(recv->ctx, recv->peer->index, AM_H_SEND_FIN,
-                         &recv->sender, 1, NULL, 0);
+    fin_send(recv->peer, recv->sender, status);
     recv_end(recv, status);
 }
 
@@ -44,6 +54,19 @@ static void recv_land(struct am_recv *recv, const struct am_data *landing,
     }
     am_bulk_get(&recv->bulk, recv->peer, landing, &recv->key, 0, recv->bytes,
                 long_end, recv);
+}
+
+/* Keep it until its client supplies a buffer; a short payload is copied. */
+static void recv_defer(struct am_recv *recv, const void *payload)
+{
+    recv->deferred = true;
+    if (!recv->is_long && recv->bytes > 0) {
+        recv->copy = malloc(recv->bytes);
+        if (recv->copy != NULL) {
+            memcpy(recv->copy, payload, recv->bytes);
+            am_list_push(&recv->ctx->deferred, &recv->link);
+        }
+    }
 }
 
 /* Offer an arrival to its client. */
@@ -67,20 +90,18 @@ static void recv_offer(struct am_recv *recv, struct am_client *client,
         recv_land(recv, &landing, payload);
         return;
     }
-    if (status == AM_OK) { /* too small a buffer: the client's mistake */
-        if (recv->is_long) {
-            long_end(recv, AM_ERR_TRUNCATE);
-        } else {
-            recv_end(recv, AM_ERR_TRUNCATE);
-        }
+    if (status == AM_ERR_AGAIN) {
+        recv_defer(recv, payload);
         return;
     }
-    recv->deferred = true;
-    if (!recv->is_long && recv->bytes > 0) {
-        recv->copy = malloc(recv->bytes);
-        if (recv->copy != NULL) {
-            memcpy(recv->copy, payload, recv->bytes);
-        }
+    /* too small a buffer, no payload to be done with, or refused */
+    status = status == AM_OK     ? AM_ERR_TRUNCATE
+             : status == AM_DONE ? AM_ERR_INVALID
+                                 : status;
+    if (recv->is_long) {
+        long_end(recv, status);
+    } else {
+        recv_end(recv, status);
     }
 }
 
@@ -109,10 +130,10 @@ am_status_t am_recv_supply(struct am_recv *recv, const struct am_data *landing,
     return AM_OK;
 }
 
-/* Check what a send names; NULL is counted as bad. */
-static struct am_recv *recv_new(struct am_token *token, uint64_t client_word,
-                                size_t payload_bytes,
-                                struct am_client **client_p)
+/* Check what a send names.  AM_ERR_INVALID is counted as bad; AM_ERR_MEMORY. */
+static am_status_t recv_new(struct am_token *token, uint64_t client_word,
+                            size_t payload_bytes, struct am_client **client_p,
+                            struct am_recv **recv_p)
 {
     struct am_ctx *ctx = token->ctx;
     uint32_t id = (uint32_t)client_word;
@@ -122,18 +143,19 @@ static struct am_recv *recv_new(struct am_token *token, uint64_t client_word,
     if (id >= ctx->client_count || info_bytes > AM_INFO_BYTES_MAX ||
         info_bytes > payload_bytes) {
         ctx->stats[AM_STAT_RX_BAD_PACKET]++;
-        return NULL;
+        return AM_ERR_INVALID;
     }
     recv = am_pool_get(ctx->send_pool);
     if (recv == NULL) {
         am_log(&ctx->log, AM_LOG_ERROR, "out of memory: a send is lost");
-        return NULL;
+        return AM_ERR_MEMORY;
     }
     memset(recv, 0, sizeof(*recv));
     recv->ctx = ctx;
     recv->peer = token->peer;
     *client_p = ctx->clients[id];
-    return recv;
+    *recv_p = recv;
+    return AM_OK;
 }
 
 static void handle_send(struct am_token *token, const uint64_t *words,
@@ -141,11 +163,11 @@ static void handle_send(struct am_token *token, const uint64_t *words,
 {
     uint64_t client_word =
             word_count == SEND_WORDS ? words[SEND_CLIENT] : UINT64_MAX;
-    struct am_client *client;
-    struct am_recv *recv = recv_new(token, client_word, bytes, &client);
     size_t info_bytes = client_word >> 32;
+    struct am_client *client;
+    struct am_recv *recv;
 
-    if (recv != NULL) {
+    if (recv_new(token, client_word, bytes, &client, &recv) == AM_OK) {
         recv->bytes = bytes - info_bytes;
         recv_offer(recv, client, data, info_bytes,
                    (const char *)data + info_bytes);
@@ -155,31 +177,47 @@ static void handle_send(struct am_token *token, const uint64_t *words,
 static void handle_rts(struct am_token *token, const uint64_t *words,
                        uint32_t word_count, void *data, size_t bytes)
 {
-    uint64_t client_word =
-            word_count == RTS_WORDS ? words[RTS_CLIENT] : UINT64_MAX;
     struct am_client *client;
-    struct am_recv *recv = recv_new(token, client_word, bytes, &client);
+    struct am_recv *recv;
+    uint64_t client_word;
+    am_status_t status;
 
-    if (recv != NULL) {
-        recv->is_long = true;
-        recv->bytes = words[RTS_BYTES];
-        recv->sender = words[RTS_HANDLE];
-        memcpy(recv->key.w, words + RTS_KEY, sizeof(recv->key.w));
-        recv_offer(recv, client, data, client_word >> 32, NULL);
+    if (!am_token_has(token, word_count, RTS_WORDS)) {
+        return;
     }
+    client_word = words[RTS_CLIENT];
+    status = recv_new(token, client_word, bytes, &client, &recv);
+    if (status != AM_OK) {
+        fin_send(token->peer, words[RTS_HANDLE], status);
+        return;
+    }
+    recv->is_long = true;
+    recv->bytes = words[RTS_BYTES];
+    recv->sender = words[RTS_HANDLE];
+    memcpy(recv->key.w, words + RTS_KEY, sizeof(recv->key.w));
+    recv_offer(recv, client, data, client_word >> 32, NULL);
 }
 
 static void handle_fin(struct am_token *token, const uint64_t *words,
                        uint32_t word_count, void *data, size_t bytes)
 {
-    struct am_send *send =
-            word_count != 1
-                    ? NULL
-                    : am_handle_find(token->ctx, words[0], AM_HANDLE_SEND);
+    struct am_ctx *ctx = token->ctx;
+    struct am_send *send;
+    int64_t status;
 
-    if (send != NULL && send->op.peer == token->peer) {
-        am_send_end(send, AM_OK);
+    if (!am_token_has(token, word_count, FIN_WORDS)) {
+        return;
     }
+    send = am_handle_find(ctx, words[FIN_HANDLE], AM_HANDLE_SEND);
+    status = (int64_t)words[FIN_STATUS];
+    if (send == NULL || send->op.peer != token->peer) {
+        return;
+    }
+    if (status > AM_OK || status < AM_ERR_CANCELLED) {
+        ctx->stats[AM_STAT_RX_BAD_PACKET]++;
+        status = AM_ERR_INVALID;
+    }
+    am_send_end(send, (am_status_t)status);
 }
 
 void am_client_init(struct am_ctx *ctx)
@@ -187,12 +225,4 @@ void am_client_init(struct am_ctx *ctx)
     am_handler_set(ctx, AM_H_SEND, handle_send, NULL, "send");
     am_handler_set(ctx, AM_H_SEND_RTS, handle_rts, NULL, "send_rts");
     am_handler_set(ctx, AM_H_SEND_FIN, handle_fin, NULL, "send_fin");
-}
-
-void am_client_fini(struct am_ctx *ctx)
-{
-    for (uint32_t i = 0; i < ctx->client_count; i++) {
-        free(ctx->clients[i]);
-    }
-    free(ctx->clients);
 }

@@ -221,6 +221,8 @@ static struct am_ctx *ctx_new(const struct am_params *params)
     am_list_init(&ctx->busy);
     am_list_init(&ctx->finished);
     am_list_init(&ctx->public_regions);
+    am_list_init(&ctx->manys);
+    am_list_init(&ctx->deferred);
     pools_open(ctx);
     ctx->peer_max = ctx->size;
     ctx->peer_count = ctx->size;
@@ -317,6 +319,7 @@ void am_close(struct am_ctx *ctx)
         return;
     }
     am_ctx_stats_write(ctx);
+    am_peers_drop_ops(ctx);
     for (uint32_t i = 0; am_modules[i] != NULL; i++) {
         if (ctx->module_stats[i] != NULL) {
             am_modules[i]->close(ctx, i);

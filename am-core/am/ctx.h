@@ -135,7 +135,9 @@ struct am_ctx {
     struct am_pool pools[3];
     struct am_client **clients;
     uint32_t client_count;
-    uint32_t queued_count; /* requests that handlers queued */
+    struct am_list manys;    /* client.c: sends to many under way */
+    struct am_list deferred; /* short receives that hold a copy */
+    uint32_t queued_count;   /* requests that handlers queued */
     uint64_t checked_ps;
     bool attends;           /* `attention` is always set: simulated, posts */
     struct am_posts *posts; /* post.c; NULL until opened */
@@ -150,6 +152,8 @@ struct am_ctx {
 
 /* A new peer at `index`, not connected. */
 struct am_peer *am_peer_new(struct am_ctx *ctx, uint32_t index);
+/* Is it the introduction to a late peer?  Then it is malloc's own. */
+bool am_op_is_hello(const struct am_op *op);
 void am_peers_close(struct am_ctx *ctx);
 void am_peer_init(struct am_ctx *ctx); /* register the handler */
 /* The device upcalls. */
@@ -161,6 +165,8 @@ const void *am_blob_part(const struct am_blob *blob, const struct am_dev *dev,
 
 /* ------------------------------------------------------------- request.c */
 
+/* The context closes: give up what waits for space, whoever it belongs to. */
+void am_peers_drop_ops(struct am_ctx *ctx);
 /* Let a simulated host pay for building a message of so many words, once for
  * each: not again when there was no space for it. */
 void am_peer_charge(struct am_peer *peer, uint32_t word_count);
@@ -196,6 +202,10 @@ struct am_region *am_region_find(struct am_ctx *ctx, uint64_t handle,
 
 void am_dispatch(void *user, uint32_t class, const void *hdr, size_t hdr_bytes,
                  void *data, size_t bytes);
+/* Has the message the words that it should have?  If not it is counted; then
+ * drop it before looking at one. */
+bool am_token_has(const struct am_token *token, uint32_t word_count,
+                  uint32_t wanted);
 
 /* ------------------------------------------- handlers of regions, transfers */
 

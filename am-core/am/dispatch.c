@@ -70,6 +70,15 @@ void am_dispatch(void *user, uint32_t class, const void *packet,
     hand_over(peer, class, handler, p, bits, data, bytes);
 }
 
+bool am_token_has(const struct am_token *token, uint32_t word_count,
+                  uint32_t wanted)
+{
+    if (word_count != wanted) {
+        token->ctx->stats[AM_STAT_RX_BAD_PACKET]++;
+    }
+    return word_count == wanted;
+}
+
 uint32_t am_token_source(const struct am_token *token)
 {
     return token->peer->index;

@@ -276,16 +276,20 @@ am_status_t am_ctx_fetch_add(struct am_ctx *ctx, uint32_t dest,
 static void handle_fetch_add(struct am_token *token, const uint64_t *words,
                              uint32_t word_count, void *data, size_t bytes)
 {
-    size_t offset = words[1];
-    struct am_region *region =
-            word_count != 4 ? NULL
-                            : am_region_find(token->ctx, words[0], &offset,
-                                             sizeof(uint64_t));
-    uint64_t *at = region == NULL ? NULL
-                                  : am_data_at(&region->data, offset,
-                                               sizeof(uint64_t));
-    uint64_t answer[3] = {words[3], 0, 0};
+    uint64_t answer[3] = {0};
+    struct am_region *region;
+    uint64_t *at = NULL;
+    size_t offset;
 
+    if (!am_token_has(token, word_count, 4)) {
+        return;
+    }
+    offset = words[1];
+    answer[0] = words[3];
+    region = am_region_find(token->ctx, words[0], &offset, sizeof(uint64_t));
+    if (region != NULL) {
+        at = am_data_at(&region->data, offset, sizeof(uint64_t));
+    }
     if (at != NULL && ((uintptr_t)at & 7) == 0) {
         answer[1] = __atomic_fetch_add(at, words[2], __ATOMIC_ACQ_REL);
         answer[2] = 1;
@@ -297,10 +301,11 @@ static void handle_fetch_add(struct am_token *token, const uint64_t *words,
 static void handle_fetched(struct am_token *token, const uint64_t *words,
                            uint32_t word_count, void *data, size_t bytes)
 {
-    struct fetch *fetch = word_count != 3 ? NULL
-                                          : am_handle_find(token->ctx, words[0],
-                                                           AM_HANDLE_FETCH);
+    struct fetch *fetch = NULL;
 
+    if (am_token_has(token, word_count, 3)) {
+        fetch = am_handle_find(token->ctx, words[0], AM_HANDLE_FETCH);
+    }
     if (fetch == NULL || fetch->op.peer != token->peer) {
         return;
     }

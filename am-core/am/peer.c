@@ -212,6 +212,11 @@ static am_status_t hello_run(struct am_op *op)
     return status;
 }
 
+bool am_op_is_hello(const struct am_op *op)
+{
+    return op->run == hello_run;
+}
+
 am_status_t am_connect(struct am_ctx *ctx, const void *address,
                        uint32_t *peer_p)
 {

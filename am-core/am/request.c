@@ -10,7 +10,7 @@
 
 /* A request that a handler issued when there was no space. */
 struct queued_request {
-    struct am_op op;
+    struct am_op op; /* first: ops_drop frees it */
     uint32_t handler, word_count;
     uint64_t words[AM_WORDS_MAX];
     size_t bytes;
@@ -31,6 +31,32 @@ static am_status_t queued_run(struct am_op *op)
     ctx->queued_count--;
     free(queued);
     return AM_OK;
+}
+
+/* Of what waits, am's own requests are in no pool. */
+static void ops_drop(struct am_list *ops)
+{
+    struct am_list *at;
+
+    while ((at = am_list_pop(ops)) != NULL) {
+        struct am_op *op = am_container(at, struct am_op, link);
+
+        op->queued = false;
+        if (op->run == queued_run || am_op_is_hello(op)) {
+            free(op);
+        }
+    }
+}
+
+void am_peers_drop_ops(struct am_ctx *ctx)
+{
+    for (uint32_t i = 0; ctx->peers != NULL && i < ctx->peer_count; i++) {
+        if (ctx->peers[i] != NULL) {
+            ops_drop(&ctx->peers[i]->ordered);
+            ops_drop(&ctx->peers[i]->bulk);
+            ctx->peers[i]->ordered_count = 0;
+        }
+    }
 }
 
 /* Off the fast path: a handler may neither wait nor fail for lack of space. */

@@ -106,7 +106,8 @@ AM_API int am_is_flushed(struct am_ctx *ctx);
 
 /*
  * Close a context and free all it owns.  The caller has made sure (am_flush
- * and a barrier) that no peer still sends to it.  Not in a handler.
+ * and a barrier) that no peer still sends to it.  What has not ended by then is
+ * given up: its done function is not called.  Not in a handler.
  */
 AM_API void am_close(struct am_ctx *ctx);
 

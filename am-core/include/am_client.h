@@ -24,7 +24,8 @@ extern "C" {
  *                 a landing that is too small ends the receive with
  *                 AM_ERR_TRUNCATE;
  *   AM_DONE       when am_recv_payload gave it all and it has used it;
- *   AM_ERR_AGAIN  to defer, keeping `recv`, and to call am_recv_supply later.
+ *   AM_ERR_AGAIN  to defer, keeping `recv`, and to call am_recv_supply later;
+ *   other errors  to refuse it: nothing lands.
  */
 struct am_client;
 struct am_recv; /* one incoming send; valid until its done function ran */
@@ -63,7 +64,9 @@ AM_API am_status_t am_recv_supply(struct am_recv *recv,
  * AM_INFO_BYTES_MAX bytes of `info` (copied) to the client of the same id at
  * `dest`.  Any size.  `done` (NULL: none) is called when `data` may be reused,
  * for a short send perhaps before this returns, with AM_ERR_PEER when the peer
- * died.  Errors: AM_ERR_INVALID, AM_ERR_PEER, AM_ERR_MEMORY.
+ * died.  A send too long for one packet is done when it has been received, or
+ * with the error with which the receive has ended: that of a refusal,
+ * AM_ERR_TRUNCATE, AM_ERR_INVALID (no such client there).  Errors: AM_ERR_INVALID, AM_ERR_PEER, AM_ERR_MEMORY.
  */
 AM_API am_status_t am_send(struct am_client *client, uint32_t dest,
                            const void *info, size_t info_bytes,

@@ -2,9 +2,11 @@
 # shm_death and shm_process
 if HAVE_CMOCKA
 am_tests = test/unit/am_request_test test/unit/am_region_test \
-    test/unit/am_client_test test/unit/am_post_test \
+    test/unit/am_client_test test/unit/am_close_test \
+    test/unit/am_post_test \
     test/unit/shm_death_test test/unit/shm_hostile_test \
-    test/unit/shm_late_test test/unit/shm_process_test
+    test/unit/shm_late_test test/unit/shm_process_test \
+    test/unit/shm_stranger_test
 check_PROGRAMS += $(am_tests)
 TESTS += $(am_tests)
 test_unit_am_request_test_SOURCES = test/unit/am_request_test.c \
@@ -18,6 +20,10 @@ test_unit_am_region_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_am_post_test_SOURCES = test/unit/am_post_test.c $(msg_world)
 test_unit_am_post_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_post_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_am_close_test_SOURCES = test/unit/am_close_test.c \
+    $(msg_world)
+test_unit_am_close_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_close_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_am_client_test_SOURCES = test/unit/am_client_test.c \
     $(msg_world)
 test_unit_am_client_test_CFLAGS = $(TEST_CFLAGS)
@@ -34,6 +40,10 @@ test_unit_shm_death_test_SOURCES = test/unit/shm_death_test.c \
     test/support/process.c test/support/process.h
 test_unit_shm_death_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_death_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_shm_stranger_test_SOURCES = test/unit/shm_stranger_test.c \
+    $(msg_world)
+test_unit_shm_stranger_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_stranger_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_shm_process_test_SOURCES = test/unit/shm_process_test.c \
     test/support/process.c test/support/process.h
 test_unit_shm_process_test_CFLAGS = $(TEST_CFLAGS)

@@ -5,6 +5,8 @@
 #include "support/cm.h"
 #include "support/msg_world.h"
 
+#include "am/ctx.h"
+
 #include <am.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +27,8 @@ struct inbox {
     size_t info_bytes;
     uint32_t order[4096];
     bool defer;
-    bool take; /* use the payload in the callback where it is there */
+    am_status_t refusal; /* what the callback answers, if not AM_OK */
+    bool take;           /* use the payload in the callback where it is there */
     uint32_t taken;
 };
 
@@ -59,6 +62,9 @@ static am_status_t on_receive(void *arg, struct am_recv *recv, uint32_t source,
         inbox->taken++;
         return AM_DONE;
     }
+    if (inbox->refusal != AM_OK) {
+        return inbox->refusal;
+    }
     if (inbox->defer) {
         inbox->kept[inbox->kept_count++] = recv;
         return AM_ERR_AGAIN;
@@ -89,13 +95,19 @@ struct duo {
     struct am_client *client[2];
     unsigned char *data; /* SIZE_MAX_HERE */
     int done;
+    bool streamed;
 };
 
 static void duo_open(struct duo *duo)
 {
+    /* no single copy, which would not ask the sender */
+    static const struct am_option stream[] = {{"AM_SHM_CMA", "off"},
+                                              {NULL, NULL}};
+    const struct am_option *options[] = {stream, stream};
+
     duo->data = malloc(SIZE_MAX_HERE);
     duo->done = 0;
-    world_open(&duo->world, 2, NULL);
+    world_open(&duo->world, 2, duo->streamed ? options : NULL);
     inboxes_open(&duo->world, duo->inbox, duo->client, AM_ORDERED);
 }
 
@@ -124,7 +136,7 @@ static void test_sizes(void **state)
 {
     static const size_t sizes[] = {0, 1, 40, 4096, 16000, 16384, SIZE_MAX_HERE};
     static const size_t infos[] = {0, 1, 8, AM_INFO_BYTES_MAX};
-    struct duo duo;
+    struct duo duo = {.streamed = false};
 
     duo_open(&duo);
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
@@ -154,7 +166,7 @@ static void test_sizes(void **state)
 static void test_deferred(void **state)
 {
     static const size_t sizes[] = {0, 100, 10000, SIZE_MAX_HERE};
-    struct duo duo;
+    struct duo duo = {.streamed = false};
 
     duo_open(&duo);
     duo.inbox[1].defer = true;
@@ -195,7 +207,7 @@ static void test_deferred(void **state)
 static void test_taken(void **state)
 {
     static const size_t sizes[] = {1, 100, 4096, SIZE_MAX_HERE};
-    struct duo duo;
+    struct duo duo = {.streamed = false};
 
     duo_open(&duo);
     duo.inbox[1].take = true;
@@ -218,11 +230,27 @@ static void test_taken(void **state)
     duo_close(&duo);
 }
 
-/* A landing that is too small ends the receive, not the sender's wait. */
+/* How a send ended. */
+struct sent {
+    int count;
+    am_status_t status;
+};
+
+static void note_sent(void *arg, am_status_t status)
+{
+    struct sent *sent = arg;
+
+    sent->count++;
+    sent->status = status;
+}
+
+/* A landing that is too small ends the receive, and tells a sender that still
+ * waits; a short send is over before. */
 static void test_too_small(void **state)
 {
     static const size_t sizes[] = {100, SIZE_MAX_HERE};
-    struct duo duo;
+    static const am_status_t ends[] = {AM_OK, AM_ERR_TRUNCATE};
+    struct duo duo = {.streamed = false};
 
     duo_open(&duo);
     duo.inbox[1].landing_bytes = 99;
@@ -230,13 +258,93 @@ static void test_too_small(void **state)
     for (int i = 0; i < 2; i++) {
         struct am_data send = am_data_contig(duo.data, sizes[i]);
 
-        assert_int_equal(am_send(duo.client[0], 1, NULL, 0, &send, count_done,
-                                 &duo.done),
-                         AM_OK);
+        struct sent sent = {0};
+
+        assert_int_equal(
+                am_send(duo.client[0], 1, NULL, 0, &send, note_sent, &sent),
+                AM_OK);
         world_settle(&duo.world);
-        assert_int_equal(duo.done, i + 1);
+        assert_int_equal(sent.count, 1);
+        assert_int_equal(sent.status, ends[i]);
         assert_int_equal(duo.inbox[1].landed, i + 1);
     }
+    duo_close(&duo);
+}
+
+/* A client may refuse; the sender of a long send learns why.  AM_DONE is no
+ * answer to a long send, which has brought no payload. */
+static void test_refused(void **state)
+{
+    static const am_status_t answers[] = {AM_ERR_MEMORY, AM_ERR_INVALID,
+                                          AM_DONE};
+    struct duo duo = {.streamed = false};
+
+    duo_open(&duo);
+    for (int i = 0; i < 3; i++) {
+        struct am_data data = am_data_contig(duo.data, SIZE_MAX_HERE);
+        struct sent sent = {0};
+
+        duo.inbox[1].refusal = answers[i];
+        assert_int_equal(
+                am_send(duo.client[0], 1, NULL, 0, &data, note_sent, &sent),
+                AM_OK);
+        world_settle(&duo.world);
+        assert_int_equal(sent.count, 1);
+        assert_int_equal(sent.status,
+                         answers[i] == AM_DONE ? AM_ERR_INVALID : answers[i]);
+        assert_int_equal(duo.inbox[1].landed, 0);
+    }
+    duo_close(&duo);
+}
+
+/* There is no client of that id at the other rank. */
+static void test_no_client(void **state)
+{
+    struct duo duo = {.streamed = false};
+    struct am_client *third;
+    struct am_data data;
+    struct sent sent = {0};
+
+    duo_open(&duo);
+    data = am_data_contig(duo.data, SIZE_MAX_HERE);
+    assert_int_equal(am_client_register(duo.world.ctx[0], AM_ORDERED,
+                                        on_receive, &duo.inbox[0], &third),
+                     AM_OK);
+    assert_int_equal(am_send(third, 1, NULL, 0, &data, note_sent, &sent),
+                     AM_OK);
+    world_settle(&duo.world);
+    assert_int_equal(sent.count, 1);
+    assert_int_equal(sent.status, AM_ERR_INVALID);
+    assert_int_equal(world_counter(&duo.world, 1, "rx_bad_packet"), 1);
+    duo_close(&duo);
+}
+
+/* The receiver's get fails: neither side may take it for received. */
+static void test_failed_get(void **state)
+{
+    struct duo duo = {.streamed = true};
+    struct am_data data;
+    struct sent sent = {0};
+    struct am_ctx *ctx;
+    uint32_t closed = 0;
+
+    duo_open(&duo);
+    ctx = duo.world.ctx[0];
+    duo.inbox[1].expected = AM_ERR_INVALID;
+    data = am_data_contig(duo.data, SIZE_MAX_HERE);
+    assert_int_equal(
+            am_send(duo.client[0], 1, NULL, 0, &data, note_sent, &sent), AM_OK);
+    for (uint32_t i = 0; i < ctx->handle_count; i++) {
+        if (ctx->handles[i].kind == AM_HANDLE_REGION) {
+            am_region_close(ctx->handles[i].object);
+            closed++;
+        }
+    }
+    assert_int_equal(closed, 1);
+    world_settle(&duo.world);
+    assert_int_equal(sent.count, 1);
+    assert_int_equal(sent.status, AM_ERR_INVALID);
+    assert_int_equal(duo.inbox[1].landed, 1);
     duo_close(&duo);
 }
 
@@ -280,6 +388,63 @@ static void test_order_and_clients(void **state)
         free(second[r].memory);
     }
     free(data);
+}
+
+static void on_filler(struct am_token *token, const uint64_t *words,
+                      uint32_t count, void *data, size_t bytes)
+{
+}
+
+/*
+ * A send finds no space and waits; then there is space, and another follows
+ * before the first is tried again.  Ordered, it must wait behind the first.
+ * Unordered, it goes at once if the sender sees the space without a poll of its
+ * own, and overtakes: over shared memory always, on a simulated NIC perhaps.
+ */
+static void overtake(am_order_t order)
+{
+    struct inbox inbox[2];
+    struct am_client *client[2];
+    struct am_data nothing = am_data_contig(NULL, 0);
+    struct world world;
+    uint32_t first = 1, second = 2;
+    int done = 0;
+
+    world_open(&world, 2, NULL);
+    inboxes_open(&world, inbox, client, order);
+    am_handler_register(world.ctx[1], AM_HANDLER_USER, on_filler, NULL,
+                        "filler");
+    world_settle(&world);
+    while (am_ctx_try_request(world.ctx[0], 1, AM_HANDLER_USER, NULL, 0, NULL,
+                              0) == AM_OK) {
+    }
+    assert_int_equal(
+            am_send(client[0], 1, &first, 4, &nothing, count_done, &done),
+            AM_OK);
+    assert_int_equal(done, 0);
+    for (int i = 0; i < 100; i++) {
+        (void)am_ctx_poll(world.ctx[1]);
+    }
+    assert_int_equal(
+            am_send(client[0], 1, &second, 4, &nothing, count_done, &done),
+            AM_OK);
+    world_settle(&world);
+    assert_int_equal(done, 2);
+    assert_int_equal(inbox[1].arrived, 2);
+    assert_int_equal(inbox[1].order[0] + inbox[1].order[1], first + second);
+    if (order == AM_ORDERED || world_env == NULL) {
+        assert_int_equal(inbox[1].order[0],
+                         order == AM_ORDERED ? first : second);
+    }
+    world_close(&world);
+    free(inbox[0].memory);
+    free(inbox[1].memory);
+}
+
+static void test_overtaking(void **state)
+{
+    overtake(AM_ORDERED);
+    overtake(AM_UNORDERED);
 }
 
 static void test_multisend(void **state)
@@ -337,7 +502,11 @@ int main(void)
             cmocka_unit_test(test_deferred),
             cmocka_unit_test(test_taken),
             cmocka_unit_test(test_too_small),
+            cmocka_unit_test(test_refused),
+            cmocka_unit_test(test_no_client),
+            cmocka_unit_test(test_failed_get),
             cmocka_unit_test(test_order_and_clients),
+            cmocka_unit_test(test_overtaking),
             cmocka_unit_test(test_multisend),
     };
 

@@ -209,6 +209,60 @@ static void test_geometry(void **state)
 
 /* ------------------------------------------------------------------ packets */
 
+/* A header of more words than handlers are promised does not reach one. */
+static void test_long_header(void **state)
+{
+    uint64_t hdr[31] = {AM_HANDLER_USER | 30 << 8};
+    struct world world;
+    uint64_t bad;
+    uint32_t got;
+
+    open_two(&world, &got);
+    bad = world_counter(&world, 0, "rx_bad");
+    assert_int_equal(shm_send(world.ctx[1]->peers[0]->ep, AM_DEV_REQUEST, hdr,
+                              sizeof(hdr), NULL, 0),
+                     AM_OK);
+    for (int i = 0; i < 100; i++) {
+        (void)am_ctx_poll(world.ctx[0]);
+    }
+    assert_int_equal(got, 2);
+    assert_int_equal(world_counter(&world, 0, "rx_bad"), bad + 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        am_close(world.ctx[i]);
+    }
+}
+
+/* Messages of am's own that bring none of their words: each is counted once,
+ * nothing is looked up and nobody answers. */
+static void test_no_words(void **state)
+{
+    static const char *const other[] = {"rx_bad_region", "rx_bad_handle",
+                                        "rx_bad_handler", "tx_replies"};
+    uint64_t before[4];
+    struct world world;
+    uint32_t got;
+    uint64_t bad;
+
+    open_two(&world, &got);
+    bad = world_counter(&world, 0, "rx_bad_packet");
+    for (int i = 0; i < 4; i++) {
+        before[i] = world_counter(&world, 0, other[i]);
+    }
+    for (uint32_t handler = AM_H_HELLO; handler <= AM_H_SEND_FIN; handler++) {
+        struct am_peer *peer = world.ctx[1]->peers[0];
+
+        assert_int_equal(peer->send(peer->ep, AM_DEV_REQUEST,
+                                    am_hdr_bits(handler, 0, 0), NULL, NULL, 0),
+                         AM_OK);
+        (void)am_ctx_poll(world.ctx[0]);
+        assert_int_equal(world_counter(&world, 0, "rx_bad_packet"), ++bad);
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(world_counter(&world, 0, other[i]), before[i]);
+    }
+    world_close(&world);
+}
+
 /* Any header and any words in a sound packet: am and msg check them. */
 static void test_packets(void **state)
 {
@@ -255,10 +309,9 @@ static void test_packets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_slots),
-            cmocka_unit_test(test_heads),
-            cmocka_unit_test(test_geometry),
-            cmocka_unit_test(test_packets),
+            cmocka_unit_test(test_slots),    cmocka_unit_test(test_heads),
+            cmocka_unit_test(test_geometry), cmocka_unit_test(test_long_header),
+            cmocka_unit_test(test_no_words), cmocka_unit_test(test_packets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
