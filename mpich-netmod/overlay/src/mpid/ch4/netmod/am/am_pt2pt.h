@@ -27,10 +27,10 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_AM_recv_status(MPIR_Request * rreq,
 {
     rreq->status.MPI_SOURCE = (int) status->envelope.source;
     rreq->status.MPI_TAG = (int) status->envelope.tag;
-    MPIR_STATUS_SET_COUNT(rreq->status, (MPI_Aint) status->bytes);
     if (unlikely(status->status != AM_OK)) {
         MPIDI_AM_recv_error(rreq, status);
     }
+    MPIR_STATUS_SET_COUNT(rreq->status, (MPI_Aint) status->bytes);
 }
 
 /* What a receive or probe asks for. */
