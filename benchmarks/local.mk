@@ -16,16 +16,15 @@ TESTS += benchmarks/instructions
 EXTRA_DIST += benchmarks/am_core_compare benchmarks/instructions.txt \
     benchmarks/curve.py benchmarks/peers.py
 
-# Redraw the plots of README.md and docs/ from data measured now.
+# Redraw the plots of README.md and docs/ from data measured now; with a
+# simulator its own growth too, for docs/simulator.md.
 EXTRA_DIST += benchmarks/figures benchmarks/sim_growth
-.PHONY: figures
-figures: am_perf am_info
+if BUILD_SIM
+SIM_FIGURES = sim-figures
+endif
+.PHONY: figures sim-figures
+figures: am_perf am_info $(SIM_FIGURES)
 	$(srcdir)/benchmarks/figures $(abs_builddir)
 
-# The simulator's own growth, for docs/simulator.md; a part of figures.
-if BUILD_SIM
-.PHONY: sim-figures
 sim-figures: am_sim
 	$(srcdir)/benchmarks/sim_growth $(abs_builddir)
-figures: sim-figures
-endif
