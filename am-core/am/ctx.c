@@ -154,7 +154,9 @@ static void pools_open(struct am_ctx *ctx)
     ctx->send_pool = &ctx->pools[2];
 }
 
-/* Wait until nobody needs anybody's help to send. */
+/* Wait until nobody needs anybody's help to send.  Devices do their part when
+ * they are asked; they are not polled, as a rank that is through may send, and
+ * the handlers for that are registered after am_open. */
 static am_status_t job_wait(struct am_ctx *ctx, char *error, size_t error_bytes)
 {
     uint64_t now_ps = am_env_now(ctx->env);
@@ -163,7 +165,6 @@ static am_status_t job_wait(struct am_ctx *ctx, char *error, size_t error_bytes)
     uint64_t deadline = now_ps + (ms < ms_max ? ms : ms_max) * PS_PER_MS;
 
     while (!am_connected(ctx)) {
-        (void)am_ctx_poll(ctx);
         am_env_relax(ctx->env, 0);
         am_check_peers(ctx);
         if (ctx->stats[AM_STAT_PEERS_DEAD] != 0) {

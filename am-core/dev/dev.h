@@ -155,7 +155,8 @@ struct am_dev_ops {
     am_status_t (*connect_all)(struct am_dev *dev, const void *const *parts,
                                const size_t *part_bytes, uint32_t count);
     /* Have all ranks of connect_all that this device reaches got what they
-     * need to send without this context's help? */
+     * need to send without this context's help?  Asked until it is so, without
+     * polls: the device does here what they wait for. */
     bool (*connected)(struct am_dev *dev);
     /* Has all that was sent reached its peers (for a channel: been
      * acknowledged)? */

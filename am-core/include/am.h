@@ -153,8 +153,8 @@ typedef void (*am_handler_fn)(struct am_token *token, const uint64_t *words,
 /*
  * Register `fn` at `index` (AM_HANDLER_USER..AM_HANDLERS_MAX-1) under `name`
  * (static storage; appears in traces).  All ranks must agree on the index.  A
- * request that arrives before its handler is registered is counted as
- * rx_bad_handler and dropped: put a barrier between registering and sending.
+ * request that is polled before that is counted as rx_bad_handler and dropped:
+ * register right after am_open (no handler runs in it), or before a barrier.
  * `arg` is what am_token_arg returns.  Errors: AM_ERR_INVALID.
  */
 AM_API am_status_t am_handler_register(struct am_ctx *ctx, uint32_t index,

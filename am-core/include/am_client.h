@@ -14,7 +14,8 @@ extern "C" {
 
 /*
  * A client registers a reception callback once and gets an id; all ranks must
- * register clients in the same order, before a peer sends to them.  When the
+ * register clients in the same order, right after am_open or before a peer sends
+ * to them.  When the
  * first packet of a send arrives, `receive` is called from a poll, with the
  * rules of a handler, with the metadata (valid until it returns) and the total
  * size, and returns

@@ -1,12 +1,12 @@
 # test/unit: the am layer and shared memory; in one process but for
-# shm_death and shm_process
+# shm_death, shm_process and shm_start
 if HAVE_CMOCKA
 am_tests = test/unit/am_request_test test/unit/am_region_test \
     test/unit/am_client_test test/unit/am_close_test \
     test/unit/am_post_test \
     test/unit/shm_death_test test/unit/shm_hostile_test \
     test/unit/shm_late_test test/unit/shm_process_test \
-    test/unit/shm_stranger_test
+    test/unit/shm_start_test test/unit/shm_stranger_test
 check_PROGRAMS += $(am_tests)
 TESTS += $(am_tests)
 test_unit_am_request_test_SOURCES = test/unit/am_request_test.c \
@@ -44,6 +44,10 @@ test_unit_shm_stranger_test_SOURCES = test/unit/shm_stranger_test.c \
     $(msg_world)
 test_unit_shm_stranger_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_stranger_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_shm_start_test_SOURCES = test/unit/shm_start_test.c \
+    test/support/process.c test/support/process.h
+test_unit_shm_start_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_start_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_shm_process_test_SOURCES = test/unit/shm_process_test.c \
     test/support/process.c test/support/process.h
 test_unit_shm_process_test_CFLAGS = $(TEST_CFLAGS)
