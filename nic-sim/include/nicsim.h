@@ -98,6 +98,9 @@ NS_API bool ns_engine_no_sleep(const struct ns_engine *engine);
 /* Events run so far; of these, those of networks and NICs (not of hosts). */
 NS_API uint64_t ns_engine_events(const struct ns_engine *engine);
 NS_API uint64_t ns_engine_hardware_events(const struct ns_engine *engine);
+/* The event that runs stands for so many: an edge of a clock at which many
+ * packets move. */
+NS_API void ns_engine_events_stand(struct ns_engine *engine, uint64_t count);
 NS_API ns_run_t ns_engine_run(struct ns_engine *engine);
 /* Run one event.  NS_RUN_STOPPED, or NS_RUN_IDLE or NS_RUN_LIMIT without. */
 NS_API ns_run_t ns_engine_step(struct ns_engine *engine);

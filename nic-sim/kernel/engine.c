@@ -111,6 +111,11 @@ uint64_t ns_engine_hardware_events(const struct ns_engine *engine)
            engine->events[NS_PHASE_CLOCK];
 }
 
+void ns_engine_events_stand(struct ns_engine *engine, uint64_t count)
+{
+    engine->events[engine->order >> ORDER_PHASE_SHIFT] += count - 1;
+}
+
 ns_phase_t ns_engine_phase(const struct ns_engine *engine)
 {
     return (ns_phase_t)(engine->order >> ORDER_PHASE_SHIFT);

@@ -258,7 +258,7 @@ static uint64_t torus_evaluate(struct ns_clocked *clocked)
     struct ns_torus *torus = am_container(clocked, struct ns_torus, clocked);
     uint64_t period_ps = torus->clock.period_ps;
     struct ns_torus_slot *slot;
-    uint64_t next;
+    uint64_t next, moved = torus->stats.hops + torus->stats.delivered;
 
     torus->cycle = ns_engine_now(torus->clock.component.engine) / period_ps;
     torus->running = true;
@@ -279,6 +279,10 @@ static uint64_t torus_evaluate(struct ns_clocked *clocked)
         }
     }
     torus->running = false;
+    moved = torus->stats.hops + torus->stats.delivered - moved;
+    if (moved > 1) {
+        ns_engine_events_stand(torus->clock.component.engine, moved);
+    }
     next = ns_torus_next(torus);
     return next == NS_NEVER ? NS_NEVER : next * period_ps;
 }
