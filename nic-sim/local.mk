@@ -37,6 +37,7 @@ libnicsim_la_SOURCES = \
     nic-sim/kernel/switch.h nic-sim/kernel/switch.c \
     nic-sim/host/memory.h nic-sim/host/memory.c \
     nic-sim/host/bus.h nic-sim/host/bus.c \
+    nic-sim/host/copy.h nic-sim/host/copy.c \
     nic-sim/host/host.h nic-sim/host/host.c nic-sim/host/port.c \
     nic-sim/host/unit.c nic-sim/host/machine.c \
     nic-sim/host/machine_rows.c nic-sim/host/machine_rows.h \

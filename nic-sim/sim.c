@@ -97,6 +97,11 @@ void ns_sim_compute(struct ns_sim_node *view, uint64_t ps)
     ns_host_compute(&am_container(view, struct ns_node, view)->host, ps);
 }
 
+void ns_sim_work(struct ns_sim_node *view, uint64_t ps)
+{
+    am_container(view, struct ns_node, view)->host.now_ps += ps;
+}
+
 void ns_sim_interrupts(struct ns_sim_node *view, void (*fn)(void *arg),
                        void *arg)
 {

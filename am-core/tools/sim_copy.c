@@ -19,8 +19,8 @@ enum {
     QUIET_POLLS = 200
 };
 
-/* Far more than a round trip: computation, in copied bytes. */
-#define COMPUTE_BYTES 10000
+/* Far more than a round trip. */
+#define COMPUTE_PS (200 * UINT64_C(1000000))
 
 struct copy {
     struct raw raw;
@@ -153,7 +153,7 @@ static uint64_t copy_or(struct copy *copy, uint32_t round)
 
         copy_settle(copy);
         copy_send(copy);
-        am_env_charge(copy->node->env, AM_COST_COPY, COMPUTE_BYTES);
+        ns_sim_work(copy->node, COMPUTE_PS);
         from_ps = copy_now(copy);
         copy_wait(copy, round + i + 1);
         sum_ps += copy_now(copy) - from_ps;

@@ -223,7 +223,7 @@ static int poll_message(struct ns_sim_node *node, uint64_t *value_p,
             uint64_t counted = run.counted;
 
             /* computation, until all of them are in memory */
-            am_env_charge(node->env, AM_COST_COPY, 200000);
+            ns_sim_work(node, 800 * UINT64_C(1000000));
             from_ps = run_now(&run);
             (void)am_ctx_poll(run.ctx);
             sum_ps += run_now(&run) - from_ps - empty_ps;

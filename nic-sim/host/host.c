@@ -3,6 +3,7 @@
  */
 #include "host/host.h"
 
+#include "host/copy.h"
 #include "kernel/engine.h"
 
 #define STACK_BYTES (256 * 1024)
@@ -146,7 +147,7 @@ static void host_charge(struct am_env *env, am_cost_t kind, uint64_t units)
         host->now_ps += cost->am_match_ps * units;
         break;
     case AM_COST_COPY:
-        host->now_ps += ns_bytes_ps(units, cost->copy_bytes_per_second);
+        host->now_ps += ns_copy_ps(cost, NS_MEMORY_OWN, units);
         break;
     case AM_COST_ALLOC:
         host->now_ps += cost->am_alloc_ps * units;

@@ -2,6 +2,7 @@
  * Machine files: libconfig text to struct ns_machine by one table of rows.
  * Whatever is wrong is told in one sentence with file and line.
  */
+#include "host/copy.h"
 #include "host/machine_load.h"
 
 #include <libconfig.h>
@@ -161,7 +162,10 @@ static int check_whole(struct loader *loader)
         return ns_load_fail(loader, 0,
                             "host.cache_line must be a power of two");
     }
-    wrong = loader->kind->check == NULL ? NULL : loader->kind->check(machine);
+    wrong = ns_copy_check(&machine->host);
+    if (wrong == NULL && loader->kind->check != NULL) {
+        wrong = loader->kind->check(machine);
+    }
     return wrong == NULL ? 0 : ns_load_fail(loader, 0, "%s", wrong);
 }
 

@@ -4,6 +4,8 @@
  */
 #include "host/host.h"
 
+#include "host/copy.h"
+
 static struct ns_host *port_host(struct ns_port *port)
 {
     return am_container(port, struct ns_host, port);
@@ -50,7 +52,7 @@ static void port_load(struct ns_port *port, uint32_t address, void *to,
         host->now_ps += fetch_ps(host, misses);
     }
     ns_memory_load(&host->memory, address, to, bytes);
-    host->now_ps += ns_bytes_ps(bytes, host->cost->copy_bytes_per_second);
+    host->now_ps += ns_copy_ps(host->cost, NS_MEMORY_SHARED, bytes);
 }
 
 static void port_store(struct ns_port *port, uint32_t address, const void *from,
@@ -64,7 +66,7 @@ static void port_store(struct ns_port *port, uint32_t address, const void *from,
         host->now_ps += fetch_ps(host, misses);
     }
     ns_memory_store(&host->memory, address, from, bytes);
-    host->now_ps += ns_bytes_ps(bytes, host->cost->copy_bytes_per_second);
+    host->now_ps += ns_copy_ps(host->cost, NS_MEMORY_SHARED, bytes);
 }
 
 static void port_flush(struct ns_port *port, uint32_t address, size_t bytes)
@@ -154,8 +156,7 @@ static void pio_write_next(struct ns_host *host)
 
     host->pio_bytes = (uint32_t)(host->pio_left < line ? host->pio_left : line);
     ns_bus_pio(&host->bus, &host->pio,
-               ns_bytes_ps(host->pio_bytes,
-                           host->cost->pio_stream_bytes_per_second),
+               ns_copy_ps(host->cost, NS_MEMORY_ADAPTER, host->pio_bytes),
                pio_write_done);
 }
 

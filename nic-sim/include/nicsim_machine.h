@@ -22,12 +22,24 @@ struct ns_cost {
     uint64_t unit_ps;
 };
 
+#define NS_CACHES 2
+
+/* Copies: see host/copy.c.  0: no such cache, no such rate. */
+struct ns_copy_settings {
+    uint64_t bytes_per_second; /* of large ones, in memory */
+    uint64_t start_ps;
+    uint64_t cache_bytes[NS_CACHES]; /* the smaller one first */
+    uint64_t cached_bytes_per_second[NS_CACHES];
+    /* to and from memory that DMA reaches; 0: as large ones */
+    uint64_t shared_bytes_per_second, shared_start_ps;
+};
+
 struct ns_host_settings {
     uint64_t clock_ps;
     uint64_t line_bytes;
     uint64_t memory_bytes_per_second; /* of the memory bus */
     uint64_t memory_latency_ps;       /* of a fetched line, besides */
-    uint64_t copy_bytes_per_second;
+    struct ns_copy_settings copy;
     uint64_t pio_ps;
     uint64_t send_ps, receive_ps, poll_ps; /* driver */
     uint64_t am_send_ps, am_word_ps;       /* AM_COST_SEND */

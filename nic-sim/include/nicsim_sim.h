@@ -85,6 +85,9 @@ NS_API void ns_sim_compute(struct ns_sim_node *node, uint64_t ps);
 NS_API void ns_sim_interrupts(struct ns_sim_node *node, void (*fn)(void *arg),
                               void *arg);
 
+/* The same without interrupts: the node is busy for `ps`. */
+NS_API void ns_sim_work(struct ns_sim_node *node, uint64_t ps);
+
 /* End the whole run; ns_sim_run then fails.  The caller returns at once. */
 NS_API void ns_sim_abort(struct ns_sim_node *node);
 

@@ -8,6 +8,7 @@
 #include "support/sim_dev.h"
 
 #include "host/bus.h"
+#include "host/copy.h"
 #include "net/torus.h"
 #include "nicsim_bgp.h"
 #include "nicsim_port.h"
@@ -150,7 +151,7 @@ static uint64_t touch_ps(const struct ns_host_settings *host, uint64_t bytes,
 {
     return ns_bytes_ps(lines * host->line_bytes,
                        host->memory_bytes_per_second) +
-           ns_bytes_ps(bytes, host->copy_bytes_per_second);
+           ns_copy_ps(host, NS_MEMORY_SHARED, bytes);
 }
 
 static uint32_t packet_bytes(uint32_t all, uint32_t index)

@@ -4,6 +4,7 @@
  */
 #include "support/cm.h"
 
+#include "host/copy.h"
 #include "host/host.h"
 
 #include <stdlib.h>
@@ -81,6 +82,84 @@ static void test_bus(void **state)
     assert_int_equal(dma.done_ps, 2 * burst_ps + 1000000);
     assert_int_equal(bus.busy_ps, dma.done_ps);
     ns_engine_close(engine);
+}
+
+/* -------------------------------------------------------------------- copy */
+
+/* A body that copies: own memory in either cache and beyond, shared memory. */
+static void copier(void *arg, struct ns_host *host)
+{
+    static const uint64_t sizes[] = {0, 1, 8192, 8193, 65536, 65537, 1 << 20};
+    /* start, and 1, 2 or 4 ns a byte */
+    static const uint64_t ps[] = {0,         51000,     8242000,   16436000,
+                                  131122000, 262198000, 4194354000};
+    struct ns_port *port = &host->port;
+    uint64_t line_ps = 64 * UINT64_C(1000); /* fetched at 1 GB/s */
+    uint32_t address = port->ops->alloc(port, 4096, 64);
+    uint8_t bytes[4096] = {0};
+    uint64_t from_ps;
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        from_ps = host->now_ps;
+        am_env_charge(&host->env, AM_COST_COPY, sizes[i]);
+        assert_int_equal(host->now_ps - from_ps, ps[i]);
+    }
+    from_ps = host->now_ps; /* whole lines: none is fetched */
+    port->ops->store(port, address, bytes, 4096);
+    assert_int_equal(host->now_ps - from_ps, 30000 + 4096 * 8000);
+    port->ops->flush(port, address, 4096);
+    from_ps = host->now_ps;
+    port->ops->load(port, address, bytes, 100);
+    assert_int_equal(host->now_ps - from_ps, 2 * line_ps + 30000 + 100 * 8000);
+    from_ps = host->now_ps;
+    port->ops->load(port, address, bytes, 100);
+    assert_int_equal(host->now_ps - from_ps, 30000 + 100 * 8000);
+    *(bool *)arg = true;
+}
+
+static void copier_ended(void *arg, struct ns_host *host)
+{
+    (void)arg;
+    ns_engine_stop(host->component.engine);
+}
+
+/* What a copy costs, by its size and memory, to the picosecond. */
+static void test_copy(void **state)
+{
+    const struct ns_engine_params params = {0};
+    struct ns_engine *engine = ns_engine_open(&params, 1);
+    struct ns_machine *machine = calloc(1, sizeof(*machine));
+    struct ns_host host;
+    bool ended = false;
+
+    (void)state;
+    machine->bus = (struct ns_bus_settings){80000000, 300000, 256};
+    machine->host = (struct ns_host_settings){
+            .clock_ps = 1000,
+            .line_bytes = 64,
+            .memory_bytes_per_second = 1000000000,
+            .shared_bytes = 65536,
+            .pio_stream_bytes_per_second = 100000000,
+            .copy = {.bytes_per_second = 250000000,
+                     .start_ps = 50000,
+                     .cache_bytes = {16384, 131072},
+                     .cached_bytes_per_second = {1000000000, 500000000},
+                     .shared_bytes_per_second = 125000000,
+                     .shared_start_ps = 30000},
+    };
+    assert_null(ns_copy_check(&machine->host));
+    assert_int_equal(ns_copy_ps(&machine->host, NS_MEMORY_ADAPTER, 64), 640000);
+    assert_int_equal(ns_copy_byte_fs(&machine->host, NS_MEMORY_OWN, 9000),
+                     2000000);
+    assert_int_equal(ns_host_init(&host, engine, 0, 1, machine, false), 0);
+    assert_int_equal(ns_host_start(&host, NS_FIBER_CONTEXT, copier, &ended,
+                                   copier_ended, NULL),
+                     0);
+    assert_int_equal(ns_engine_run(engine), NS_RUN_STOPPED);
+    assert_true(ended);
+    ns_host_fini(&host);
+    ns_engine_close(engine);
+    free(machine);
 }
 
 /* -------------------------------------------------------------------- jump */
@@ -180,7 +259,7 @@ static uint64_t scene_run(bool no_jump, ns_fiber_kind_t kind, uint64_t seed,
             .clock_ps = 15152,
             .line_bytes = 64,
             .memory_bytes_per_second = 528000000,
-            .copy_bytes_per_second = 264000000,
+            .copy.bytes_per_second = 264000000,
             .pio_ps = 1000000,
             .poll_ps = 700001 + seed,
             .am_poll_ps = 33333,
@@ -238,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_memory),
             cmocka_unit_test(test_bus),
+            cmocka_unit_test(test_copy),
             cmocka_unit_test(test_jump),
     };
 

@@ -524,6 +524,8 @@ static void test_p3_is_derived(void **state)
                      5 * p3->host.reliable_receive_ps);
     assert_int_equal(ppro->host.tlb_ps, 5 * p3->host.tlb_ps);
     assert_int_equal(ppro->host.notice_ps, 5 * p3->host.notice_ps);
+    assert_int_equal(5 * ppro->host.copy.cached_bytes_per_second[0],
+                     p3->host.copy.cached_bytes_per_second[0]);
     for (uint32_t i = 0; i < p3->setting_count; i++) {
         assert_string_not_equal(p3->settings[i].kind, "calibrated");
     }

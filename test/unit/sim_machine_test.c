@@ -122,6 +122,17 @@ static const struct edit edits[] = {
         {"pio = [", "pio = [[;", "syntax error"},
         {"cache_line = [", "cache_line = [\"65 B\", \"fact\", \"not so\"];",
          "power of two"},
+        {"copy = [",
+         "copy = [\"1 MB/s\", \"fact\", \"none\"]; "
+         "cache = [\"64 KiB\", \"fact\", \"none at all\"];",
+         "host.cache and host.copy_cached go together"},
+        {"copy = [",
+         "copy = [\"1 MB/s\", \"fact\", \"none\"]; "
+         "cache = [\"64 KiB\", \"fact\", \"none\"]; "
+         "copy_cached = [\"2 MB/s\", \"fact\", \"none\"]; "
+         "cache2 = [\"64 KiB\", \"fact\", \"none\"]; "
+         "copy_cached2 = [\"2 MB/s\", \"fact\", \"none\"];",
+         "host.cache2 must be larger than host.cache"},
 };
 
 static void edit_write(const char *path, const struct edit *edit)

@@ -7,6 +7,7 @@
 
 #include "dev/snic/snic.h"
 #include "host/bus.h"
+#include "host/copy.h"
 #include "net/myrinet.h"
 #include "nicsim_bgp.h"
 #include "nicsim_lanai.h"
@@ -159,7 +160,7 @@ static void ping_pong(struct node *node)
     for (uint32_t i = 0; i < scene->pings; i++) {
         if (node->view->rank == 0) {
             if (i + 1 == scene->pings) { /* after a quiet time */
-                am_env_charge(node->view->env, AM_COST_COPY, 20000);
+                ns_sim_work(node->view, 400 * UINT64_C(1000000));
                 node->dev->ops->poll(node->dev, 1); /* virtual time follows */
                 ns_marks_arm(engine);
                 ns_mark(engine, NS_STAGE_CALL, am_env_now(node->view->env));
@@ -181,7 +182,7 @@ static void flood_receive(struct node *node)
     uint32_t all = scene->flood * (node->view->size - 1);
 
     if (scene->slow) {
-        am_env_charge(node->view->env, AM_COST_COPY, 2000000);
+        ns_sim_work(node->view, 8000 * UINT64_C(1000000));
         for (int i = 0; i < 2000; i++) {
             node->dev->ops->poll(node->dev, 64);
         }
@@ -285,7 +286,7 @@ static void closed_form(const char *machine)
     lines = (bytes + host->line_bytes - 1) / host->line_bytes;
     line_ps = ns_bytes_ps(lines * host->line_bytes,
                           host->memory_bytes_per_second);
-    copy_ps = ns_bytes_ps(bytes, host->copy_bytes_per_second);
+    copy_ps = ns_copy_ps(host, NS_MEMORY_SHARED, bytes);
     /* the line is fetched, as 16 bytes do not cover it, and written back */
     assert_int_equal(stage_ps(&scene, NS_STAGE_BUILD),
                      host->send_ps + 2 * line_ps + copy_ps +
@@ -337,7 +338,7 @@ static uint64_t lanai_build_ps(const struct ns_machine *machine, uint64_t bytes)
         /* the line is fetched, as the DMA has taken it out of the cache */
         return own_ps + host->memory_latency_ps +
                ns_bytes_ps(host->line_bytes, host->memory_bytes_per_second) +
-               ns_bytes_ps(bytes, host->copy_bytes_per_second);
+               ns_copy_ps(host, NS_MEMORY_SHARED, bytes);
     }
     while (left > 0) {
         uint64_t line = left < host->line_bytes ? left : host->line_bytes;
@@ -400,7 +401,7 @@ static uint64_t touch_ps(const struct ns_host_settings *host, uint64_t bytes,
     return lines * host->memory_latency_ps +
            ns_bytes_ps(lines * host->line_bytes,
                        host->memory_bytes_per_second) +
-           ns_bytes_ps(bytes, host->copy_bytes_per_second);
+           ns_copy_ps(host, NS_MEMORY_SHARED, bytes);
 }
 
 /* The same on Blue Gene/P, one hop: descriptor, DMA, torus, DMA. */

@@ -3,6 +3,8 @@
  */
 #include "nic/bgp/bgp.h"
 
+#include "host/copy.h"
+
 #include <stdlib.h>
 
 static const struct am_stat_row stat_rows[NS_BGP_STAT_COUNT] = {
@@ -122,8 +124,8 @@ static void facts_set(struct ns_bgp_facts *facts,
             .send_ps = machine->host.send_ps + machine->host.pio_ps,
             .receive_ps = machine->host.receive_ps + machine->host.pio_ps,
             .put_ps = machine->host.put_ps,
-            .copy_byte_fs = UINT64_C(1000000000000000) /
-                            machine->host.copy_bytes_per_second,
+            .copy_byte_fs = ns_copy_byte_fs(&machine->host, NS_MEMORY_SHARED,
+                                            machine->bgp.mtu_bytes),
             .wire_ps = dma_ps +
                        machine->torus.hop_cycles * machine->torus.clock_ps,
             .packet_ps = bgp->descriptor_cycles * bgp->clock_ps,

@@ -3,6 +3,8 @@
  */
 #include "nic/lanai/lanai.h"
 
+#include "host/copy.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,8 +198,8 @@ static void facts_set(struct ns_lanai_facts *facts,
             .binomial = (uint32_t)lanai->binomial,
             .send_ps = host->send_ps + 2 * host->pio_ps,
             .receive_ps = host->receive_ps + host->pio_ps,
-            .copy_byte_fs =
-                    UINT64_C(1000000000000000) / host->copy_bytes_per_second,
+            .copy_byte_fs = ns_copy_byte_fs(host, NS_MEMORY_SHARED,
+                                            ns_lanai_mtu(lanai)),
             .wire_ps = (in + out) * lanai->clock_ps +
                        2 * machine->myrinet.switch_ps,
             .packet_ps = (in + lanai->done_cycles) * lanai->clock_ps,

@@ -3,6 +3,8 @@
  */
 #include "nic/tb2/tb2.h"
 
+#include "host/copy.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,8 +172,8 @@ static void facts_set(struct ns_tb2_facts *facts,
             .length_batch = (uint32_t)machine->tb2.length_batch,
             .send_ps = machine->host.send_ps + machine->host.pio_ps,
             .receive_ps = machine->host.receive_ps,
-            .copy_byte_fs = UINT64_C(1000000000000000) /
-                            machine->host.copy_bytes_per_second,
+            .copy_byte_fs = ns_copy_byte_fs(&machine->host, NS_MEMORY_SHARED,
+                                            NS_TB2_ENTRY_BYTES),
             .wire_ps = 2 * machine->tb2.packet_cycles * machine->tb2.clock_ps +
                        NS_SP_HOPS * machine->sp.hop_ps,
             .packet_ps = machine->tb2.packet_cycles * machine->tb2.clock_ps,
