@@ -121,7 +121,7 @@ NS_TEST_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
     -I$(top_srcdir)/test
 NS_TEST_LIBS = libnicsim.la libamtest.la $(CMOCKA_LIBS)
 ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
-    test/unit/sim_machine_test test/unit/sim_nic_test \
+    test/unit/sim_machine_test test/unit/sim_nic_test test/unit/sim_closed_test \
     test/unit/sim_link_test test/unit/sim_torus_test test/unit/sim_queue_test \
     test/unit/sim_sp_test test/unit/sim_lanai_test \
     test/unit/sim_bgp_test \
@@ -153,10 +153,17 @@ test_unit_sim_host_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_host_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_host_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_nic_test_SOURCES = test/unit/sim_nic_test.c \
+    test/support/sim_ping.c test/support/sim_ping.h \
     test/support/sim_dev.c test/support/sim_dev.h
 test_unit_sim_nic_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_nic_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_nic_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_closed_test_SOURCES = test/unit/sim_closed_test.c \
+    test/support/sim_ping.c test/support/sim_ping.h \
+    test/support/sim_dev.c test/support/sim_dev.h
+test_unit_sim_closed_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_closed_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_closed_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_lanai_test_SOURCES = test/unit/sim_lanai_test.c \
     test/support/sim_dev.c test/support/sim_dev.h
 test_unit_sim_lanai_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
