@@ -18,7 +18,8 @@ libam_la_SOURCES += \
     am-core/dev/snic/snic.h am-core/dev/snic/snic_dev.c \
     am-core/dev/snic/snic_init.c am-core/dev/snic/snic_lanai.h \
     am-core/dev/snic/snic_lanai.c am-core/dev/snic/snic_lanai_init.c \
-    am-core/dev/snic/snic_lanai_copy.c am-core/dev/snic/snic_lanai_page.h \
+    am-core/dev/snic/snic_lanai_copy.h am-core/dev/snic/snic_lanai_copy.c \
+    am-core/dev/snic/snic_lanai_land.c am-core/dev/snic/snic_lanai_page.h \
     am-core/dev/snic/snic_lanai_page.c am-core/dev/snic/snic_extra.c \
     am-core/dev/snic/snic_bgp.h am-core/dev/snic/snic_bgp.c \
     am-core/dev/snic/snic_bgp_init.c am-core/dev/snic/snic_bgp_put.c \
@@ -123,9 +124,8 @@ NS_TEST_LIBS = libnicsim.la libamtest.la $(CMOCKA_LIBS)
 ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
     test/unit/sim_machine_test test/unit/sim_nic_test test/unit/sim_closed_test \
     test/unit/sim_link_test test/unit/sim_torus_test test/unit/sim_queue_test \
-    test/unit/sim_sp_test test/unit/sim_lanai_test \
-    test/unit/sim_bgp_test \
-    test/unit/sim_bgp_form_test
+    test/unit/sim_sp_test test/unit/sim_lanai_test test/unit/sim_copy_test \
+    test/unit/sim_bgp_test test/unit/sim_bgp_form_test
 check_PROGRAMS += $(ns_tests)
 TESTS += $(ns_tests)
 test_unit_sim_kernel_test_SOURCES = test/unit/sim_kernel_test.c
@@ -165,10 +165,17 @@ test_unit_sim_closed_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_closed_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_closed_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_lanai_test_SOURCES = test/unit/sim_lanai_test.c \
+    test/support/sim_scene.c test/support/sim_scene.h \
     test/support/sim_dev.c test/support/sim_dev.h
 test_unit_sim_lanai_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_lanai_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_lanai_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_copy_test_SOURCES = test/unit/sim_copy_test.c \
+    test/support/sim_scene.c test/support/sim_scene.h \
+    test/support/sim_dev.c test/support/sim_dev.h
+test_unit_sim_copy_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_copy_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_copy_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_bgp_test_SOURCES = test/unit/sim_bgp_test.c \
     test/support/sim_dev.c test/support/sim_dev.h
 test_unit_sim_bgp_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)

@@ -303,7 +303,7 @@ void am_bulk_get(struct am_bulk *bulk, struct am_peer *peer,
     bulk->status = AM_OK;
     bulk->op.peer = peer;
     bulk->handle = am_handle_new(peer->ctx, AM_HANDLE_BULK, bulk);
-    if (am_region_open(peer->ctx, &bulk->landing, &landing) != AM_OK) {
+    if (am_region_open(peer->ctx, &bulk->landing, &landing, 0) != AM_OK) {
         am_list_init(&bulk->op.link);
         am_bulk_end(bulk, AM_ERR_MEMORY);
         return;

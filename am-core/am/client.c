@@ -116,7 +116,8 @@ static am_status_t rts_run(struct am_op *op)
 static am_status_t send_prepare_long(struct am_send *send)
 {
     struct am_ctx *ctx = send->client->ctx;
-    am_status_t status = am_region_open(ctx, &send->region, &send->data);
+    am_status_t status =
+            am_region_open(ctx, &send->region, &send->data, AM_DEV_CAP_GET);
 
     if (status == AM_OK) {
         send->handle = am_handle_new(ctx, AM_HANDLE_SEND, send);

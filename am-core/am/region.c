@@ -8,15 +8,15 @@
 
 #include <stdlib.h>
 
-/* Register with the device that has put and get, where it has them. */
-static void region_register_device(struct am_region *region)
+/* Register with the device, where it has what peers may do (AM_DEV_CAP_...). */
+static void region_register_device(struct am_region *region, uint32_t caps)
 {
     struct am_dev *dev =
             region->ctx->dev_count == 0 ? NULL : region->ctx->devs[0];
 
     region->dev = NULL;
     if (dev == NULL || region->data.kind != AM_DATA_CONTIG ||
-        (dev->attr.caps & (AM_DEV_CAP_PUT | AM_DEV_CAP_GET)) == 0) {
+        (dev->attr.caps & caps) == 0) {
         return;
     }
     if (dev->ops->mem_register(dev, region->data.u.base, region->data.bytes,
@@ -26,7 +26,7 @@ static void region_register_device(struct am_region *region)
 }
 
 am_status_t am_region_open(struct am_ctx *ctx, struct am_region *region,
-                           const struct am_data *data)
+                           const struct am_data *data, uint32_t caps)
 {
     region->handle = am_handle_new(ctx, AM_HANDLE_REGION, region);
     if (region->handle == 0) {
@@ -37,7 +37,7 @@ am_status_t am_region_open(struct am_ctx *ctx, struct am_region *region,
     region->landed_bytes = 0;
     region->expected_bytes = 0;
     region->landed = NULL;
-    region_register_device(region);
+    region_register_device(region, caps);
     return AM_OK;
 }
 
@@ -74,7 +74,8 @@ am_status_t am_region_register(struct am_ctx *ctx, void *base, size_t bytes,
     if (region == NULL) {
         return AM_ERR_MEMORY;
     }
-    status = am_region_open(ctx, region, &data);
+    status =
+            am_region_open(ctx, region, &data, AM_DEV_CAP_PUT | AM_DEV_CAP_GET);
     if (status != AM_OK) {
         free(region);
         return status;

@@ -43,10 +43,11 @@ void am_rndv_put(struct am_msg_req *req)
     req->rndv = NULL;
 }
 
-am_status_t am_rndv_open(struct am_msg_req *req, struct am_key *key)
+am_status_t am_rndv_open(struct am_msg_req *req, uint32_t caps,
+                         struct am_key *key)
 {
     am_status_t status =
-            am_region_open(req->msg->ctx, &req->rndv->region, &req->data);
+            am_region_open(req->msg->ctx, &req->rndv->region, &req->data, caps);
 
     if (status == AM_OK) {
         req->rndv->is_open = true;
@@ -91,7 +92,7 @@ am_status_t am_rndv_answer(struct am_msg_req *recv, size_t have)
     }
     status = am_rndv_get(recv);
     if (status == AM_OK) {
-        status = am_rndv_open(recv, &key);
+        status = am_rndv_open(recv, AM_DEV_CAP_PUT, &key);
     }
     if (status != AM_OK) {
         am_rndv_end(mp, recv->info.remote_id, status);

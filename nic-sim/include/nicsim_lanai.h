@@ -69,6 +69,8 @@ enum {
 #define NS_LANAI_KIND_SHIFT 13
 #define NS_LANAI_BYTES_MASK 0x1fff
 #define NS_LANAI_TLB_NONE   UINT32_MAX
+/* Of a COPIED's number: the address was in no region. */
+#define NS_LANAI_NOTICE_REFUSED (UINT32_C(1) << 31)
 
 /* The first bytes of a slot and of a receive buffer. */
 struct ns_lanai_header {
@@ -105,6 +107,7 @@ struct ns_lanai_facts {
     /* for the choice of protocols */
     uint64_t send_ps, receive_ps, copy_byte_fs;
     uint64_t wire_ps, packet_ps, bytes_per_second;
+    uint64_t put_ps, put_byte_fs; /* a remote copy, until its notice */
 };
 
 #endif

@@ -507,13 +507,13 @@ static const struct {
     const char *name;
     CMUnitTestFunction run;
 } tests[] = {
-        TEST(test_attr),       TEST(test_address),    TEST(test_order),
-        TEST(test_sizes),      TEST(test_fill),       TEST(test_again),
-        TEST(test_classes),    TEST(test_reply_room), TEST(test_reply_ready),
-        TEST(test_put_get),    TEST(test_fetch_add),  TEST(test_mapped),
-        TEST(test_close),      TEST(test_open_close), TEST(test_refused),
-        TEST(test_disconnect), TEST(test_many),       TEST(test_drained),
-        TEST(test_describe),
+        TEST(test_attr),    TEST(test_address),    TEST(test_order),
+        TEST(test_sizes),   TEST(test_fill),       TEST(test_again),
+        TEST(test_classes), TEST(test_reply_room), TEST(test_reply_ready),
+        TEST(test_put_get), TEST(test_regions),    TEST(test_fetch_add),
+        TEST(test_mapped),  TEST(test_close),      TEST(test_open_close),
+        TEST(test_refused), TEST(test_disconnect), TEST(test_many),
+        TEST(test_drained), TEST(test_describe),
 };
 
 #define TEST_COUNT (sizeof(tests) / sizeof(tests[0]))

@@ -20,6 +20,7 @@ static inline const struct am_dev_attr *world_attr(const struct world *world)
 
 /* dev_conform_mem.c */
 void test_put_get(void **state);
+void test_regions(void **state);
 void test_fetch_add(void **state);
 void test_mapped(void **state);
 

@@ -100,35 +100,35 @@ static am_status_t transfer(struct world *world, bool put,
     return wait_done(world, status, &done);
 }
 
-static void put_get_good(struct world *world, const struct region *region)
+static void put_get_good(struct world *world, bool put,
+                         const struct region *region)
 {
     static const size_t lengths[] = {0, 1, 7, 64, 4097, REGION_BYTES};
-    uint8_t *there = malloc(REGION_BYTES), *back = malloc(REGION_BYTES);
+    uint8_t *local = malloc(REGION_BYTES);
 
-    assert_non_null(there);
-    assert_non_null(back);
+    assert_non_null(local);
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         size_t bytes = lengths[i], offset = REGION_BYTES - bytes;
+        uint8_t *from = put ? local : region->base + offset;
 
+        memset(put ? region->base : local, 0, REGION_BYTES);
         for (size_t k = 0; k < bytes; k++) {
-            there[k] = (uint8_t)(k * 5 + i);
+            from[k] = (uint8_t)(k * 5 + i);
         }
         assert_int_equal(
-                transfer(world, true, &region->key, offset, there, bytes),
+                transfer(world, put, &region->key, offset, local, bytes),
                 AM_OK);
-        assert_memory_equal(region->base + offset, there, bytes);
-        memset(back, 0, REGION_BYTES);
-        assert_int_equal(
-                transfer(world, false, &region->key, offset, back, bytes),
-                AM_OK);
-        assert_memory_equal(back, there, bytes);
+        assert_memory_equal(region->base + offset, local, bytes);
+        for (size_t k = 0; put && k < offset; k++) { /* and nothing else */
+            assert_int_equal(region->base[k], 0);
+        }
     }
-    free(there);
-    free(back);
+    free(local);
 }
 
 /* Every way to leave the region is refused, and counted. */
-static void put_get_bad(struct world *world, const struct region *region)
+static void put_get_bad(struct world *world, bool put,
+                        const struct region *region)
 {
     const size_t offsets[][2] = {{REGION_BYTES, 1},
                                  {REGION_BYTES - 99, 100},
@@ -140,33 +140,68 @@ static void put_get_bad(struct world *world, const struct region *region)
     uint8_t local[100] = {0};
     uint64_t bad = bad_count(world), tries = 0;
 
-    for (int put = 0; put < 2; put++) {
-        for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
-            assert_true(transfer(world, put == 1, &region->key, offsets[i][0],
-                                 local, offsets[i][1]) < 0);
-            tries++;
-        }
-        assert_true(transfer(world, put == 1, &no_key, 0, local, 8) < 0);
-        assert_true(transfer(world, put == 1, &ones, 0, local, 8) < 0);
-        tries += 2;
+    for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+        assert_true(transfer(world, put, &region->key, offsets[i][0], local,
+                             offsets[i][1]) < 0);
+        tries++;
     }
+    assert_true(transfer(world, put, &no_key, 0, local, 8) < 0);
+    assert_true(transfer(world, put, &ones, 0, local, 8) < 0);
+    tries += 2;
     assert_int_equal(bad_count(world), bad + tries);
 }
 
 void test_put_get(void **state)
 {
-    const uint32_t both = AM_DEV_CAP_PUT | AM_DEV_CAP_GET;
+    static const uint32_t caps[] = {AM_DEV_CAP_GET, AM_DEV_CAP_PUT};
     struct world *world = world_open(*state, 2);
     struct am_dev *dev = world->nodes[world_other(world)].dev;
-    struct region region;
+    const struct am_dev_perf *perf = &world_attr(world)->perf;
 
-    if ((world_attr(world)->caps & both) == both) {
-        region_open(&region, dev);
-        put_get_good(world, &region);
-        put_get_bad(world, &region);
-        region_close(&region, dev);
-    } else {
-        assert_int_equal(world_attr(world)->perf.put.fixed_ps, 0);
+    for (int put = 0; put < 2; put++) {
+        struct region region;
+
+        if ((world_attr(world)->caps & caps[put]) != 0) {
+            region_open(&region, dev);
+            put_get_good(world, put == 1, &region);
+            put_get_bad(world, put == 1, &region);
+            region_close(&region, dev);
+        } else {
+            assert_int_equal((put == 1 ? perf->put : perf->get).fixed_ps, 0);
+        }
+    }
+    world_close(world);
+}
+
+/* Regions come and go: none is used up, and none is mixed up with another. */
+void test_regions(void **state)
+{
+    struct world *world = world_open(*state, 2);
+    struct am_dev *dev = world->nodes[world_other(world)].dev;
+    uint8_t bytes[64];
+
+    for (int round = 0;
+         (world_attr(world)->caps & AM_DEV_CAP_PUT) != 0 && round < 100;
+         round++) {
+        struct region region[3];
+
+        memset(bytes, round, sizeof(bytes));
+        for (int i = 0; i < 3; i++) {
+            region_open(&region[i], dev);
+        }
+        assert_int_equal(transfer(world, true, &region[round % 3].key, 1000,
+                                  bytes, sizeof(bytes)),
+                         AM_OK);
+        for (int i = 0; i < 3; i++) {
+            int expected = i == round % 3 ? round : 0x11;
+
+            assert_int_equal(region[i].base[1000], expected);
+            assert_int_equal(region[i].base[1063], expected);
+            assert_int_equal(region[i].base[1064], 0x11);
+        }
+        for (int i = 0; i < 3; i++) {
+            region_close(&region[(i + round) % 3], dev);
+        }
     }
     world_close(world);
 }

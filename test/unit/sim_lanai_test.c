@@ -1,156 +1,18 @@
 /*
  * The settings of the LANai: what does not fit is refused; go-back-N between
  * NIs delivers everything once and in order when packets are spoilt or find no
- * room; multicasts reach all nodes along both trees; remote copies put bytes
- * where they belong, TLB misses or not; hosts that compute are interrupted; the
- * same trace however it is run.
+ * room; multicasts reach all nodes along both trees; hosts that compute are
+ * interrupted; the same trace however it is run.
  */
 #include "support/cm.h"
-#include "support/sim_dev.h"
+#include "support/sim_scene.h"
 
 #include "dev/snic/snic.h"
-#include "net/myrinet.h"
-#include "nicsim_lanai.h"
-#include "nicsim_sim.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    NODES_MAX = SIM_DEV_NODES_MAX,
-    SETS_MAX = 6,
-    PACKETS = 60,
-    COPY_BYTES = 300000
-};
-
-/* ---------------------------------------------------------------- a world */
-
-struct scene {
-    const char *sets[SETS_MAX];
-    uint32_t set_count;
-    struct ns_sim_params params;
-    void (*body)(struct scene *scene, struct ns_sim_node *view);
-    uint64_t answer;
-    struct ns_sim_result result;
-    char error[256];
-};
-
-struct node;
-
-struct peer {
-    struct node *node;
-    struct am_dev_ep *ep;
-    uint64_t next; /* its packets come once and in order */
-};
-
-struct node {
-    struct ns_sim_node *view;
-    struct am_dev *dev;
-    struct peer peers[NODES_MAX];
-    uint64_t stats[AM_DEV_STAT_COUNT];
-    char error[128];
-    uint64_t got, done;
-};
-
-static uint8_t data_byte(uint64_t source, uint64_t number, uint64_t at)
-{
-    return (uint8_t)(source * 7 + number * 13 + at);
-}
-
-static void packet(void *user, uint32_t class, const void *hdr,
-                   size_t hdr_bytes, void *data, size_t data_bytes)
-{
-    struct peer *peer = user;
-    struct node *node = peer->node;
-    uint64_t source = (uint64_t)(peer - node->peers);
-    uint64_t number;
-
-    (void)class;
-    assert_int_equal(hdr_bytes, sizeof(number));
-    memcpy(&number, hdr, sizeof(number));
-    assert_int_equal(number, peer->next++);
-    for (size_t i = 0; i < data_bytes; i++) {
-        assert_int_equal(((uint8_t *)data)[i], data_byte(source, number, i));
-    }
-    node->got++;
-}
-
-static void *accept_peer(void *arg, struct am_dev_ep *ep, uint32_t rank)
-{
-    struct node *node = arg;
-
-    assert_true(rank < NODES_MAX);
-    node->peers[rank].ep = ep;
-    return &node->peers[rank];
-}
-
-static struct node *node_open(struct ns_sim_node *view)
-{
-    struct node *node = calloc(1, sizeof(*node));
-    struct am_dev_ep *eps[NODES_MAX] = {NULL};
-    void *users[NODES_MAX];
-    const struct am_dev_params params = {
-            .up = {node, packet, NULL, accept_peer, NULL},
-            .stats = node->stats,
-            .error = node->error,
-            .error_bytes = sizeof(node->error),
-    };
-
-    node->view = view;
-    for (uint32_t i = 0; i < view->size; i++) {
-        node->peers[i].node = node;
-        users[i] = &node->peers[i];
-    }
-    node->dev = sim_dev_open(view, params, users, eps);
-    for (uint32_t i = 0; i < view->size; i++) {
-        node->peers[i].ep = eps[i];
-    }
-    ns_sim_barrier(view);
-    return node;
-}
-
-static void node_close(struct node *node)
-{
-    sim_dev_close(node->view, node->dev);
-    free(node);
-}
-
-static void scene_body(void *arg, struct ns_sim_node *view)
-{
-    struct scene *scene = arg;
-
-    scene->body(scene, view);
-}
-
-/* 0, or -1 with scene->error. */
-static int scene_run(struct scene *scene, const char *name)
-{
-    struct ns_machine *machine =
-            ns_machine_load(name, scene->sets, scene->set_count, scene->error,
-                            sizeof(scene->error));
-    struct ns_sim *sim = NULL;
-    int status = -1;
-
-    scene->params.limit_ps = 20 * NS_PS_PER_SECOND;
-    if (machine != NULL) {
-        sim = ns_sim_open(machine, &scene->params, scene->error,
-                          sizeof(scene->error));
-    }
-    if (sim != NULL) {
-        status = ns_sim_run(sim, scene_body, scene, &scene->result,
-                            scene->error, sizeof(scene->error));
-    }
-    ns_sim_close(sim);
-    free(machine);
-    return status;
-}
-
-static void scene_good(struct scene *scene, const char *name)
-{
-    if (scene_run(scene, name) != 0) {
-        fail_msg("%s", scene->error);
-    }
-}
+#define PACKETS 60
 
 /* --------------------------------------------------------------- all to all */
 
@@ -330,80 +192,6 @@ static void test_multicast(void **state)
         scene_good(&scene, i % 2 == 0 ? "myrinet-ppro" : "myrinet-p3");
         assert_int_equal(scene.answer, 13);
     }
-}
-
-/* ------------------------------------------------------------ remote copies */
-
-static void copied(void *arg, am_status_t status)
-{
-    assert_int_equal(status, AM_OK);
-    ++*(uint64_t *)arg;
-}
-
-/* Node 0 copies to all others, in pieces of many sizes; then again, when both
- * TLBs know the pages. */
-static void body_copy(struct scene *scene, struct ns_sim_node *view)
-{
-    struct node *node = node_open(view);
-    uint8_t *memory = aligned_alloc(64, COPY_BYTES / 64 * 64 + 64);
-    struct am_dev_key mine, keys[NODES_MAX];
-    uint64_t started = 0;
-
-    memset(memory, 0, COPY_BYTES);
-    for (size_t i = 0; i < COPY_BYTES && view->rank == 0; i++) {
-        memory[i] = data_byte(5, 9, i);
-    }
-    assert_int_equal(
-            node->dev->ops->mem_register(node->dev, memory, COPY_BYTES, &mine),
-            AM_OK);
-    (void)ns_sim_allgather(view, &mine, keys, sizeof(mine));
-    for (int turn = 0; turn < 2 && view->rank == 0; turn++) {
-        for (uint32_t to = 1; to < view->size; to++) {
-            size_t at = 0;
-
-            while (at < COPY_BYTES) {
-                size_t bytes = 4 + started * 404 % 20000 / 4 * 4;
-                struct iovec local = {memory + at, bytes};
-
-                local.iov_len =
-                        bytes < COPY_BYTES - at ? bytes : COPY_BYTES - at;
-                while (node->dev->ops->put(node->peers[to].ep, &local, 1,
-                                           &keys[to], at, copied,
-                                           &node->done) == AM_ERR_AGAIN) {
-                    sim_dev_poll(node->dev);
-                }
-                at += local.iov_len;
-                started++;
-            }
-        }
-    }
-    while (node->done < started) {
-        sim_dev_poll(node->dev);
-    }
-    sim_dev_meet(view, node->dev);
-    for (size_t i = 0; i < COPY_BYTES; i++) {
-        assert_int_equal(memory[i], data_byte(5, 9, i));
-    }
-    node_close(node);
-    free(memory);
-    scene->answer++;
-}
-
-static void test_remote_copy(void **state)
-{
-    struct scene scene = {.sets = {"lanai.transfer=rcpy"},
-                          .set_count = 1,
-                          .params = {.nodes = 3},
-                          .body = body_copy};
-
-    (void)state;
-    scene_good(&scene, "myrinet-ppro");
-    scene.sets[1] = "lanai.reliability=ni";
-    scene.sets[2] = "net.fault.corrupt=1/100";
-    scene.sets[3] = "lanai.mtu=4k";
-    scene.set_count = 4;
-    scene_good(&scene, "myrinet-p3");
-    assert_int_equal(scene.answer, 6);
 }
 
 /* --------------------------------------------------------------- interrupts */
@@ -586,7 +374,6 @@ int main(void)
             cmocka_unit_test(test_no_room),
             cmocka_unit_test(test_trusting),
             cmocka_unit_test(test_multicast),
-            cmocka_unit_test(test_remote_copy),
             cmocka_unit_test(test_interrupt),
             cmocka_unit_test(test_refused),
             cmocka_unit_test(test_p3_is_derived),

@@ -178,6 +178,11 @@ static inline struct snic_dev *snic_of(struct am_dev *dev)
     return am_container(dev, struct snic_dev, base);
 }
 
+/* A key's third word tells it from other numbers; does it reach so far? */
+uint64_t snic_key_check(const struct am_dev_key *key);
+bool snic_key_reaches(const struct am_dev_key *key, size_t offset,
+                      uint64_t bytes);
+
 /*
  * A packet's header is in `info` (peer input: wrong fields are counted, and
  * false returned) and its body at `address` of shared memory: load it into

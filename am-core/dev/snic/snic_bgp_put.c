@@ -15,20 +15,7 @@
 
 #define BYTES_MAX (UINT64_C(1) << 31)
 
-/* A key names the memory itself; w[2] tells a key from other numbers. */
-static uint64_t key_check(const struct am_dev_key *key)
-{
-    uint64_t mix = key->w[0] ^ (key->w[1] << 32 | key->w[1] >> 32);
-
-    return ((mix ^ mix >> 29) * UINT64_C(0x9e3779b97f4a7c15)) | 1;
-}
-
-static bool key_reaches(const struct am_dev_key *key, size_t offset,
-                        uint64_t bytes)
-{
-    return key->w[2] == key_check(key) && offset <= key->w[1] &&
-           bytes <= key->w[1] - offset;
-}
+/* A key names the memory itself. */
 
 static void memory_write(struct snic_dev *snic, const struct am_dev_key *key,
                          uint32_t what)
@@ -44,7 +31,7 @@ am_status_t snic_bgp_mem_register(struct snic_dev *snic, void *base,
                                   size_t bytes, struct am_dev_key *key)
 {
     *key = (struct am_dev_key){{(uintptr_t)base, bytes, 0}};
-    key->w[2] = key_check(key);
+    key->w[2] = snic_key_check(key);
     memory_write(snic, key, NS_BGP_MEMORY_ADD);
     return AM_OK;
 }
@@ -130,7 +117,7 @@ static am_status_t op_check(struct snic_dev *snic, uint64_t bytes,
 {
     struct bgp *bgp = snic->nic_data;
 
-    if (!key_reaches(key, offset, bytes)) {
+    if (!snic_key_reaches(key, offset, bytes)) {
         snic->stats[AM_DEV_STAT_RX_BAD]++;
         return AM_ERR_INVALID;
     }

@@ -19,6 +19,20 @@ am_status_t snic_fetch_add(struct am_dev_ep *base, const struct am_dev_key *key,
                                 done, arg);
 }
 
+uint64_t snic_key_check(const struct am_dev_key *key)
+{
+    uint64_t mix = key->w[0] ^ (key->w[1] << 32 | key->w[1] >> 32);
+
+    return ((mix ^ mix >> 29) * UINT64_C(0x9e3779b97f4a7c15)) | 1;
+}
+
+bool snic_key_reaches(const struct am_dev_key *key, size_t offset,
+                      uint64_t bytes)
+{
+    return key->w[2] == snic_key_check(key) && offset <= key->w[1] &&
+           bytes <= key->w[1] - offset;
+}
+
 am_status_t snic_register(struct am_dev *dev, void *base, size_t bytes,
                           struct am_dev_key *key)
 {

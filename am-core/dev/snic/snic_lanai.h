@@ -1,6 +1,7 @@
 /*
  * The inside of the LANai's driver: snic_lanai.c (data path), snic_lanai_init.c
- * (set-up, multicast trees), snic_lanai_copy.c (remote copies).
+ * (set-up, multicast trees), snic_lanai_copy.c and snic_lanai_land.c (remote
+ * copies).
  */
 #ifndef AM_DEV_SNIC_SNIC_LANAI_H
 #define AM_DEV_SNIC_SNIC_LANAI_H
@@ -61,8 +62,10 @@ am_status_t snic_lanai_put(struct snic_dev *snic, uint32_t node,
                            const struct iovec *local, uint32_t count,
                            const struct am_dev_key *key, size_t offset,
                            am_dev_done_fn done, void *arg);
+/* snic_lanai_land.c */
 am_status_t snic_lanai_register(struct snic_dev *snic, void *base, size_t bytes,
                                 struct am_dev_key *key);
+void snic_lanai_deregister(struct snic_dev *snic, const struct am_dev_key *key);
 /* A buffer of the NI's: a copy is in place; or its page was not known. */
 void lanai_copied(struct snic_dev *snic, const struct ns_lanai_header *header);
 void lanai_missed(struct snic_dev *snic, uint32_t buffer,

@@ -64,11 +64,13 @@ static void attr_set(struct am_dev_attr *attr,
                      const struct ns_lanai_facts *facts)
 {
     uint64_t byte_fs = UINT64_C(1000000000000000) / facts->bytes_per_second;
+    bool copies = facts->transfer == NS_LANAI_RCPY;
 
     *attr = (struct am_dev_attr){
             .caps = facts->reliability == NS_LANAI_HOST
                             ? AM_DEV_CAP_TIMER
-                            : AM_DEV_CAP_RELIABLE | AM_DEV_CAP_ORDERED,
+                            : AM_DEV_CAP_RELIABLE | AM_DEV_CAP_ORDERED |
+                                      (copies ? AM_DEV_CAP_PUT : 0),
             .packet_bytes_max = facts->mtu_bytes - NS_LANAI_HEADER_BYTES,
             .reply_bytes_max = facts->mtu_bytes - NS_LANAI_HEADER_BYTES,
             .hdr_bytes_max = SNIC_HDR_BYTES,
@@ -76,7 +78,9 @@ static void attr_set(struct am_dev_attr *attr,
             .perf = {.send_overhead = {facts->send_ps, facts->copy_byte_fs},
                      .recv_overhead = {facts->receive_ps, facts->copy_byte_fs},
                      .wire = {facts->wire_ps, 2 * byte_fs},
-                     .gap_ps = facts->packet_ps},
+                     .gap_ps = facts->packet_ps,
+                     .put = {copies ? facts->put_ps : 0,
+                             copies ? facts->put_byte_fs : 0}},
     };
 }
 
@@ -159,5 +163,6 @@ const struct snic_nic snic_lanai = {
         .fetch_add = lanai_fetch_add,
         .multicasts = lanai_multicasts,
         .mem_register = snic_lanai_register,
+        .mem_deregister = snic_lanai_deregister,
         .put = snic_lanai_put,
 };

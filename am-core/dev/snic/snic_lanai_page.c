@@ -1,100 +1,151 @@
 /*
- * Virtual pages and the hash that finds them.
+ * Virtual pages, by an allocator of numbers; pages that are sent from, by a
+ * hash.
  */
 #include "dev/snic/snic_lanai_page.h"
 
 #include "nicsim_lanai.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
-#define PAGES_MAX (UINT32_C(1) << 19) /* virtual addresses have 31 bits */
+#define PAGES_MAX ((size_t)1 << 19) /* virtual addresses have 31 bits */
+#define HASH_MAX  (2 * LANAI_KNOWN_MAX)
 
-uint32_t lanai_pages_new(struct lanai_pages *pages, size_t count)
+/* ------------------------------------------------------------ virtual pages */
+
+am_status_t lanai_pages_open(struct lanai_pages *pages)
 {
-    uint32_t first = pages->count;
+    const struct am_binalloc_params params = {.region_bytes = PAGES_MAX,
+                                              .align = 1};
 
-    if (count > PAGES_MAX - first) {
-        return UINT32_MAX;
-    }
-    if (first + count > pages->max) {
-        uint32_t max = (uint32_t)(first + count) * 2;
-        struct lanai_page *page =
-                realloc(pages->page, max * sizeof(*pages->page));
-
-        if (page == NULL) {
-            return UINT32_MAX;
-        }
-        pages->page = page;
-        pages->max = max;
-    }
-    pages->count += (uint32_t)count;
-    return first;
+    *pages = (struct lanai_pages){0};
+    return am_binalloc_open(&params, &pages->numbers);
 }
 
-static uint32_t hash_of(const struct lanai_pages *pages, const uint8_t *memory)
+void lanai_pages_close(struct lanai_pages *pages)
 {
-    uint64_t number = (uintptr_t)memory / NS_LANAI_PAGE_BYTES;
-
-    return (uint32_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> 32) &
-           (pages->known_max - 1);
-}
-
-static void known_add(struct lanai_pages *pages, uint32_t virtual)
-{
-    uint32_t at = hash_of(pages, pages->page[virtual].memory);
-
-    while (pages->known[at] != 0) {
-        at = (at + 1) & (pages->known_max - 1);
+    if (pages->numbers != NULL) {
+        am_binalloc_close(pages->numbers);
     }
-    pages->known[at] = virtual + 1;
+    free(pages->page);
 }
 
-static bool known_grow(struct lanai_pages *pages)
+/* Room for pages up to `count`. */
+static bool pages_grow(struct lanai_pages *pages, size_t count)
 {
-    uint32_t *old = pages->known;
-    uint32_t old_max = pages->known_max;
+    size_t max = 2 * count < PAGES_MAX ? 2 * count : PAGES_MAX;
+    struct lanai_page *page;
 
-    pages->known_max = old_max == 0 ? 256 : 2 * old_max;
-    pages->known = calloc(pages->known_max, sizeof(*pages->known));
-    if (pages->known == NULL) {
-        pages->known = old;
-        pages->known_max = old_max;
+    if (count <= pages->max) {
+        return true;
+    }
+    page = realloc(pages->page, max * sizeof(*page));
+    if (page == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < old_max; i++) {
-        if (old[i] != 0) {
-            known_add(pages, old[i] - 1);
-        }
+    for (size_t i = pages->max; i < max; i++) {
+        page[i] = (struct lanai_page){NULL, LANAI_PAGE_NONE};
     }
-    free(old);
+    pages->page = page;
+    pages->max = (uint32_t)max;
     return true;
 }
 
-uint32_t lanai_page_number(struct lanai_pages *pages, uint8_t *memory)
+uint32_t lanai_pages_get(struct lanai_pages *pages, size_t count)
 {
-    uint32_t virtual, at;
+    size_t first;
 
-    if (pages->count * 2 >= pages->known_max && !known_grow(pages)) {
-        return UINT32_MAX;
+    if (am_binalloc_get(pages->numbers, count, &first) != AM_OK) {
+        return LANAI_PAGE_NONE;
     }
-    for (at = hash_of(pages, memory); pages->known[at] != 0;
-         at = (at + 1) & (pages->known_max - 1)) {
-        virtual = pages->known[at] - 1;
-        if (pages->page[virtual].memory == memory) {
-            return virtual;
-        }
+    if (!pages_grow(pages, first + count)) {
+        (void)am_binalloc_put(pages->numbers, first);
+        return LANAI_PAGE_NONE;
     }
-    virtual = lanai_pages_new(pages, 1);
-    if (virtual != UINT32_MAX) {
-        pages->page[virtual] = (struct lanai_page){.memory = memory};
-        pages->known[at] = virtual + 1;
-    }
-    return virtual;
+    return (uint32_t)first;
 }
 
-void lanai_pages_fini(struct lanai_pages *pages)
+bool lanai_pages_put(struct lanai_pages *pages, uint32_t first, size_t count)
 {
-    free(pages->page);
-    free(pages->known);
+    if (am_binalloc_put(pages->numbers, first) != AM_OK) {
+        return false;
+    }
+    for (size_t i = first; i < first + count; i++) {
+        pages->page[i] = (struct lanai_page){NULL, LANAI_PAGE_NONE};
+    }
+    return true;
+}
+
+const struct lanai_page *lanai_page_at(const struct lanai_pages *pages,
+                                       uint32_t number)
+{
+    const struct lanai_page *page =
+            number < pages->max ? &pages->page[number] : NULL;
+
+    return page == NULL || (page->memory == NULL &&
+                            page->shared == LANAI_PAGE_NONE)
+                   ? NULL
+                   : page;
+}
+
+/* --------------------------------------------------- pages that are sent from */
+
+static uint32_t hash_of(const uint8_t *memory)
+{
+    uint64_t number = (uintptr_t)memory / NS_LANAI_PAGE_BYTES;
+
+    return (uint32_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> 32) % HASH_MAX;
+}
+
+/* Where the page is, or where it would be. */
+static uint32_t place_of(const struct lanai_known *known, const uint8_t *memory)
+{
+    uint32_t at = hash_of(memory);
+
+    while (known->at[at] != 0 && known->page[known->at[at] - 1] != memory) {
+        at = (at + 1) % HASH_MAX;
+    }
+    return at;
+}
+
+uint32_t lanai_known_find(const struct lanai_known *known,
+                          const uint8_t *memory)
+{
+    return (uint32_t)known->at[place_of(known, memory)] - 1;
+}
+
+/* Those behind it that may not stay behind a free place move up. */
+static void forget(struct lanai_known *known, const uint8_t *memory)
+{
+    uint32_t hole = place_of(known, memory);
+    uint32_t at = hole;
+
+    while (known->at[at = (at + 1) % HASH_MAX] != 0) {
+        uint32_t home = hash_of(known->page[known->at[at] - 1]);
+
+        if ((at + HASH_MAX - home) % HASH_MAX >=
+            (at + HASH_MAX - hole) % HASH_MAX) {
+            known->at[hole] = known->at[at];
+            hole = at;
+        }
+    }
+    known->at[hole] = 0;
+}
+
+uint32_t lanai_known_add(struct lanai_known *known, uint8_t *memory)
+{
+    uint32_t number = known->next;
+
+    if (known->page[number] != NULL) {
+        forget(known, known->page[number]);
+    }
+    known->page[number] = memory;
+    known->at[place_of(known, memory)] = (uint16_t)(number + 1);
+    lanai_known_skip(known);
+    return number;
+}
+
+void lanai_known_skip(struct lanai_known *known)
+{
+    known->next = (known->next + 1) % LANAI_KNOWN_MAX;
 }

@@ -17,13 +17,15 @@ void ns_lanai_tlb_write(struct ns_lanai *lanai, uint32_t frame)
     lanai->tlb_frame[index] = frame;
 }
 
-/* Where the NI may put what goes to `address`, or NS_LANAI_TLB_NONE. */
-static uint32_t translate(const struct ns_lanai *lanai, uint32_t address)
+/* Where the NI may put what goes to `address`, or NS_LANAI_TLB_NONE.  DMA moves
+ * whole words. */
+static uint32_t translate(const struct ns_lanai *lanai, uint32_t address,
+                          uint32_t bytes)
 {
     uint32_t page = address / NS_LANAI_PAGE_BYTES;
     uint32_t index = page % NS_LANAI_TLB_ENTRIES;
 
-    return lanai->tlb_page[index] == page &&
+    return (address | bytes) % 4 == 0 && lanai->tlb_page[index] == page &&
                            lanai->tlb_frame[index] != NS_LANAI_TLB_NONE
                    ? lanai->tlb_frame[index] + address % NS_LANAI_PAGE_BYTES
                    : NS_LANAI_TLB_NONE;
@@ -53,7 +55,8 @@ static void miss(struct ns_lanai *lanai, struct ns_packet *packet,
 void ns_lanai_copy_receive(struct ns_lanai *lanai, struct ns_packet *packet,
                            const struct ns_lanai_wire *wire)
 {
-    uint32_t to = translate(lanai, wire->value);
+    uint32_t to =
+            translate(lanai, wire->value, packet->bytes - NS_LANAI_WIRE_BYTES);
 
     if (to == NS_LANAI_TLB_NONE ||
         (wire->root != 0 && lanai->peers[packet->source].misses > 0)) {
