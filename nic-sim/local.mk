@@ -194,12 +194,14 @@ endif
 endif
 
 dist_check_SCRIPTS += test/sim/am_sim_test.sh test/sim/worlds_test.sh \
-    test/sim/lossy_test.sh test/sim/perf_test.sh test/sim/scenario_test.sh
+    test/sim/variants_test.sh test/sim/lossy_test.sh test/sim/perf_test.sh \
+    test/sim/scenario_test.sh
 if BUILD_SIM
 TESTS += test/sim/am_sim_test.sh test/sim/perf_test.sh \
     test/sim/scenario_test.sh
 if HAVE_CMOCKA
-TESTS += test/sim/worlds_test.sh test/sim/lossy_test.sh
+TESTS += test/sim/worlds_test.sh test/sim/variants_test.sh \
+    test/sim/lossy_test.sh
 endif
 endif
 
@@ -213,6 +215,7 @@ ns_world_tests = \
     test/sim/msg_proto_sim \
     test/sim/msg_order_sim \
     test/sim/msg_flow_sim \
+    test/sim/msg_choice_sim \
     test/sim/am_post_sim
 check_PROGRAMS += $(ns_world_tests) test/sim/dev_conform_sim
 test_sim_dev_conform_sim_SOURCES = test/sim/sim_world.c \
@@ -248,6 +251,10 @@ test_sim_msg_order_sim_SOURCES = test/unit/msg_order_test.c $(ns_world_sources)
 test_sim_msg_order_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_msg_order_sim_CFLAGS = $(TEST_CFLAGS)
 test_sim_msg_order_sim_LDADD = $(NS_TEST_LIBS)
+test_sim_msg_choice_sim_SOURCES = test/unit/msg_choice_test.c $(ns_world_sources)
+test_sim_msg_choice_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
+test_sim_msg_choice_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_msg_choice_sim_LDADD = $(NS_TEST_LIBS)
 test_sim_msg_flow_sim_SOURCES = test/unit/msg_flow_test.c $(ns_world_sources)
 test_sim_msg_flow_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_msg_flow_sim_CFLAGS = $(TEST_CFLAGS)

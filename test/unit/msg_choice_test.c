@@ -323,7 +323,8 @@ static void test_describe(void **state)
     length = am_describe(world.ctx[0], "protocols", text, sizeof(text));
     assert_in_range(length, 100, sizeof(text) - 1);
     assert_int_equal(strlen(text), length);
-    assert_non_null(strstr(text, "device shm"));
+    assert_non_null(
+            strstr(text, world_env == NULL ? "device shm" : "device sim"));
     assert_non_null(strstr(text, "lowest cost"));
     /* too short a buffer gets a beginning, and the full length is told */
     assert_int_equal(am_describe(world.ctx[0], "protocols", text, 20), length);
