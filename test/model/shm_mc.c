@@ -51,6 +51,7 @@ struct state {
     struct lane lanes[2]; /* by class: requests to end 1, replies to end 0 */
     struct shm_tx tx[2];  /* by class: of its one sender */
     struct shm_rx rx[2];
+    uint64_t reply_room; /* what end 1 remembers of its lane of replies */
 };
 
 struct model {
@@ -171,6 +172,7 @@ static void load(const struct state *state)
         mc.ep[class].tx[class] = mc.now.tx[class];
         mc.ep[1 - class].rx[class] = mc.now.rx[class];
     }
+    mc.ep[1].reply_room = mc.now.reply_room != 0;
 }
 
 /* Count from the last position that all have passed: whole laps are taken off
@@ -213,6 +215,7 @@ static void store(void)
         normalise_lane(&mc.now.lanes[class], &mc.now.tx[class],
                        &mc.now.rx[class]);
     }
+    mc.now.reply_room = mc.ep[1].reply_room;
 }
 
 static void start(const struct model *model)
@@ -240,6 +243,7 @@ static void start(const struct model *model)
     }
     for (uint32_t i = 0; i < 2; i++) {
         mc.dev[i].base.up.packet = on_packet;
+        mc.dev[i].base.attr.hdr_bytes_max = HDR_BYTES;
         mc.dev[i].stats = mc.stats;
         mc.dev[i].listener = -1;
         mc.active[i] = &mc.ep[i];
@@ -334,7 +338,8 @@ static uint64_t state_hash(const struct state *state, uint64_t seed)
         seed = explore_hash(&lane->told, sizeof(*lane) - sizeof(lane->slots),
                             seed);
     }
-    return explore_hash(state->tx, sizeof(state->tx) + sizeof(state->rx), seed);
+    return explore_hash(state->tx, sizeof(*state) - offsetof(struct state, tx),
+                        seed);
 }
 
 static void add_now(struct explore *explore)
