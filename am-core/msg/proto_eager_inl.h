@@ -55,13 +55,14 @@ static inline bool am_eager_is_plain(const struct am_msg_peer *mp,
                             (mp->owed + am_credit_charge(bytes)));
 }
 
-/* A payload of any length into the receive, as much as fits. */
+/* A payload of any length into the receive, as much as fits.  One of no bytes,
+ * for which there may be no memory, wraps and is more than fits. */
 static inline void am_eager_copy(struct am_msg *msg,
                                  const struct am_msg_req *recv,
                                  const void *data, size_t bytes)
 {
     if (am_unlikely(recv->data.kind != AM_DATA_CONTIG ||
-                    bytes > recv->data.bytes)) {
+                    bytes - 1 >= recv->data.bytes)) {
         am_msg_copy_in(msg, &recv->data, 0, data, bytes);
         return;
     }

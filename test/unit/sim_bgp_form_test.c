@@ -63,11 +63,11 @@ static uint64_t landed_ps(const struct ns_engine *engine)
     assert_non_null(file);
     assert_int_equal(ns_engine_trace_write(engine, file), 0);
     assert_int_equal(fclose(file), 0);
-    for (const char *at = text; at != NULL; at = strchr(at + 1, '\n')) {
+    for (const char *at = text, *end; (end = strchr(at, '\n')) != NULL;
+         at = end + 1) {
         uint64_t us, ps;
         uint32_t node;
 
-        at += *at == '\n';
         if (sscanf(at,
                    "{\"name\":\"dma "
                    "in\",\"ph\":\"i\",\"s\":\"t\",\"ts\":%" SCNu64 ".%6" SCNu64

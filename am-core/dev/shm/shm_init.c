@@ -80,13 +80,20 @@ static const struct am_config_row shm_rows[] = {
 static const struct am_config_table shm_config_table = {
         shm_rows, sizeof(shm_rows) / sizeof(shm_rows[0])};
 
-/* Two contexts share memory if they agree on this: same boot, same network
- * namespace (abstract sockets), same user. */
+static unsigned long long namespace_number(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+/* Two contexts share memory if they agree on this: same boot, same namespaces
+ * of the network (abstract sockets) and of processes (who is alive), same
+ * user. */
 static uint64_t host_hash(void)
 {
     uint64_t hash = 0xcbf29ce484222325ull;
-    char text[128] = "";
-    struct stat st;
+    char text[160] = "";
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
 
     if (file != NULL) {
@@ -95,10 +102,9 @@ static uint64_t host_hash(void)
         }
         fclose(file);
     }
-    if (stat("/proc/self/ns/net", &st) == 0) {
-        snprintf(text + strlen(text), sizeof(text) - strlen(text), "/%llu/%u",
-                 (unsigned long long)st.st_ino, (unsigned)geteuid());
-    }
+    snprintf(text + strlen(text), sizeof(text) - strlen(text), "/%llu/%llu/%u",
+             namespace_number("/proc/self/ns/net"),
+             namespace_number("/proc/self/ns/pid"), (unsigned)geteuid());
     for (const char *c = text; *c != '\0'; c++) {
         hash = (hash ^ (unsigned char)*c) * 0x100000001b3ull;
     }

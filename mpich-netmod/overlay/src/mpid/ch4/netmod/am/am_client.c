@@ -173,6 +173,10 @@ static void sent(void *arg, am_status_t status)
         MPIDI_AM_layout_free(sreq->dev.ch4.am.netmod_am.am.layout);
         sreq->dev.ch4.am.netmod_am.am.layout = NULL;
     }
+    if (unlikely(status != AM_OK)) {
+        sreq->status.MPI_ERROR =
+            MPIDI_AM_error(MPIDI_AM_global.ctx[MPIDI_Request_get_vci(sreq)], status);
+    }
     MPIDIG_global.origin_cbs[handler_id] (sreq);
 }
 
