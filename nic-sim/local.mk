@@ -86,7 +86,8 @@ am_sim_SOURCES = am-core/tools/am_sim.h am-core/tools/sim.h am-core/tools/sim_ba
     am-core/tools/sim_figures.c am-core/tools/sim_figures.h am-core/tools/sim_logp.c \
     am-core/tools/sim_copy.c am-core/tools/sim_mcast.c \
     am-core/tools/sim_predict_lanai.c \
-    am-core/tools/sim_main.c am-core/tools/sim_predict.c \
+    am-core/tools/sim_conf.c am-core/tools/sim_main.c am-core/tools/sim_options.c \
+    am-core/tools/sim_predict.c \
     am-core/tools/sim_print.c am-core/tools/sim_scenario.c \
     am-core/tools/sim_speed.c
 am_sim_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBCONFIG_CFLAGS)
@@ -195,10 +196,10 @@ endif
 
 dist_check_SCRIPTS += test/sim/am_sim_test.sh test/sim/worlds_test.sh \
     test/sim/variants_test.sh test/sim/lossy_test.sh test/sim/perf_test.sh \
-    test/sim/scenario_test.sh
+    test/sim/scenario_test.sh test/sim/command_test.sh
 if BUILD_SIM
 TESTS += test/sim/am_sim_test.sh test/sim/perf_test.sh \
-    test/sim/scenario_test.sh
+    test/sim/scenario_test.sh test/sim/command_test.sh
 if HAVE_CMOCKA
 TESTS += test/sim/worlds_test.sh test/sim/variants_test.sh \
     test/sim/lossy_test.sh

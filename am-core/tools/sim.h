@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 enum {
+    EXIT_USAGE = 2,
     SIM_SETS_MAX = 32,
     SIM_TRACE_RECORDS = 1 << 16 /* of each node, where a timeline is wanted */
 };
@@ -76,8 +77,8 @@ bool sim_explain_print(const struct sim_options *options,
                        const struct ns_machine *machine,
                        const struct ns_marks *marks,
                        const struct ns_sim_result *result);
-void sim_machine_print(const struct sim_options *options,
-                       const struct ns_machine *machine);
+/* As a machine file, which ns_machine_load reads. */
+void sim_machine_print(const struct ns_machine *machine);
 /* `done` of `total` runs are over, at this virtual time. */
 void sim_progress(const struct sim_options *options, uint32_t done,
                   uint32_t total, uint64_t virtual_ps);
@@ -100,6 +101,9 @@ void sim_speed_print(const struct sim_options *options,
 void sim_scenario_print(const struct sim_options *options,
                         const struct ns_machine *machine, uint32_t nodes,
                         const struct ns_sim_result *result);
+
+/* 0, or the exit status after saying what is wrong. */
+int sim_options_parse(int argc, char **argv, struct sim_options *options);
 
 /* Say it on stderr; EXIT_FAILURE. */
 int sim_fail(const char *what);

@@ -5,232 +5,13 @@
  */
 #include "tools/sim.h"
 
-#include "base/config.h"
-
-#include <errno.h>
-#include <getopt.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-enum {
-    EXIT_USAGE = 2,
-    OPTION_SET = 256,
-    OPTION_CHECK,
-    OPTION_FIGURE,
-    OPTION_TRACE,
-    OPTION_PREDICT,
-    OPTION_EXPLAIN,
-    OPTION_PRINT,
-    OPTION_SPEED,
-    OPTION_GROWTH,
-    OPTION_LIST,
-    OPTION_JSON,
-    OPTION_SEED,
-    OPTION_NO_SLEEP,
-    OPTION_SPIN,
-    OPTION_THREADS,
-    OPTION_NO_PROGRESS,
-    OPTION_NODES,
-    OPTION_ALLTOALL,
-    OPTION_RUN,
-    OPTION_LIMIT,
-    OPTION_HELP
-};
-
-#define LIMIT_PS  (100 * NS_PS_PER_SECOND)
-#define PS_PER_MS (NS_PS_PER_SECOND / 1000)
-
-static const char help[] =
-        "usage: am_sim [options] MACHINE [-- ARGUMENTS]\n"
-        "\n"
-        "Runs libam on a simulated machine: a built-in one (--list) or a "
-        "file; without one, AM_SIM_MACHINE.\n"
-        "  --figure NAME    run this figure only\n"
-        "  --check FILE     compare with the targets of FILE; fails on a miss\n"
-        "  --predict        what the machine predicts: half-power points, "
-        "curves\n"
-        "  --explain        where a message's time goes, stage by stage\n"
-        "  --run FILE       the scenario of this shared object on -n nodes;\n"
-        "                   see am_sim.h.  It gets the ARGUMENTS\n"
-        "  --limit MS       of virtual time, after which a run fails "
-        "(100000)\n"
-        "  --trace FILE     with --explain and --run: the timeline, for the\n"
-        "                   Perfetto viewer\n"
-        "  --set KEY=VALUE  change a number of the machine (\"host.pio=2 "
-        "us\")\n"
-        "  --speed          how fast the simulator is here: events a second\n"
-        "  --growth         its time and memory as nodes and traffic grow\n"
-        "  --alltoall       a packet from each node to each, on Blue Gene/P\n"
-        "  -n, --nodes N    of --run (default: 2) and --alltoall (64); of\n"
-        "                   --speed and --growth, at most (16)\n"
-        "  --print          the machine's numbers and their sources\n"
-        "  --list           the built-in machines and the figures\n"
-        "  --json           one JSON object a line\n"
-        "  --seed N         of the hosts' random numbers\n"
-        "  --no-progress    no bar\n"
-        "  --no-sleep, --spin, --threads   run it in another way: clocks that\n"
-        "                   never sleep, hosts that poll in idle loops, hosts\n"
-        "                   as threads; the trace hash must not change\n";
-
-static const struct option long_options[] = {
-        {"set", required_argument, NULL, OPTION_SET},
-        {"check", required_argument, NULL, OPTION_CHECK},
-        {"figure", required_argument, NULL, OPTION_FIGURE},
-        {"trace", required_argument, NULL, OPTION_TRACE},
-        {"predict", no_argument, NULL, OPTION_PREDICT},
-        {"explain", no_argument, NULL, OPTION_EXPLAIN},
-        {"print", no_argument, NULL, OPTION_PRINT},
-        {"speed", no_argument, NULL, OPTION_SPEED},
-        {"growth", no_argument, NULL, OPTION_GROWTH},
-        {"nodes", required_argument, NULL, OPTION_NODES},
-        {"alltoall", no_argument, NULL, OPTION_ALLTOALL},
-        {"run", required_argument, NULL, OPTION_RUN},
-        {"limit", required_argument, NULL, OPTION_LIMIT},
-        {"list", no_argument, NULL, OPTION_LIST},
-        {"json", no_argument, NULL, OPTION_JSON},
-        {"seed", required_argument, NULL, OPTION_SEED},
-        {"no-sleep", no_argument, NULL, OPTION_NO_SLEEP},
-        {"spin", no_argument, NULL, OPTION_SPIN},
-        {"threads", no_argument, NULL, OPTION_THREADS},
-        {"no-progress", no_argument, NULL, OPTION_NO_PROGRESS},
-        {"help", no_argument, NULL, OPTION_HELP},
-        {NULL, 0, NULL, 0},
-};
 
 int sim_fail(const char *what)
 {
     fprintf(stderr, "am_sim: %s\n", what);
     return EXIT_FAILURE;
-}
-
-static bool option_flag(struct sim_options *options, int option)
-{
-    bool *flags[] = {
-            [OPTION_PREDICT - OPTION_PREDICT] = &options->predict,
-            [OPTION_EXPLAIN - OPTION_PREDICT] = &options->explain,
-            [OPTION_PRINT - OPTION_PREDICT] = &options->print,
-            [OPTION_SPEED - OPTION_PREDICT] = &options->speed,
-            [OPTION_GROWTH - OPTION_PREDICT] = &options->growth,
-            [OPTION_LIST - OPTION_PREDICT] = &options->list,
-            [OPTION_JSON - OPTION_PREDICT] = &options->json,
-            [OPTION_SEED - OPTION_PREDICT] = NULL,
-            [OPTION_NO_SLEEP - OPTION_PREDICT] = &options->params.no_sleep,
-            [OPTION_SPIN - OPTION_PREDICT] = &options->params.no_jump,
-            [OPTION_THREADS - OPTION_PREDICT] = &options->params.threads,
-    };
-
-    if (option < OPTION_PREDICT || option > OPTION_THREADS ||
-        flags[option - OPTION_PREDICT] == NULL) {
-        return false;
-    }
-    *flags[option - OPTION_PREDICT] = true;
-    return true;
-}
-
-/* The number that the option has, `min` to `max`.  0, or the exit status. */
-static int number_take(const char *name, uint64_t min, uint64_t max,
-                       uint64_t *value_p)
-{
-    char *end;
-
-    errno = 0;
-    *value_p = strtoull(optarg, &end, 10);
-    if (*optarg < '0' || *optarg > '9' || *end != '\0' || errno != 0 ||
-        *value_p < min || *value_p > max) {
-        fprintf(stderr,
-                "am_sim: --%s %s: it must be a number of %" PRIu64
-                " to %" PRIu64 "\n",
-                name, optarg, min, max);
-        return EXIT_USAGE;
-    }
-    return 0;
-}
-
-/* 0, or the exit status after saying what is wrong. */
-static int option_take(struct sim_options *options, int option)
-{
-    uint64_t number;
-    int status;
-
-    switch (option) {
-    case OPTION_SET:
-        if (options->set_count == SIM_SETS_MAX) {
-            return sim_fail("too many --set");
-        }
-        options->sets[options->set_count++] = optarg;
-        return 0;
-    case OPTION_CHECK:
-        options->check = optarg;
-        return 0;
-    case OPTION_FIGURE:
-        options->figure = optarg;
-        return 0;
-    case OPTION_TRACE:
-        options->trace = optarg;
-        return 0;
-    case OPTION_SEED:
-        return number_take("seed", 0, UINT64_MAX, &options->params.seed);
-    case OPTION_ALLTOALL:
-        options->alltoall = true;
-        return 0;
-    case OPTION_LIMIT:
-        status = number_take("limit", 1, UINT32_MAX, &number);
-        options->params.limit_ps = number * PS_PER_MS;
-        return status;
-    case OPTION_RUN:
-        options->run = optarg;
-        return 0;
-    case 'n':
-    case OPTION_NODES:
-        status = number_take("nodes", 2, UINT32_MAX, &number);
-        options->nodes = (uint32_t)number;
-        return status;
-    case OPTION_NO_PROGRESS:
-        options->progress = false;
-        return 0;
-    default:
-        return option_flag(options, option) ? 0 : EXIT_USAGE;
-    }
-}
-
-static int options_parse(int argc, char **argv, struct sim_options *options)
-{
-    int option;
-
-    *options = (struct sim_options){.progress = isatty(STDERR_FILENO) == 1};
-    options->params.limit_ps = LIMIT_PS;
-    while ((option = getopt_long(argc, argv, "n:", long_options, NULL)) != -1) {
-        int status;
-
-        if (option == OPTION_HELP) {
-            fputs(help, stdout);
-            exit(EXIT_SUCCESS);
-        }
-        status = option_take(options, option);
-        if (status != 0) {
-            return status;
-        }
-    }
-    options->machine = optind == argc ? am_config_getenv("AM_SIM_MACHINE")
-                       : optind + 1 == argc || options->run != NULL
-                               ? argv[optind]
-                               : NULL;
-    if (options->run != NULL) {
-        /* The path takes the place of what is before the arguments. */
-        options->run_argv = argv + (optind == argc ? argc - 1 : optind);
-        options->run_argv[0] = (char *)(uintptr_t)options->run;
-        options->run_argc = optind == argc ? 1 : argc - optind;
-    }
-    if (!options->list &&
-        (options->machine == NULL || *options->machine == '\0')) {
-        fputs("am_sim: give one machine, or set AM_SIM_MACHINE; am_sim --help "
-              "tells more\n",
-              stderr);
-        return EXIT_USAGE;
-    }
-    return 0;
 }
 
 static int list_all(void)
@@ -248,6 +29,30 @@ static int list_all(void)
 
 /* ------------------------------------------------------------------ figures */
 
+/* Has the machine this figure?  If not, say which built-in ones have. */
+static bool figure_is_here(const struct figure *figure,
+                           const struct ns_machine *machine)
+{
+    if (figure->nic == NULL || strcmp(figure->nic, machine->nic) == 0) {
+        return true;
+    }
+    fprintf(stderr,
+            "am_sim: %s is a figure of machines with the adapter %s, and %s "
+            "has %s; of the built-in ones there are",
+            figure->name, figure->nic, machine->name, machine->nic);
+    for (uint32_t i = 0; ns_machine_name(i) != NULL; i++) {
+        struct ns_machine *other = ns_machine_load(ns_machine_name(i), NULL, 0,
+                                                   (char[512]){""}, 512);
+
+        if (other != NULL && strcmp(other->nic, figure->nic) == 0) {
+            fprintf(stderr, " %s", other->name);
+        }
+        free(other);
+    }
+    fputc('\n', stderr);
+    return false;
+}
+
 static int run_figure(const struct sim_options *options,
                       const struct ns_machine *machine,
                       const struct figure *figure,
@@ -260,6 +65,9 @@ static int run_figure(const struct sim_options *options,
                           .result = &result,
                           .target = target};
 
+    if (!figure_is_here(figure, machine)) {
+        return EXIT_FAILURE;
+    }
     if (figure_run(figure, machine, &options->params, &row.value, &result, NULL,
                    error, sizeof(error)) != 0) {
         fprintf(stderr, "am_sim: %s: %s\n", figure->name, error);
@@ -361,7 +169,7 @@ int main(int argc, char **argv)
     struct sim_options options;
     struct ns_machine *machine;
     char error[512];
-    int status = options_parse(argc, argv, &options);
+    int status = sim_options_parse(argc, argv, &options);
 
     if (status != 0) {
         return status;
@@ -376,7 +184,7 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (options.print) {
-        sim_machine_print(&options, machine);
+        sim_machine_print(machine);
     } else if (options.check != NULL) {
         status = run_check(&options, machine);
     } else if (options.run != NULL) {

@@ -219,20 +219,6 @@ bool sim_explain_print(const struct sim_options *options,
     return exact;
 }
 
-void sim_machine_print(const struct sim_options *options,
-                       const struct ns_machine *machine)
-{
-    (void)options;
-    printf("# machine %s: NIC %s, network %s\n", machine->name, machine->nic,
-           machine->network);
-    for (uint32_t i = 0; i < machine->setting_count; i++) {
-        const struct ns_setting *setting = &machine->settings[i];
-
-        printf("%-20s %-12s %-10s %s\n", setting->key, setting->value,
-               setting->kind, setting->source);
-    }
-}
-
 static double per_second(uint64_t count, uint64_t ps)
 {
     return ps == 0 ? 0.0 : (double)count * 1e12 / (double)ps;

@@ -46,6 +46,20 @@ done
 [ "$(hash_of -n 4 sp-thin 11)" != "$hash" ] || bad "its arguments matter"
 [ "$(AM_SIM_MACHINE=sp-thin hash_of -n 4)" = "$hash" ] ||
     bad "AM_SIM_MACHINE names the machine"
+# Arguments without a machine need "--"; with one they may have it.
+for words in "-- 7" "sp-thin -- 7" "sp-thin 7" "-n 6 -- 7" "-- 7 -n 4"; do
+    # shellcheck disable=SC2086
+    AM_SIM_MACHINE=sp-thin "$sim" --run "$ring" $words >"$work/out" ||
+        bad "the variable's machine and $words"
+    grep -q '^[0-9]* hops' "$work/out" || bad "arguments in $words"
+    rounds=$(sed -n 's/^\([0-9]*\) hops.*/\1/p' "$work/out")
+    case $words in
+    -n*) [ "$rounds" = 42 ] ;;
+    *) [ "$rounds" = 14 ] ;;
+    esac || bad "7 rounds by $words, not $rounds hops"
+done
+"$sim" --run "$ring" -- sp-thin 7 | grep -q '^14 hops' ||
+    bad "without the variable the first word is the machine"
 (cd "$work" && "$sim" --run ring.so --trace "$work/trace.json" sp-thin) \
     >"$work/out" || bad "a name without a slash is a file here"
 grep -q '^20 hops' "$work/out" || bad "2 nodes and 10 rounds by default"

@@ -1,0 +1,314 @@
+/*
+ * am_sim's command line: its options, the machine, the scenario's arguments,
+ * and what does not go together.
+ */
+#include "tools/sim.h"
+
+#include "base/config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    OPTION_SET = 256,
+    OPTION_CHECK,
+    OPTION_FIGURE,
+    OPTION_TRACE,
+    OPTION_PREDICT,
+    OPTION_EXPLAIN,
+    OPTION_PRINT,
+    OPTION_SPEED,
+    OPTION_GROWTH,
+    OPTION_LIST,
+    OPTION_JSON,
+    OPTION_SEED,
+    OPTION_NO_SLEEP,
+    OPTION_SPIN,
+    OPTION_THREADS,
+    OPTION_NO_PROGRESS,
+    OPTION_NODES,
+    OPTION_ALLTOALL,
+    OPTION_RUN,
+    OPTION_LIMIT,
+    OPTION_HELP
+};
+
+#define LIMIT_PS  (100 * NS_PS_PER_SECOND)
+#define PS_PER_MS (NS_PS_PER_SECOND / 1000)
+
+static const char help[] =
+        "usage: am_sim [options] [MACHINE] [-- ARGUMENTS]\n"
+        "\n"
+        "Runs libam on a simulated machine: a built-in one (--list) or a "
+        "file; without one, AM_SIM_MACHINE.\n"
+        "  --figure NAME    run this figure only\n"
+        "  --check FILE     compare with the targets of FILE; fails on a miss\n"
+        "  --predict        what the machine predicts: half-power points, "
+        "curves\n"
+        "  --explain        where a message's time goes, stage by stage\n"
+        "  --run FILE       the scenario of this shared object on -n nodes;\n"
+        "                   see am_sim.h.  It gets the ARGUMENTS, before "
+        "which\n"
+        "                   -- is needed where AM_SIM_MACHINE names the "
+        "machine\n"
+        "  --limit MS       of virtual time, after which a run fails "
+        "(100000)\n"
+        "  --trace FILE     with --explain and --run: the timeline, for the\n"
+        "                   Perfetto viewer\n"
+        "  --set KEY=VALUE  change a number of the machine (\"host.pio=2 "
+        "us\")\n"
+        "  --speed          how fast the simulator is here: events a second\n"
+        "  --growth         its time and memory as nodes and traffic grow\n"
+        "  --alltoall       a packet from each node to each, on Blue Gene/P\n"
+        "  -n, --nodes N    of --run (default: 2) and --alltoall (64); of\n"
+        "                   --speed and --growth, at most (16)\n"
+        "  --print          the machine as a machine file, with all numbers "
+        "and\n"
+        "                   their sources\n"
+        "  --list           the built-in machines and the figures\n"
+        "  --json           one JSON object a line (not of --print, --list)\n"
+        "  --seed N         of the hosts' random numbers\n"
+        "  --no-progress    no bar\n"
+        "  --no-sleep, --spin, --threads   run it in another way: clocks that\n"
+        "                   never sleep, hosts that poll in idle loops, hosts\n"
+        "                   as threads; the trace hash must not change\n";
+
+static const struct option long_options[] = {
+        {"set", required_argument, NULL, OPTION_SET},
+        {"check", required_argument, NULL, OPTION_CHECK},
+        {"figure", required_argument, NULL, OPTION_FIGURE},
+        {"trace", required_argument, NULL, OPTION_TRACE},
+        {"predict", no_argument, NULL, OPTION_PREDICT},
+        {"explain", no_argument, NULL, OPTION_EXPLAIN},
+        {"print", no_argument, NULL, OPTION_PRINT},
+        {"speed", no_argument, NULL, OPTION_SPEED},
+        {"growth", no_argument, NULL, OPTION_GROWTH},
+        {"nodes", required_argument, NULL, OPTION_NODES},
+        {"alltoall", no_argument, NULL, OPTION_ALLTOALL},
+        {"run", required_argument, NULL, OPTION_RUN},
+        {"limit", required_argument, NULL, OPTION_LIMIT},
+        {"list", no_argument, NULL, OPTION_LIST},
+        {"json", no_argument, NULL, OPTION_JSON},
+        {"seed", required_argument, NULL, OPTION_SEED},
+        {"no-sleep", no_argument, NULL, OPTION_NO_SLEEP},
+        {"spin", no_argument, NULL, OPTION_SPIN},
+        {"threads", no_argument, NULL, OPTION_THREADS},
+        {"no-progress", no_argument, NULL, OPTION_NO_PROGRESS},
+        {"help", no_argument, NULL, OPTION_HELP},
+        {NULL, 0, NULL, 0},
+};
+
+static bool option_flag(struct sim_options *options, int option)
+{
+    bool *flags[] = {
+            [OPTION_PREDICT - OPTION_PREDICT] = &options->predict,
+            [OPTION_EXPLAIN - OPTION_PREDICT] = &options->explain,
+            [OPTION_PRINT - OPTION_PREDICT] = &options->print,
+            [OPTION_SPEED - OPTION_PREDICT] = &options->speed,
+            [OPTION_GROWTH - OPTION_PREDICT] = &options->growth,
+            [OPTION_LIST - OPTION_PREDICT] = &options->list,
+            [OPTION_JSON - OPTION_PREDICT] = &options->json,
+            [OPTION_SEED - OPTION_PREDICT] = NULL,
+            [OPTION_NO_SLEEP - OPTION_PREDICT] = &options->params.no_sleep,
+            [OPTION_SPIN - OPTION_PREDICT] = &options->params.no_jump,
+            [OPTION_THREADS - OPTION_PREDICT] = &options->params.threads,
+    };
+
+    if (option < OPTION_PREDICT || option > OPTION_THREADS ||
+        flags[option - OPTION_PREDICT] == NULL) {
+        return false;
+    }
+    *flags[option - OPTION_PREDICT] = true;
+    return true;
+}
+
+/* The number that the option has, `min` to `max`.  0, or the exit status. */
+static int number_take(const char *name, uint64_t min, uint64_t max,
+                       uint64_t *value_p)
+{
+    char *end;
+
+    errno = 0;
+    *value_p = strtoull(optarg, &end, 10);
+    if (*optarg < '0' || *optarg > '9' || *end != '\0' || errno != 0 ||
+        *value_p < min || *value_p > max) {
+        fprintf(stderr,
+                "am_sim: --%s %s: it must be a number of %" PRIu64
+                " to %" PRIu64 "\n",
+                name, optarg, min, max);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
+/* 0, or the exit status after saying what is wrong. */
+static int option_take(struct sim_options *options, int option)
+{
+    uint64_t number;
+    int status;
+
+    switch (option) {
+    case OPTION_SET:
+        if (options->set_count == SIM_SETS_MAX) {
+            return sim_fail("too many --set");
+        }
+        options->sets[options->set_count++] = optarg;
+        return 0;
+    case OPTION_CHECK:
+        options->check = optarg;
+        return 0;
+    case OPTION_FIGURE:
+        options->figure = optarg;
+        return 0;
+    case OPTION_TRACE:
+        options->trace = optarg;
+        return 0;
+    case OPTION_SEED:
+        return number_take("seed", 0, UINT64_MAX, &options->params.seed);
+    case OPTION_ALLTOALL:
+        options->alltoall = true;
+        return 0;
+    case OPTION_LIMIT:
+        status = number_take("limit", 1, UINT32_MAX, &number);
+        options->params.limit_ps = number * PS_PER_MS;
+        return status;
+    case OPTION_RUN:
+        options->run = optarg;
+        return 0;
+    case 'n':
+    case OPTION_NODES:
+        status = number_take("nodes", 2, UINT32_MAX, &number);
+        options->nodes = (uint32_t)number;
+        return status;
+    case OPTION_NO_PROGRESS:
+        options->progress = false;
+        return 0;
+    default:
+        return option_flag(options, option) ? 0 : EXIT_USAGE;
+    }
+}
+
+/* -------------------------------------------------------- what goes together */
+
+/* One thing to do at a time, and no option that it has no use for.  0, or the
+ * exit status after saying what is wrong. */
+static int modes_check(const struct sim_options *options)
+{
+    const struct {
+        const char *name;
+        bool given, nodes, trace, no_json;
+    } modes[] = {
+            {"--list", options->list, false, false, true},
+            {"--print", options->print, false, false, true},
+            {"--figure", options->figure != NULL, false, false, false},
+            {"--check", options->check != NULL, false, false, false},
+            {"--predict", options->predict, false, false, false},
+            {"--explain", options->explain, false, true, false},
+            {"--run", options->run != NULL, true, true, false},
+            {"--speed", options->speed, true, false, false},
+            {"--growth", options->growth, true, false, false},
+            {"--alltoall", options->alltoall, true, false, false},
+    };
+
+    const char *mode = NULL;
+    bool nodes = false, trace = false;
+
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (!modes[i].given) {
+            continue;
+        }
+        if (mode != NULL) {
+            fprintf(stderr, "am_sim: give %s or %s, not both\n", mode,
+                    modes[i].name);
+            return EXIT_USAGE;
+        }
+        mode = modes[i].name;
+        nodes = modes[i].nodes;
+        trace = modes[i].trace;
+        if (options->json && modes[i].no_json) {
+            fprintf(stderr, "am_sim: %s has no JSON; leave --json out\n", mode);
+            return EXIT_USAGE;
+        }
+    }
+    if (options->trace != NULL && !trace) {
+        fputs("am_sim: --trace is for --explain and --run\n", stderr);
+        return EXIT_USAGE;
+    }
+    if (options->nodes != 0 && !nodes) {
+        fputs("am_sim: --nodes is for --run, --alltoall, --speed and "
+              "--growth\n",
+              stderr);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
+/*
+ * `words` are what is no option, those after "--" from `after` on.  The machine
+ * is the first; with --run what follows it are the scenario's arguments, and so
+ * is what follows "--" where AM_SIM_MACHINE names the machine.
+ */
+static int words_take(struct sim_options *options, int count, int after,
+                      char **words)
+{
+    const char *variable = am_config_getenv("AM_SIM_MACHINE");
+    bool named = variable != NULL && *variable != '\0';
+    int arguments = 0; /* from here on */
+
+    if (count == 0 || (options->run != NULL && after == 0 && named)) {
+        options->machine = named ? variable : NULL;
+    } else if (count == 1 || options->run != NULL) {
+        options->machine = words[0];
+        arguments = 1;
+    }
+    if (options->run != NULL) {
+        /* The path takes the place before the arguments: the machine's, or
+         * that of the program's name or an option. */
+        options->run_argv = words + arguments - 1;
+        options->run_argv[0] = (char *)(uintptr_t)options->run;
+        options->run_argc = 1 + count - arguments;
+    }
+    if (!options->list &&
+        (options->machine == NULL || *options->machine == '\0')) {
+        fputs("am_sim: give one machine, or set AM_SIM_MACHINE; am_sim --help "
+              "tells more\n",
+              stderr);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
+int sim_options_parse(int argc, char **argv, struct sim_options *options)
+{
+    int option, count = 0, after, status;
+
+    *options = (struct sim_options){.progress = isatty(STDERR_FILENO) == 1};
+    options->params.limit_ps = LIMIT_PS;
+    /* "-": words come in turn, as option 1, so that it is known which of them
+     * were before "--".  They are gathered from argv[1] on. */
+    while ((option = getopt_long(argc, argv, "-n:", long_options, NULL)) !=
+           -1) {
+        if (option == OPTION_HELP) {
+            fputs(help, stdout);
+            exit(EXIT_SUCCESS);
+        }
+        if (option == 1) {
+            argv[++count] = optarg;
+            continue;
+        }
+        status = option_take(options, option);
+        if (status != 0) {
+            return status;
+        }
+    }
+    after = count;
+    while (optind < argc) {
+        argv[++count] = argv[optind++];
+    }
+    status = modes_check(options);
+    return status != 0 ? status : words_take(options, count, after, argv + 1);
+}
