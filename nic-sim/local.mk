@@ -81,7 +81,7 @@ include_HEADERS += am-core/tools/am_sim.h
 bin_PROGRAMS += am_sim
 am_sim_SOURCES = am-core/tools/am_sim.h am-core/tools/sim.h am-core/tools/sim_bandwidth.c \
     am-core/tools/sim_bgp.c am-core/tools/sim_bgp_predict.c \
-    am-core/tools/sim_alltoall.c \
+    am-core/tools/sim_alltoall.c am-core/tools/sim_bar.c \
     am-core/tools/sim_expect.c am-core/tools/sim_run.c am-core/tools/sim_run.h \
     am-core/tools/sim_figures.c am-core/tools/sim_figures.h am-core/tools/sim_logp.c \
     am-core/tools/sim_copy.c am-core/tools/sim_mcast.c \

@@ -146,6 +146,8 @@ static int sim_build(struct ns_sim *sim)
             .limit_ps = sim->params.limit_ps,
             .trace_records = sim->params.trace_records,
             .no_sleep = sim->params.no_sleep,
+            .tick = sim->params.tick,
+            .tick_arg = sim->params.tick_arg,
     };
 
     sim->engine = ns_engine_open(&engine_params, sim->params.nodes);

@@ -8,7 +8,8 @@
  * All of libam's functions that take a context are there; the object is not
  * linked with libam.  All nodes run in one process and take turns, so they
  * share global variables: keep a node's state in am_sim_main's own, and pass it
- * to handlers as their `arg`.
+ * to handlers as their `arg`.  A node's stack has 8 MiB.  exit() ends all nodes
+ * and is a failure: return.
  */
 #ifndef AM_TOOLS_AM_SIM_H
 #define AM_TOOLS_AM_SIM_H

@@ -6,6 +6,7 @@
 
 #include "tools/sim_figures.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
 enum {
@@ -68,6 +69,11 @@ struct sim_row {
     const struct sim_target *target;
 };
 
+/* Print `object` with settings and trace hash (`result` NULL: none) on one line;
+ * takes it over. */
+void sim_json_print(const struct sim_options *options,
+                    const struct ns_machine *machine,
+                    const struct ns_sim_result *result, json_t *object);
 void sim_row_print(const struct sim_options *options,
                    const struct ns_machine *machine, const struct sim_row *row);
 /* Is the value within the target's tolerance? */
@@ -82,6 +88,11 @@ void sim_machine_print(const struct ns_machine *machine);
 /* `done` of `total` runs are over, at this virtual time. */
 void sim_progress(const struct sim_options *options, uint32_t done,
                   uint32_t total, uint64_t virtual_ps);
+/* The part of the bar that is done, for the next tick; `total` 0: not known. */
+void sim_bar_part(uint64_t done, uint64_t total);
+void sim_bar_clear(void);
+/* Of ns_sim_params: draws the bar. */
+void sim_bar_tick(void *arg, uint64_t virtual_ps);
 
 /* One measurement of the simulator itself. */
 struct sim_speed {
@@ -90,7 +101,8 @@ struct sim_speed {
     uint32_t traffic; /* rounds, or events pending */
     uint64_t events, hardware_events, packets;
     uint64_t virtual_ps, core_ps;
-    uint64_t node_bytes; /* memory that a node took */
+    uint64_t node_bytes;                /* memory that a node took */
+    const struct ns_sim_result *result; /* NULL where nodes is 0 */
 };
 
 void sim_speed_print(const struct sim_options *options,

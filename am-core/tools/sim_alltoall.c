@@ -18,7 +18,7 @@ enum {
     REFILL = ENTRIES / 4, /* so many free places are filled at a time */
     RECEPTION = 65536,
     RELEASE = RECEPTION / 8, /* and so many bytes given back */
-    NODES = 64, /* if --nodes does not tell */
+    NODES = 64,              /* if --nodes does not tell */
     PAYLOAD = NS_BGP_PAYLOAD_BYTES,
     PACKET = NS_BGP_HEADER_BYTES + PAYLOAD
 };
@@ -31,7 +31,7 @@ struct node {
 };
 
 struct alltoall {
-    uint64_t received;
+    uint64_t received, packets; /* so far, and all */
     int failed;
 };
 
@@ -96,10 +96,12 @@ static void send_some(struct node *node, uint32_t rank, uint32_t size)
 }
 
 /* Look at the headers of what has come. */
-static void take_some(struct node *node)
+static void take_some(struct alltoall *all, struct node *node)
 {
     uint32_t bytes = node->status.received - node->taken;
 
+    all->received += bytes / PACKET;
+    sim_bar_part(all->received, all->packets);
     node->port->ops->charge(node->port, NS_WORK_POLL, bytes / PACKET);
     node->taken = node->status.received;
     if (node->taken - node->released >= RELEASE) {
@@ -124,11 +126,10 @@ static void node_main(void *arg, struct ns_sim_node *sim)
         node.port->ops->charge(node.port, NS_WORK_POLL, 1);
         node.port->ops->load(node.port, node.status_at, &node.status,
                              sizeof(node.status));
-        take_some(&node);
+        take_some(all, &node);
         send_some(&node, sim->rank, sim->size);
         am_env_relax(sim->env, UINT64_MAX);
     }
-    all->received += node.taken / PACKET;
     ns_sim_barrier(sim);
     reg_write(&node, NS_BGP_GROUP, NS_BGP_GROUP_CLOSE, 0);
 }
@@ -150,17 +151,30 @@ int sim_alltoall(const struct sim_options *options,
     }
     params.nodes = options->nodes != 0 ? options->nodes : NODES;
     packets = (uint64_t)params.nodes * (params.nodes - 1);
+    all.packets = packets;
     sim = ns_sim_open(machine, &params, error, sizeof(error));
     if (sim != NULL) {
         status =
                 ns_sim_run(sim, node_main, &all, &result, error, sizeof(error));
         ns_sim_close(sim);
     }
+    sim_bar_clear();
     if (status != 0 || all.failed || all.received != packets) {
         return sim_fail(error[0] != '\0' ? error : "packets are missing");
     }
     host_ms = (am_env_now(am_env_real()) - from_ps) / UINT64_C(1000000000);
     getrusage(RUSAGE_SELF, &usage);
+    if (options->json) {
+        sim_json_print(
+                options, machine, &result,
+                json_pack("{s:s, s:s, s:i, s:f, s:s, s:I, s:I, s:I}", "test",
+                          "sim_alltoall", "metric", "virtual_time", "nodes",
+                          (int)params.nodes, "value",
+                          (double)result.end_ps / 1e3, "unit", "ns", "packets",
+                          (json_int_t)packets, "host_ms", (json_int_t)host_ms,
+                          "process_bytes", (json_int_t)usage.ru_maxrss * 1024));
+        return EXIT_SUCCESS;
+    }
     printf("all-to-all on %s: %" PRIu32 " nodes, %" PRIu64
            " packets, %.3f ms of virtual time, %" PRIu64
            " events, %.1f s here, %ld MiB, %ld KiB a node, trace %016" PRIx64

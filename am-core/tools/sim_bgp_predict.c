@@ -13,7 +13,8 @@ enum {
     NEIGHBOURS = 6,
     EXCHANGES = 8,
     ROUNDS = 10,
-    BYTES_MAX = 1 << 20
+    BYTES_MIN = 1 << 10,
+    SIZES = 6, /* of ping-pongs, from BYTES_MIN on, each 4 times the last */
 };
 
 /* One simulation. */
@@ -142,11 +143,14 @@ int sim_predict_bgp(const struct sim_options *options,
                  {"get", "rendezvous", 65536}};
 
     char metric[64];
+    const uint32_t runs = SIZES + sizeof(kinds) / sizeof(kinds[0]) * NEIGHBOURS;
+    uint32_t done = 0;
     int status = EXIT_SUCCESS;
 
-    for (size_t bytes = 1024; bytes <= BYTES_MAX; bytes *= 4) {
+    for (size_t i = 0, bytes = BYTES_MIN; i < SIZES; i++, bytes *= 4) {
         struct predict predict = {.protocol = "get", .bytes = bytes};
 
+        sim_bar_part(done++, runs);
         status |= predict_run(options, machine, &predict,
                               "mpi_rendezvous_one_way", "ps");
     }
@@ -156,6 +160,7 @@ int sim_predict_bgp(const struct sim_options *options,
                                       .bytes = kinds[i].bytes,
                                       .neighbours = n};
 
+            sim_bar_part(done++, runs);
             snprintf(metric, sizeof(metric), "exchange_%s_%u", kinds[i].name,
                      n);
             status |= predict_run(options, machine, &predict, metric, "B/s");

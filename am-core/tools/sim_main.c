@@ -10,6 +10,7 @@
 
 int sim_fail(const char *what)
 {
+    sim_bar_clear();
     fprintf(stderr, "am_sim: %s\n", what);
     return EXIT_FAILURE;
 }
@@ -70,6 +71,7 @@ static int run_figure(const struct sim_options *options,
     }
     if (figure_run(figure, machine, &options->params, &row.value, &result, NULL,
                    error, sizeof(error)) != 0) {
+        sim_bar_clear();
         fprintf(stderr, "am_sim: %s: %s\n", figure->name, error);
         return EXIT_FAILURE;
     }
@@ -77,10 +79,21 @@ static int run_figure(const struct sim_options *options,
     return sim_row_good(&row) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static bool figure_wanted(const struct sim_options *options,
+                          const struct ns_machine *machine,
+                          const struct figure *figure)
+{
+    return options->figure != NULL
+                   ? strcmp(options->figure, figure->name) == 0
+                   : figure->nic == NULL ||
+                             strcmp(figure->nic, machine->nic) == 0;
+}
+
 static int run_figures(const struct sim_options *options,
                        const struct ns_machine *machine)
 {
     int status = EXIT_SUCCESS;
+    uint32_t done = 0, total = 0;
 
     if (options->figure != NULL && sim_figure_find(options->figure) == NULL) {
         fprintf(stderr, "am_sim: there is no figure %s; --list tells them\n",
@@ -88,10 +101,11 @@ static int run_figures(const struct sim_options *options,
         return EXIT_USAGE;
     }
     for (const struct figure *f = figures; f->name != NULL; f++) {
-        bool has = f->nic == NULL || strcmp(f->nic, machine->nic) == 0;
-
-        if (options->figure == NULL ? has
-                                    : strcmp(options->figure, f->name) == 0) {
+        total += figure_wanted(options, machine, f);
+    }
+    for (const struct figure *f = figures; f->name != NULL; f++) {
+        if (figure_wanted(options, machine, f)) {
+            sim_bar_part(done++, total);
             status |= run_figure(options, machine, f, NULL);
         }
     }
@@ -137,6 +151,7 @@ static int run_check(const struct sim_options *options,
         return sim_fail(error);
     }
     for (uint32_t i = 0; i < targets.count; i++) {
+        sim_bar_part(i, targets.count);
         status |= run_figure(options, with, targets.target[i].figure,
                              &targets.target[i]);
     }
@@ -159,6 +174,7 @@ static int run_explain(const struct sim_options *options,
                    &result, &marks, error, sizeof(error)) != 0) {
         return sim_fail(error);
     }
+    sim_bar_clear();
     return sim_explain_print(options, machine, &marks, &result)
                    ? EXIT_SUCCESS
                    : sim_fail("the stages do not add up");

@@ -185,6 +185,7 @@ static int option_take(struct sim_options *options, int option)
         options->nodes = (uint32_t)number;
         return status;
     case OPTION_NO_PROGRESS:
+        options->params.tick = NULL;
         options->progress = false;
         return 0;
     default:
@@ -287,6 +288,7 @@ int sim_options_parse(int argc, char **argv, struct sim_options *options)
     int option, count = 0, after, status;
 
     *options = (struct sim_options){.progress = isatty(STDERR_FILENO) == 1};
+    options->params.tick = options->progress ? sim_bar_tick : NULL;
     options->params.limit_ps = LIMIT_PS;
     /* "-": words come in turn, as option 1, so that it is known which of them
      * were before "--".  They are gathered from argv[1] on. */

@@ -47,17 +47,18 @@ static json_t *settings_json(const struct sim_options *options,
     return settings;
 }
 
-/* Print `object` and its common parts on one line; takes it over. */
-static void json_print(const struct sim_options *options,
-                       const struct ns_machine *machine,
-                       const struct ns_sim_result *result, json_t *object)
+void sim_json_print(const struct sim_options *options,
+                    const struct ns_machine *machine,
+                    const struct ns_sim_result *result, json_t *object)
 {
     char hash[24];
 
-    snprintf(hash, sizeof(hash), "%016" PRIx64, result->hash);
-    json_object_set_new(object, "trace_hash", json_string(hash));
-    json_object_set_new(object, "events",
-                        json_integer((json_int_t)result->events));
+    if (result != NULL) {
+        snprintf(hash, sizeof(hash), "%016" PRIx64, result->hash);
+        json_object_set_new(object, "trace_hash", json_string(hash));
+        json_object_set_new(object, "events",
+                            json_integer((json_int_t)result->events));
+    }
     json_object_set_new(object, "settings", settings_json(options, machine));
     json_dumpf(object, stdout, JSON_COMPACT);
     putchar('\n');
@@ -98,7 +99,7 @@ static void row_json(const struct sim_options *options,
                                            : (double)row->target->value));
         json_object_set_new(object, "good", json_boolean(sim_row_good(row)));
     }
-    json_print(options, machine, row->result, object);
+    sim_json_print(options, machine, row->result, object);
 }
 
 void sim_row_print(const struct sim_options *options,
@@ -108,6 +109,7 @@ void sim_row_print(const struct sim_options *options,
                        : strcmp(row->unit, "B/s") == 0 ? "MB/s"
                                                        : row->unit;
 
+    sim_bar_clear();
     if (options->json) {
         row_json(options, machine, row);
         return;
@@ -137,14 +139,15 @@ void sim_scenario_print(const struct sim_options *options,
                         const struct ns_sim_result *result)
 {
     if (options->json) {
-        json_print(options, machine, result,
-                   json_pack("{s:s, s:s, s:s, s:i, s:f, s:s, s:I, s:I, s:I}",
-                             "test", "sim_scenario", "metric", "virtual_time",
-                             "scenario", options->run, "nodes", (int)nodes,
-                             "value", (double)result->end_ps / 1e3, "unit",
-                             "ns", "packets", (json_int_t)result->packets,
-                             "dropped", (json_int_t)result->dropped, "resent",
-                             (json_int_t)result->faults.resent));
+        sim_json_print(
+                options, machine, result,
+                json_pack("{s:s, s:s, s:s, s:i, s:f, s:s, s:I, s:I, s:I}",
+                          "test", "sim_scenario", "metric", "virtual_time",
+                          "scenario", options->run, "nodes", (int)nodes,
+                          "value", (double)result->end_ps / 1e3, "unit", "ns",
+                          "packets", (json_int_t)result->packets, "dropped",
+                          (json_int_t)result->dropped, "resent",
+                          (json_int_t)result->faults.resent));
         return;
     }
     printf("# simulated %s, %" PRIu32 " nodes: %.6f us of virtual time, "
@@ -176,7 +179,7 @@ static bool explain_json(const struct sim_options *options,
     object = json_pack("{s:s, s:o, s:I}", "test", "sim_explain", "stages",
                        stages, "total_ps",
                        (json_int_t)(before - marks->time_ps[NS_STAGE_CALL]));
-    json_print(options, machine, result, object);
+    sim_json_print(options, machine, result, object);
     return exact;
 }
 
@@ -231,21 +234,19 @@ void sim_speed_print(const struct sim_options *options,
     double rate = per_second(row->hardware_events, row->core_ps);
 
     if (options->json) {
-        json_t *object = json_pack(
-                "{s:s, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:f, "
-                "s:s}",
-                "test", "sim_speed", "metric", row->metric, "machine",
-                machine->name, "nodes", row->nodes, "traffic", row->traffic,
-                "events", (json_int_t)row->events, "hardware_events",
-                (json_int_t)row->hardware_events, "packets",
-                (json_int_t)row->packets, "virtual_ps",
-                (json_int_t)row->virtual_ps, "core_ns",
-                (json_int_t)(row->core_ps / 1000), "node_bytes",
-                (json_int_t)row->node_bytes, "value", rate, "unit", "events/s");
-
-        json_dumpf(object, stdout, JSON_COMPACT);
-        putchar('\n');
-        json_decref(object);
+        sim_json_print(
+                options, machine, row->result,
+                json_pack("{s:s, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, "
+                          "s:I, s:f, s:s}",
+                          "test", "sim_speed", "metric", row->metric, "machine",
+                          machine->name, "nodes", row->nodes, "traffic",
+                          row->traffic, "events", (json_int_t)row->events,
+                          "hardware_events", (json_int_t)row->hardware_events,
+                          "packets", (json_int_t)row->packets, "virtual_ps",
+                          (json_int_t)row->virtual_ps, "core_ns",
+                          (json_int_t)(row->core_ps / 1000), "node_bytes",
+                          (json_int_t)row->node_bytes, "value", rate, "unit",
+                          "events/s"));
         return;
     }
     if (row->nodes == 0) {
@@ -263,27 +264,4 @@ void sim_speed_print(const struct sim_options *options,
            (double)row->core_ps / 1e12, (double)row->virtual_ps / 1e9,
            row->packets, row->node_bytes / 1024);
     fflush(stdout);
-}
-
-void sim_progress(const struct sim_options *options, uint32_t done,
-                  uint32_t total, uint64_t virtual_ps)
-{
-    enum {
-        WIDTH = 40
-    };
-
-    if (!options->progress) {
-        return;
-    }
-    if (done == total) {
-        fprintf(stderr, "\r%*s\r", WIDTH + 40, "");
-        return;
-    }
-    fprintf(stderr, "\r[");
-    for (uint32_t i = 0; i < WIDTH; i++) {
-        fputc(i * total < done * WIDTH ? '#' : ' ', stderr);
-    }
-    fprintf(stderr, "] %u of %u, %.3f ms simulated", done, total,
-            (double)virtual_ps / 1e9);
-    fflush(stderr);
 }

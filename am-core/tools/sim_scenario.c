@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     SCENARIO_NODES = 2 /* without -n */
@@ -94,6 +95,19 @@ static main_fn entry_load(const char *path)
     return entry;
 }
 
+static bool nodes_run;
+
+/* exit() in a node would end the run as if all were well. */
+static void exit_in_node(void)
+{
+    if (nodes_run) {
+        fflush(stdout);
+        (void)sim_fail("a node of the scenario called exit(); am_sim_main "
+                       "returns");
+        _exit(EXIT_FAILURE);
+    }
+}
+
 int sim_scenario(const struct sim_options *options,
                  const struct ns_machine *machine)
 {
@@ -116,9 +130,13 @@ int sim_scenario(const struct sim_options *options,
     if (sim == NULL) {
         return sim_fail(error);
     }
+    nodes_run = true;
+    atexit(exit_in_node);
     status = ns_sim_run(sim, node_main, &scenario, &result, error,
                         sizeof(error));
+    nodes_run = false;
     ns_sim_close(sim);
+    sim_bar_clear();
     fflush(stdout); /* the nodes' lines come first */
     if (scenario.error[0] != '\0' || status != 0) {
         return sim_fail(scenario.error[0] != '\0' ? scenario.error : error);

@@ -183,6 +183,7 @@ static int exchange_once(const struct sim_options *options,
     row.hardware_events = result.hardware_events;
     row.packets = result.packets;
     row.virtual_ps = result.end_ps;
+    row.result = &result;
     sim_speed_print(options, machine, &row);
     return EXIT_SUCCESS;
 }

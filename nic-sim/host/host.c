@@ -6,7 +6,9 @@
 #include "host/copy.h"
 #include "kernel/engine.h"
 
-#define STACK_BYTES (256 * 1024)
+/* As a process's usual one, so that programs of nodes need not care.  Only what
+ * is used takes memory. */
+#define STACK_BYTES (8 * 1024 * 1024)
 
 /* ------------------------------------------------------------------- fibers */
 

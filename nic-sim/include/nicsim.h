@@ -59,7 +59,12 @@ struct ns_engine_params {
     uint64_t limit_ps;            /* virtual time at which a run gives up */
     uint32_t trace_records; /* kept for each node, for the timeline; 0: hash */
     bool no_sleep;          /* clocked components never sleep (for tests) */
+    /* Called every NS_TICK_EVENTS events, for those who watch; NULL: nobody. */
+    void (*tick)(void *arg, uint64_t now_ps);
+    void *tick_arg;
 };
+
+#define NS_TICK_EVENTS (1 << 16)
 
 /* Why ns_engine_run returned. */
 typedef enum {

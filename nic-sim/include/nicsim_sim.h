@@ -19,6 +19,8 @@ struct ns_sim_params {
     bool no_sleep;          /* clocked components never sleep */
     bool no_jump;           /* idle hosts spin */
     bool threads;           /* hosts are threads and not fibers */
+    void (*tick)(void *arg, uint64_t now_ps); /* as ns_engine_params' */
+    void *tick_arg;
 };
 
 /* One node as its program sees it. */
@@ -32,7 +34,7 @@ struct ns_sim_result {
     uint64_t end_ps; /* virtual time at which the last program ended */
     uint64_t events, hardware_events; /* all, and without the hosts' */
     uint64_t hash;
-    uint64_t packets, dropped; /* by NICs that were full, or faulty links */
+    uint64_t packets, dropped;     /* by NICs that were full, or faulty links */
     struct ns_fault_counts faults; /* .resent: were late, and are not lost */
 };
 

@@ -221,7 +221,14 @@ ns_run_t ns_engine_run(struct ns_engine *engine)
 
     engine->stop = false;
     while (!engine->stop && why == NS_RUN_STOPPED) {
-        why = ns_engine_step(engine);
+        for (uint32_t i = 0;
+             i < NS_TICK_EVENTS && !engine->stop && why == NS_RUN_STOPPED;
+             i++) {
+            why = ns_engine_step(engine);
+        }
+        if (engine->params.tick != NULL && !engine->stop) {
+            engine->params.tick(engine->params.tick_arg, engine->now_ps);
+        }
     }
     return why;
 }

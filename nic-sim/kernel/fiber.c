@@ -109,6 +109,10 @@ static int context_open(struct ns_fiber *fiber, size_t stack_bytes)
         fiber->map = NULL;
         return -1;
     }
+#ifdef MADV_NOHUGEPAGE
+    /* A large page for the few KiB that most stacks use would be too much. */
+    (void)madvise(fiber->map, fiber->map_bytes, MADV_NOHUGEPAGE);
+#endif
     /* Stacks grow down: the guard page is the lowest. */
     if (mprotect(fiber->map, page, PROT_NONE) != 0) {
         return -1;

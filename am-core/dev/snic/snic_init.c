@@ -99,6 +99,13 @@ am_status_t snic_open(const struct am_dev_params *params, struct am_dev **dev_p)
     }
     status = snic->nic->open(snic);
     if (status != AM_OK) {
+        if (status == AM_ERR_MEMORY) {
+            snprintf(params->error, params->error_bytes,
+                     "the driver finds no room for its FIFOs and packets; "
+                     "the machine's host.shared_memory is too small for %u "
+                     "nodes, or memory is out here",
+                     (unsigned)port->nodes);
+        }
         snic_free(snic);
         return status;
     }
