@@ -2,13 +2,14 @@
 NS_MACHINES = nic-sim/machines/sp-thin.conf nic-sim/machines/sp-wide.conf \
     nic-sim/machines/myrinet-ppro.conf nic-sim/machines/myrinet-p3.conf \
     nic-sim/machines/bgp.conf
-EXTRA_DIST += $(NS_MACHINES) nic-sim/machines/sp-thin.expect \
+NS_TARGETS = nic-sim/machines/sp-thin.expect \
     nic-sim/machines/myrinet-ppro.expect \
     nic-sim/machines/myrinet-ppro-nirx.expect \
     nic-sim/machines/myrinet-ppro-hrx.expect \
     nic-sim/machines/myrinet-ppro-pio.expect \
     nic-sim/machines/myrinet-ppro-rcpy.expect \
-    nic-sim/machines/bgp.expect \
+    nic-sim/machines/bgp.expect
+EXTRA_DIST += $(NS_MACHINES) $(NS_TARGETS) \
     test/sim/invented.conf test/sim/timeline.py docs/simulator.md \
     nic-sim/examples/ring.c am-core/tools/am_sim.list
 
@@ -78,6 +79,8 @@ am_perf_LDADD = libnicsim.la libam.la $(JANSSON_LIBS) $(LIBCONFIG_LIBS)
 
 # One binary with libam, all of it: scenarios (--run) find its functions there.
 include_HEADERS += am-core/tools/am_sim.h
+machinesdir = $(pkgdatadir)/machines
+machines_DATA = $(NS_MACHINES) $(NS_TARGETS)
 bin_PROGRAMS += am_sim
 am_sim_SOURCES = am-core/tools/am_sim.h am-core/tools/sim.h am-core/tools/sim_bandwidth.c \
     am-core/tools/sim_bgp.c am-core/tools/sim_bgp_predict.c \

@@ -47,7 +47,11 @@ struct perf_report *perf_report_open(struct am_ctx *ctx,
     if (report == NULL) {
         return NULL;
     }
-    perf_cpu_model(cpu, sizeof(cpu));
+    if (options->machine != NULL) { /* no core of this machine matters */
+        snprintf(cpu, sizeof(cpu), "%s", options->machine);
+    } else {
+        perf_cpu_model(cpu, sizeof(cpu));
+    }
     report->options = options;
     report->bar_at = -1;
     report->settings = json_pack(
@@ -71,7 +75,7 @@ struct perf_report *perf_report_open(struct am_ctx *ctx,
 static void bar_clear(struct perf_report *report)
 {
     if (report->bar_drawn) {
-        fprintf(stderr, "\r%*s\r", BAR_WIDTH + 20, "");
+        fprintf(stderr, "\r%*s\r", BAR_WIDTH + 60, "");
         report->bar_drawn = false;
     }
 }
@@ -102,6 +106,10 @@ void perf_report_progress(struct perf *perf, uint64_t done, uint64_t total)
         fputc(i < percent * BAR_WIDTH / 100 ? '#' : ' ', stderr);
     }
     fprintf(stderr, "] %3d%%", percent);
+    if (report->options->machine != NULL) {
+        fprintf(stderr, ", %.3f ms simulated",
+                (double)am_env_now(perf->env) / 1e9);
+    }
 }
 
 /* ------------------------------------------------------------------- rows */

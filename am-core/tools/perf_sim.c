@@ -19,7 +19,8 @@ enum {
 };
 
 struct job {
-    struct perf_options options;
+    struct perf_options options; /* .machine: the name that it has itself */
+    const char *given;           /* and what the command line calls it */
     const struct ns_machine *machine;
     int exit_code;
 };
@@ -37,9 +38,13 @@ static int start(struct perf *perf)
     return 0;
 }
 
-static int node_open(struct perf *perf, struct ns_sim_node *node)
+static int node_open(struct perf *perf, const struct job *job,
+                     struct ns_sim_node *node)
 {
+    const struct am_option machine = {"AM_SIM_MACHINE", job->given};
     const struct am_params params = {
+            .options = &machine,
+            .option_count = 1,
             .rank = node->rank,
             .size = node->size,
             .allgather = ns_sim_allgather,
@@ -63,7 +68,7 @@ static void node_main(void *arg, struct ns_sim_node *node)
                         .start_arg = node};
     int exit_code;
 
-    if (node_open(&perf, node) != 0) {
+    if (node_open(&perf, job, node) != 0) {
         fprintf(stderr, "am_perf: %s\n", perf.error);
         job->exit_code = EXIT_FAILURE;
         ns_sim_abort(node);
@@ -167,6 +172,8 @@ int perf_sim(const struct perf_options *options)
         job.options.iterations = SIM_ITERATIONS;
     }
     job.machine = machine;
+    job.given = options->machine;
+    job.options.machine = machine->name;
     exit_code = machine_run(&job);
     free(machine);
     return exit_code;

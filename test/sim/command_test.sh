@@ -1,8 +1,10 @@
 #!/bin/sh
 # am_sim's command line: machine files that it writes can be read; what does
-# not go together, or is not there on this machine, is told in one sentence.
+# not go together, or is not there on this machine, is told in one sentence;
+# what JSON lines and bars have.
 set -u
 sim=${AM_BUILDDIR:-.}/am_sim
+perf=${AM_BUILDDIR:-.}/am_perf
 source=${AM_SRCDIR:-.}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -59,4 +61,40 @@ refused '--trace is for' --trace "$work/trace.json" --predict sp-thin
 refused '--nodes is for' -n 4 --explain sp-thin
 refused '--print has no JSON' --print --json sp-thin
 refused '--list has no JSON' --list --json
+# A setting that is too small is named.
+refused 'host.shared_memory is too small' \
+    --set 'host.shared_memory=64 KiB' --figure eager bgp
+
+# JSON lines of whole runs: the machine's settings and the trace.
+for words in "--alltoall -n 8 bgp" "--growth -n 2 sp-thin"; do
+    # shellcheck disable=SC2086
+    "$sim" --json $words >"$work/out" || bad "$words --json"
+    python3 -c '
+import json, sys
+lines = [json.loads(line) for line in sys.stdin]
+assert lines
+for line in lines:
+    assert line["settings"]["numbers"]["host.pio"], line
+    assert int(line["trace_hash"], 16) != 0, line
+' <"$work/out" || bad "$words --json: settings and trace hash"
+done
+"$perf" --sim sp-thin --json --iterations 2 rtt >"$work/out" ||
+    bad "am_perf --json"
+grep -q '"cpu":"sp-thin".*"AM_SIM_MACHINE":"sp-thin"' "$work/out" ||
+    bad "the machine takes the place of the CPU"
+
+# Bars on a terminal, with the simulated time; none elsewhere.
+on_terminal() {
+    python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) != 0)' \
+        "$@" </dev/null >"$work/out"
+}
+bar='of [0-9]*, [0-9.]* ms simulated'
+on_terminal "$sim" --alltoall -n 216 bgp || bad "all-to-all on a terminal"
+grep -q "\] [1-9][0-9]* $bar" "$work/out" || bad "and its bar"
+on_terminal "$sim" --figure request_1 sp-thin || bad "a figure on a terminal"
+grep -q "\] 0 $bar" "$work/out" || bad "and its bar"
+on_terminal "$perf" --sim sp-thin --iterations 2 rtt || bad "am_perf's rtt"
+grep -q '%, [0-9.]* ms simulated' "$work/out" || bad "and its bar"
+"$sim" --figure request_1 sp-thin >"$work/out" 2>"$work/err"
+[ -s "$work/err" ] && bad "no bar without a terminal"
 exit $failed

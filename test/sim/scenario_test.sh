@@ -87,6 +87,36 @@ build "$work/compute"
     bad "nodes that wait for ever"
 grep -q 'limit of 20000 us.*2 nodes still running' "$work/err" || bad "and why"
 
+# A node has as much stack as a process; what ends the process is told.
+cat >"$work/stack.c" <<'EOF'
+#include <am_sim.h>
+#include <stdlib.h>
+int am_sim_main(struct am_sim_node *node, int argc, char **argv)
+{
+    volatile char big[6 << 20];
+
+    (void)argv;
+    for (size_t i = 0; i < sizeof(big); i += 1024) {
+        big[i] = (char)(i >> 10);
+    }
+    am_sim_barrier(node);
+    if (argc > 1) {
+        exit(0);
+    }
+    return big[5 << 20] == 0 && big[(5 << 20) + 1024] == 1 ? 0 : 1;
+}
+EOF
+build "$work/stack"
+for way in "" --threads; do
+    # shellcheck disable=SC2086
+    "$sim" $way --run "$work/stack.so" sp-thin >"$work/out" ||
+        bad "6 MiB of stack $way"
+    # shellcheck disable=SC2086
+    "$sim" $way --run "$work/stack.so" sp-thin exit >"$work/out" \
+        2>"$work/err" && bad "exit() $way is a failure"
+    grep -q 'called exit()' "$work/err" || bad "and told"
+done
+
 # Mistakes.
 echo 'int other_main(void) { return 0; }' >"$work/other.c"
 build "$work/other"
