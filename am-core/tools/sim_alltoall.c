@@ -100,7 +100,7 @@ static void take_some(struct alltoall *all, struct node *node)
 {
     uint32_t bytes = node->status.received - node->taken;
 
-    all->received += bytes / PACKET;
+    all->received += node->status.received / PACKET - node->taken / PACKET;
     sim_bar_part(all->received, all->packets);
     node->port->ops->charge(node->port, NS_WORK_POLL, bytes / PACKET);
     node->taken = node->status.received;
