@@ -199,10 +199,12 @@ endif
 
 dist_check_SCRIPTS += test/sim/am_sim_test.sh test/sim/worlds_test.sh \
     test/sim/variants_test.sh test/sim/lossy_test.sh test/sim/perf_test.sh \
-    test/sim/scenario_test.sh test/sim/command_test.sh
+    test/sim/scenario_test.sh test/sim/command_test.sh \
+    test/sim/predict_test.sh
 if BUILD_SIM
 TESTS += test/sim/am_sim_test.sh test/sim/perf_test.sh \
-    test/sim/scenario_test.sh test/sim/command_test.sh
+    test/sim/scenario_test.sh test/sim/command_test.sh \
+    test/sim/predict_test.sh
 if HAVE_CMOCKA
 TESTS += test/sim/worlds_test.sh test/sim/variants_test.sh \
     test/sim/lossy_test.sh

@@ -1,0 +1,106 @@
+#!/bin/sh
+# am_sim --predict on every machine: each row that it must have, with a value
+# above zero; and what is predicted depends on the machine.
+set -u
+sim=${AM_BUILDDIR:-.}/am_sim
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+bad() {
+    echo "not so: $*" >&2
+    failed=1
+}
+
+# Lines "metric bytes unit value"; bytes are 0 for what has no size.
+rows() { # MACHINE [OPTION...]
+    machine=$1
+    shift
+    "$sim" --predict --no-progress "$@" "$machine" >"$work/out" ||
+        bad "am_sim --predict $machine $*"
+    awk '$3 == "B" { print $1, $2, $5, $4; next } { print $1, 0, $3, $2 }' \
+        "$work/out" >"$work/rows"
+    awk '!($4 > 0) { wrong = 1; print } END { exit wrong }' "$work/rows" >&2 ||
+        bad "all that $machine predicts is above zero"
+}
+
+has() { # METRIC BYTES UNIT
+    [ "$(grep -c "^$1 $2 $3 " "$work/rows")" = 1 ] ||
+        bad "$machine predicts $1 of $2 bytes in $3, once"
+}
+
+# $1 first, then twice as much, to $2.
+doubled() {
+    bytes=$1
+    while [ "$bytes" -le "$2" ]; do
+        echo "$bytes"
+        bytes=$((bytes * 2))
+    done
+}
+
+bandwidth() {
+    for op in store_async get_async store get; do
+        first=16
+        case $op in *_async) first=64 ;; esac
+        for bytes in $(doubled $first 1048576); do
+            has $op "$bytes" MB/s
+        done
+        has half_power_$op 0 bytes
+    done
+}
+
+lanai() {
+    for variant in I-sdma I-nirx I-hrx I-pio I-rcpy; do
+        for figure in os or latency gap end_to_end; do
+            has $variant.$figure 0 us
+        done
+    done
+    for variant in I-sdma I-nirx I-hrx; do
+        has $variant.ni_fetch_add 0 us
+    done
+    for tree in ni.binary ni.binomial host.binary host.binomial; do
+        for bytes in 8 256 1024 4096 16384 65536; do
+            has mcast.$tree $bytes us
+        done
+        has mcast.$tree 65536 MB/s
+    done
+}
+
+bgp() {
+    for bytes in 1024 4096 16384 65536 262144 1048576; do
+        has mpi_rendezvous_one_way $bytes us
+    done
+    for protocol in eager rendezvous; do
+        for neighbours in 1 2 3 4 5 6; do
+            has exchange_${protocol}_$neighbours 512 MB/s
+            has exchange_${protocol}_$neighbours 65536 MB/s
+        done
+    done
+}
+
+expected=0
+for name in sp-thin sp-wide myrinet-ppro myrinet-p3 bgp; do
+    "$sim" --list | grep -q "^  $name\$" || bad "there is $name"
+    rows $name
+    bandwidth
+    case $name in
+    myrinet-*) lanai && expected=124 ;;
+    bgp) bgp && expected=98 ;;
+    *) expected=68 ;;
+    esac
+    [ "$(wc -l <"$work/rows")" = $expected ] ||
+        bad "$name predicts these $expected rows and no others"
+    cp "$work/rows" "$work/$name"
+done
+for one in sp-wide myrinet-p3; do
+    other=sp-thin
+    [ $one = myrinet-p3 ] && other=myrinet-ppro
+    cmp -s "$work/$one" "$work/$other" && bad "$one is not $other"
+done
+
+# The rows are of the machine as --set has it: half the rate of a link.
+rate() { sed -n 's/^store_async 1048576 MB\/s \([0-9]*\).*/\1/p' "$1"; }
+rows sp-thin --set 'net.link=20 MB/s'
+[ "$(rate "$work/rows")" -lt "$(rate "$work/sp-thin")" ] ||
+    bad "a slower link lowers the predicted bandwidth"
+exit $failed
