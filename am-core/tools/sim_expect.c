@@ -5,6 +5,8 @@
  */
 #include "tools/sim.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <libconfig.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +48,9 @@ static const char *target_read(const config_setting_t *item,
                                   : NS_UNIT_RATE,
                           &target->value);
     target->percent = strtoul(part[1], &end, 10);
-    if (wrong == NULL && (*end != '\0' || target->percent > 100)) {
-        wrong = "its tolerance is no percentage";
+    if (wrong == NULL && (!isdigit((unsigned char)*part[1]) || *end != '\0' ||
+                          target->percent > 100)) {
+        wrong = "its tolerance must be a percentage, 0 to 100";
     }
     if (wrong == NULL && strlen(part[2]) < 3) {
         wrong = "it has no source";
@@ -93,6 +96,11 @@ static int targets_read(const char *path, const config_t *config,
                  "%s: machine = \"...\" or the group expect is missing", path);
         return -1;
     }
+    if (config_setting_length(group) == 0) {
+        snprintf(error, error_bytes, "%s:%d: the group expect is empty", path,
+                 (int)config_setting_source_line(group));
+        return -1;
+    }
     snprintf(targets->machine, sizeof(targets->machine), "%s", machine);
     if (sets_read(path, config, targets, error, error_bytes) != 0) {
         return -1;
@@ -123,12 +131,18 @@ int sim_targets_load(const char *path, struct sim_targets *targets, char *error,
 
     memset(targets, 0, sizeof(*targets));
     config_init(&config);
-    if (config_read_file(&config, path) != CONFIG_TRUE) {
+    errno = 0;
+    if (config_read_file(&config, path) == CONFIG_TRUE) {
+        result = targets_read(path, &config, targets, error, error_bytes);
+    } else if (config_error_type(&config) == CONFIG_ERR_FILE_IO) {
+        snprintf(error, error_bytes, "%s: %s", path,
+                 errno != 0 ? strerror(errno)
+                            : "it is no file that can be read");
+        result = -1;
+    } else {
         snprintf(error, error_bytes, "%s:%d: %s", path,
                  config_error_line(&config), config_error_text(&config));
         result = -1;
-    } else {
-        result = targets_read(path, &config, targets, error, error_bytes);
     }
     config_destroy(&config);
     return result;

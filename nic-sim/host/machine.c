@@ -5,6 +5,7 @@
 #include "host/copy.h"
 #include "host/machine_load.h"
 
+#include <errno.h>
 #include <libconfig.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,10 +85,17 @@ static int load_group(struct loader *loader, const char *path,
 static int load_text(struct loader *loader, const config_t *config,
                      const char *key, char *to, size_t bytes)
 {
-    const char *value;
+    const config_setting_t *item = config_lookup(config, key);
+    const char *value = item == NULL ? NULL : config_setting_get_string(item);
 
-    if (config_lookup_string(config, key, &value) != CONFIG_TRUE) {
+    if (value == NULL) {
         return ns_load_fail(loader, 0, "%s = \"...\" is missing", key);
+    }
+    if (*value == '\0' || strlen(value) >= bytes) {
+        return ns_load_fail(loader, (int)config_setting_source_line(item),
+                            "%s is \"%s\", and must be a name of 1 to %zu "
+                            "characters",
+                            key, value, bytes - 1);
     }
     snprintf(to, bytes, "%s", value);
     return 0;
@@ -151,22 +159,25 @@ static int load_config(struct loader *loader, const config_t *config)
     return ns_load_defaults(loader);
 }
 
-/* What single rows cannot say. */
-static int check_whole(struct loader *loader)
+/* What single rows cannot say.  The sentence begins with a setting, whose line
+ * is shown, unless --set or a default gave it. */
+static int check_whole(struct loader *loader, const char *name)
 {
     const struct ns_machine *machine = loader->machine;
     const char *wrong;
 
-    loader->file = machine->name;
+    loader->file = name;
     if ((machine->host.line_bytes & (machine->host.line_bytes - 1)) != 0) {
-        return ns_load_fail(loader, 0,
-                            "host.cache_line must be a power of two");
+        wrong = "host.cache_line must be a power of two";
+        return ns_load_fail(loader, ns_load_line(loader, wrong), "%s", wrong);
     }
     wrong = ns_copy_check(&machine->host);
     if (wrong == NULL && loader->kind->check != NULL) {
         wrong = loader->kind->check(machine);
     }
-    return wrong == NULL ? 0 : ns_load_fail(loader, 0, "%s", wrong);
+    return wrong == NULL ? 0
+                         : ns_load_fail(loader, ns_load_line(loader, wrong),
+                                        "%s", wrong);
 }
 
 static int load_file(struct loader *loader, const char *name)
@@ -180,10 +191,16 @@ static int load_file(struct loader *loader, const char *name)
         (length < 5 || strcmp(name + length - 5, ".conf") != 0)) {
         return ns_load_fail(loader, 0, "there is no such machine");
     }
+    errno = 0;
     config_init(&config);
     status = text != NULL ? config_read_string(&config, text)
                           : config_read_file(&config, name);
-    if (status != CONFIG_TRUE) {
+    if (status != CONFIG_TRUE &&
+        config_error_type(&config) == CONFIG_ERR_FILE_IO) {
+        status = ns_load_fail(loader, 0, "%s",
+                              errno != 0 ? strerror(errno)
+                                         : "it is no file that can be read");
+    } else if (status != CONFIG_TRUE) {
         status = ns_load_fail(loader, config_error_line(&config), "%s",
                               config_error_text(&config));
     } else {
@@ -210,7 +227,7 @@ struct ns_machine *ns_machine_load(const char *name, const char *const *sets,
     }
     if (load_file(&loader, name) != 0 ||
         ns_load_sets(&loader, sets, set_count) != 0 ||
-        check_whole(&loader) != 0) {
+        check_whole(&loader, name) != 0) {
         free(loader.machine);
         return NULL;
     }

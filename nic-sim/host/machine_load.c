@@ -88,6 +88,21 @@ static const struct ns_machine_row *row_find(const struct loader *loader,
     return NULL;
 }
 
+int ns_load_line(const struct loader *loader, const char *sentence)
+{
+    const struct ns_machine_row *row;
+
+    for (uint32_t i = 0; (row = row_at(loader, i)) != NULL; i++) {
+        size_t length = strlen(row->key);
+
+        if (strncmp(sentence, row->key, length) == 0 &&
+            (sentence[length] == ' ' || sentence[length] == '=')) {
+            return loader->line[i];
+        }
+    }
+    return 0;
+}
+
 static struct ns_setting *setting_slot(struct ns_machine *machine,
                                        const char *key)
 {
@@ -191,6 +206,7 @@ int ns_load_setting(struct loader *loader, int line, const char *key,
     snprintf(setting->kind, sizeof(setting->kind), "%s", kind);
     snprintf(setting->source, sizeof(setting->source), "%s", source);
     loader->seen[index] = true;
+    loader->line[index] = line;
     return 0;
 }
 

@@ -14,11 +14,14 @@ struct loader {
     char *error;
     size_t error_bytes;
     bool seen[NS_SETTINGS_MAX];
+    int line[NS_SETTINGS_MAX]; /* of the file; 0: not given there */
 };
 
 /* Write the sentence, with file and, if > 0, line.  Returns -1. */
 int ns_load_fail(struct loader *loader, int line, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
+/* The line of the setting that `sentence` begins with; 0 if there is none. */
+int ns_load_line(const struct loader *loader, const char *sentence);
 /* Check and take one setting. */
 int ns_load_setting(struct loader *loader, int line, const char *key,
                     const char *value, const char *kind, const char *source);

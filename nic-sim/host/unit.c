@@ -41,7 +41,14 @@ static const struct unit units[] = {
         {NS_UNIT_COUNT, "children", 1, 1},
 };
 
-/* "12.25" to 1225 and 100.  Up to 15 digits.  NULL if it is no number. */
+#define DIGITS_MAX 15
+
+static bool too_long(const char *text)
+{
+    return strspn(text, "0123456789.") > DIGITS_MAX;
+}
+
+/* "12.25" to 1225 and 100.  NULL if it is no number, or too long a one. */
 static const char *parse_decimal(const char *text, uint64_t *digits_p,
                                  uint64_t *scale_p)
 {
@@ -56,7 +63,7 @@ static const char *parse_decimal(const char *text, uint64_t *digits_p,
             fraction = true;
             continue;
         }
-        if (++count > 15) {
+        if (++count > DIGITS_MAX) {
             return NULL;
         }
         digits = digits * 10 + (uint64_t)(*text - '0');
@@ -118,7 +125,8 @@ const char *ns_unit_parse(const char *text, ns_unit_t type, uint64_t *value_p)
     }
     rest = parse_decimal(text, &digits, &scale);
     if (rest == NULL) {
-        return "it does not begin with a number";
+        return too_long(text) ? "its number has more than 15 digits"
+                              : "it does not begin with a number";
     }
     while (*rest == ' ') {
         rest++;

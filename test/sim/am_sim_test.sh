@@ -60,6 +60,32 @@ for words in 'sp-fat' '--set host.pio=1 sp-thin' '--set host.pi=1us sp-thin' \
     [ "$(wc -l <"$work/err")" = 1 ] || bad "am_sim $words: one line"
     [ -s "$work/out" ] && bad "am_sim $words: nothing on stdout"
 done
+# Files that cannot be read, and targets that say nothing.
+told() { # SENTENCE ARGUMENT...
+    sentence=$1
+    shift
+    "$sim" "$@" >"$work/out" 2>"$work/err" && bad "am_sim $* fails"
+    [ "$(cat "$work/err")" = "am_sim: $sentence" ] ||
+        bad "am_sim $* says: $sentence; and not: $(cat "$work/err")"
+}
+targets() { # LINE of the group expect
+    printf 'machine = "sp-thin";\nexpect:\n{\n%s};\n' "$1" >"$work/x.expect"
+}
+x=$work/x.expect
+told "$x: No such file or directory" --check "$x" sp-thin
+told "$work/x.conf: No such file or directory" \
+    --explain "$work/x.conf"
+mkdir "$x"
+told "$x: it is no file that can be read" --check "$x" sp-thin
+rmdir "$x"
+targets ''
+told "$x:2: the group expect is empty" --check "$x" sp-thin
+for percent in '' 101 -1 5x; do
+    targets "os = [\"1 us\", \"$percent\", \"none at all\"];
+"
+    told "$x:4: os: its tolerance must be a percentage, 0 to 100" \
+        --check "$x" sp-thin
+done
 # A get, whose memory is elsewhere in each run.
 hash=$("$sim" --json --figure get bgp | sed -n 's/.*"trace_hash":"\([0-9a-f]*\)".*/\1/p')
 for way in --no-sleep --spin --threads --no-progress; do

@@ -41,7 +41,13 @@ static void test_units(void **state)
     assert_non_null(ns_unit_parse("0.5", NS_UNIT_RATIO, &v));
     assert_non_null(ns_unit_parse("1/2 us", NS_UNIT_RATIO, &v));
     assert_non_null(ns_unit_parse("0 MHz", NS_UNIT_FREQUENCY, &v));
-    assert_non_null(ns_unit_parse("9999999999999999 us", NS_UNIT_TIME, &v));
+    assert_string_equal(ns_unit_parse("9999999999999999 us", NS_UNIT_TIME, &v),
+                        "its number has more than 15 digits");
+    assert_string_equal(
+            ns_unit_parse("99999999999999999999 entries", NS_UNIT_COUNT, &v),
+            "its number has more than 15 digits");
+    assert_string_equal(ns_unit_parse("entries", NS_UNIT_COUNT, &v),
+                        "it does not begin with a number");
 }
 
 static void test_builtin(void **state)
@@ -117,6 +123,10 @@ static const struct edit edits[] = {
          "it can be 1 MHz to 1000000 MHz"},
         {"adapter = ", "adapter = \"tb3\";",
          "adapter is \"tb3\"; there are tb2, lanai"},
+        {"machine = ", "machine = \"\";",
+         "machine is \"\", and must be a name of 1 to 31 characters"},
+        {"machine = ", "machine = \"a-machine-whose-name-is-far-too-long\";",
+         "must be a name of 1 to 31 characters"},
         {"network = ", "networks = \"sp\";", "network = \"...\" is missing"},
         {"bus:", "buss:", "unknown key buss.rate"},
         {"pio = [", "pio = [[;", "syntax error"},
@@ -149,6 +159,36 @@ static void edit_write(const char *path, const struct edit *edit)
     assert_int_equal(fclose(file), 0);
 }
 
+/* What only the whole machine tells has the line of its setting too. */
+static void test_whole(void **state)
+{
+    static const struct edit edit = {
+            "cache_line = [", "cache_line = [\"65 B\", \"fact\", \"not so\"];",
+            "host.cache_line must be a power of two"};
+    char path[] = "/tmp/sim_machine_testXXXXXX";
+    char error[512], expected[512];
+    const char *set = "host.cache_line=65 B";
+    int fd = mkstemp(path);
+    int line = 1;
+    const char *text = ns_machine_text("sp-thin");
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    edit_write(path, &edit);
+    for (const char *at = strstr(text, edit.from); at > text; at--) {
+        line += at[-1] == '\n';
+    }
+    snprintf(expected, sizeof(expected), "%s:%d: %s", path, line,
+             edit.expected);
+    assert_null(ns_machine_load(path, NULL, 0, error, sizeof(error)));
+    assert_string_equal(error, expected);
+    assert_null(ns_machine_load("sp-thin", &set, 1, error, sizeof(error)));
+    assert_string_equal(error,
+                        "sp-thin: host.cache_line must be a power of two");
+    unlink(path);
+}
+
 static void test_mistakes(void **state)
 {
     char path[] = "/tmp/sim_machine_testXXXXXX";
@@ -175,6 +215,9 @@ static void test_mistakes(void **state)
     assert_true(atoi(error + strlen(path) + 1) > 10);
     unlink(path);
     assert_null(ns_machine_load(path, NULL, 0, error, sizeof(error)));
+    assert_string_equal(error + strlen(path), ": No such file or directory");
+    assert_null(ns_machine_load("/tmp/", NULL, 0, error, sizeof(error)));
+    assert_string_equal(error, "/tmp/: it is no file that can be read");
     assert_null(ns_machine_load("sp-fat", NULL, 0, error, sizeof(error)));
     assert_string_equal(error, "sp-fat: there is no such machine");
 }
@@ -182,10 +225,9 @@ static void test_mistakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_units),
-            cmocka_unit_test(test_builtin),
-            cmocka_unit_test(test_set),
-            cmocka_unit_test(test_mistakes),
+            cmocka_unit_test(test_units), cmocka_unit_test(test_builtin),
+            cmocka_unit_test(test_set),   cmocka_unit_test(test_mistakes),
+            cmocka_unit_test(test_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
