@@ -226,6 +226,18 @@ void ns_sim_close(struct ns_sim *sim)
     free(sim);
 }
 
+bool ns_sim_stack_over(const struct ns_sim *sim, const void *address)
+{
+    for (uint32_t i = 0; i < sim->node_count; i++) {
+        const struct ns_fiber *fiber = sim->nodes[i].host.fiber;
+
+        if (fiber != NULL && ns_fiber_guards(fiber, address)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct ns_engine *ns_sim_engine(struct ns_sim *sim)
 {
     return sim->engine;

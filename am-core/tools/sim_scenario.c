@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,16 +96,50 @@ static main_fn entry_load(const char *path)
     return entry;
 }
 
-static bool nodes_run;
+/* What runs now, for those who are called by no one of here. */
+static struct {
+    struct ns_sim *sim; /* NULL: nothing */
+    struct sigaction before;
+    char stack[64 * 1024]; /* of the handler */
+} now;
 
 /* exit() in a node would end the run as if all were well. */
 static void exit_in_node(void)
 {
-    if (nodes_run) {
+    if (now.sim != NULL) {
         fflush(stdout);
         (void)sim_fail("a node of the scenario called exit(); am_sim_main "
                        "returns");
         _exit(EXIT_FAILURE);
+    }
+}
+
+/* A stack that was too small is told; all else is as if nobody had looked. */
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    static const char text[] =
+            "am_sim: a node of the scenario needs more than its 8 MiB of "
+            "stack\n";
+
+    (void)context;
+    if (now.sim != NULL && ns_sim_stack_over(now.sim, info->si_addr)) {
+        (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+        _exit(EXIT_FAILURE);
+    }
+    (void)sigaction(number, &now.before, NULL);
+}
+
+static void watch(struct ns_sim *sim)
+{
+    const stack_t stack = {.ss_sp = now.stack, .ss_size = sizeof(now.stack)};
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
+
+    now.sim = sim;
+    (void)atexit(exit_in_node);
+    action.sa_sigaction = on_fault;
+    sigemptyset(&action.sa_mask);
+    if (sigaltstack(&stack, NULL) == 0) {
+        (void)sigaction(SIGSEGV, &action, &now.before);
     }
 }
 
@@ -130,11 +165,10 @@ int sim_scenario(const struct sim_options *options,
     if (sim == NULL) {
         return sim_fail(error);
     }
-    nodes_run = true;
-    atexit(exit_in_node);
+    watch(sim);
     status = ns_sim_run(sim, node_main, &scenario, &result, error,
                         sizeof(error));
-    nodes_run = false;
+    now.sim = NULL;
     ns_sim_close(sim);
     sim_bar_clear();
     fflush(stdout); /* the nodes' lines come first */

@@ -240,7 +240,7 @@ NS_API void ns_clocked_wake(struct ns_clocked *clocked);
 struct ns_fiber;
 
 typedef enum {
-    NS_FIBER_CONTEXT, /* a stack with a guard page below it */
+    NS_FIBER_CONTEXT, /* a stack with guard pages below it */
     NS_FIBER_THREAD,  /* a thread that runs only when resumed */
 } ns_fiber_kind_t;
 
@@ -252,6 +252,9 @@ NS_API struct ns_fiber *ns_fiber_open(ns_fiber_kind_t kind,
 NS_API void ns_fiber_resume(struct ns_fiber *fiber);
 /* From inside it: back to who resumed it. */
 NS_API void ns_fiber_yield(struct ns_fiber *fiber);
+/* Is it below the fiber's stack, where nothing may be?  Safe in signal handlers;
+ * always false of threads. */
+NS_API bool ns_fiber_guards(const struct ns_fiber *fiber, const void *address);
 NS_API bool ns_fiber_ended(const struct ns_fiber *fiber);
 /* Free it; what an unfinished fiber owns on its stack is lost. */
 NS_API void ns_fiber_close(struct ns_fiber *fiber);

@@ -93,6 +93,10 @@ NS_API void ns_sim_work(struct ns_sim_node *node, uint64_t ps);
 /* End the whole run; ns_sim_run then fails.  The caller returns at once. */
 NS_API void ns_sim_abort(struct ns_sim_node *node);
 
+/* Is `address` just below the stack of a node, which it is too small for then?
+ * Safe in signal handlers; always false of params.threads. */
+NS_API bool ns_sim_stack_over(const struct ns_sim *sim, const void *address);
+
 /* A program's own record on the node's timeline (and in the hash). */
 NS_API void ns_sim_note(struct ns_sim_node *node, uint64_t a, uint64_t b);
 

@@ -1,6 +1,6 @@
 /*
  * Fibers: a piece of C code that runs until it yields, on a stack of its own.
- * Two back ends behind the same functions: a switch of stacks with a guard page,
+ * Two back ends behind the same functions: a switch of stacks with guard pages,
  * known to AddressSanitizer, ThreadSanitizer and valgrind; and a thread that runs
  * only while it is resumed, for debuggers.  libc and pthread only.
  */
@@ -29,6 +29,9 @@
 #include <valgrind/valgrind.h>
 #endif
 
+/* A large array may be used from its far end first. */
+#define GUARD_BYTES (16 * 1024 * 1024)
+
 /* Where a stack switch leaves from: what the sanitizers want to know. */
 struct fiber_side {
     struct ns_switch at;
@@ -46,7 +49,7 @@ struct ns_fiber {
     /* NS_FIBER_CONTEXT */
     struct fiber_side inside, outside;
     void *map;
-    size_t map_bytes;
+    size_t map_bytes, guard_bytes;
     unsigned valgrind_id;
     /* NS_FIBER_THREAD */
     pthread_t thread;
@@ -102,7 +105,8 @@ static int context_open(struct ns_fiber *fiber, size_t stack_bytes)
     size_t bytes = (stack_bytes + page - 1) / page * page;
     char *stack;
 
-    fiber->map_bytes = bytes + page;
+    fiber->guard_bytes = (GUARD_BYTES + page - 1) / page * page;
+    fiber->map_bytes = bytes + fiber->guard_bytes;
     fiber->map = mmap(NULL, fiber->map_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (fiber->map == MAP_FAILED) {
@@ -113,11 +117,11 @@ static int context_open(struct ns_fiber *fiber, size_t stack_bytes)
     /* A large page for the few KiB that most stacks use would be too much. */
     (void)madvise(fiber->map, fiber->map_bytes, MADV_NOHUGEPAGE);
 #endif
-    /* Stacks grow down: the guard page is the lowest. */
-    if (mprotect(fiber->map, page, PROT_NONE) != 0) {
+    /* Stacks grow down: the guard pages are the lowest. */
+    if (mprotect(fiber->map, fiber->guard_bytes, PROT_NONE) != 0) {
         return -1;
     }
-    stack = (char *)fiber->map + page;
+    stack = (char *)fiber->map + fiber->guard_bytes;
     fiber->inside.stack_bottom = stack;
     fiber->inside.stack_bytes = bytes;
     ns_switch_prepare(&fiber->inside.at, stack, bytes, context_main, fiber);
@@ -299,6 +303,14 @@ void ns_fiber_yield(struct ns_fiber *fiber)
 #endif
         side_switch(&fiber->inside, &fiber->outside, false);
     }
+}
+
+bool ns_fiber_guards(const struct ns_fiber *fiber, const void *address)
+{
+    const char *guard = fiber->map;
+
+    return guard != NULL && (const char *)address >= guard &&
+           (const char *)address < guard + fiber->guard_bytes;
 }
 
 bool ns_fiber_ended(const struct ns_fiber *fiber)

@@ -95,7 +95,9 @@ int am_sim_main(struct am_sim_node *node, int argc, char **argv)
 {
     volatile char big[6 << 20];
 
-    (void)argv;
+    if (argc > 1 && *argv[1] == 'd') { /* deeper: no end */
+        big[0] = (char)am_sim_main(node, argc, argv);
+    }
     for (size_t i = 0; i < sizeof(big); i += 1024) {
         big[i] = (char)(i >> 10);
     }
@@ -116,6 +118,10 @@ for way in "" --threads; do
         2>"$work/err" && bad "exit() $way is a failure"
     grep -q 'called exit()' "$work/err" || bad "and told"
 done
+"$sim" --run "$work/stack.so" sp-thin deep >"$work/out" 2>"$work/err" &&
+    bad "a stack that is too small"
+[ "$(cat "$work/err")" = "am_sim: a node of the scenario needs more than its \
+8 MiB of stack" ] || bad "and told"
 
 # Mistakes.
 echo 'int other_main(void) { return 0; }' >"$work/other.c"
