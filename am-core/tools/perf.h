@@ -66,7 +66,8 @@ struct perf_options {
     const char *sets[PERF_SETS_MAX]; /* --set KEY=VALUE of it */
     uint32_t set_count;
     uint64_t limit_ms; /* --limit: virtual time; 0: SIM_LIMIT_MS */
-    bool validate, json, progress;
+    uint64_t seed;     /* --seed: of the simulation */
+    bool seeded, validate, json, progress;
 };
 
 /* Words of a collective that are on their way or have come; see perf_coll.c. */

@@ -63,6 +63,7 @@ enum {
     OPT_SIM,
     OPT_SET,
     OPT_LIMIT,
+    OPT_SEED,
 };
 
 static const struct option longs[] = {
@@ -81,6 +82,7 @@ static const struct option longs[] = {
         {"sim", required_argument, NULL, OPT_SIM},
         {"set", required_argument, NULL, OPT_SET},
         {"limit", required_argument, NULL, OPT_LIMIT},
+        {"seed", required_argument, NULL, OPT_SEED},
 #endif
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0}};
@@ -105,13 +107,16 @@ static void help_print(void)
          "                    a bar on stderr (default: if it is a terminal)\n"
          "      --json        one JSON object a line\n"
 #ifdef AM_SIM
-         "      --sim MACHINE on as many simulated nodes, in virtual time (us;\n"
+         "      --sim MACHINE on as many simulated nodes, in virtual time "
+         "(us;\n"
          "                    JSON has each number's unit): a machine of\n"
          "                    am_sim --list, or a file (default:\n"
          "                    AM_SIM_MACHINE)\n"
          "      --set KEY=VALUE  change a number of that machine\n"
          "      --limit MS    of virtual time, after which a run fails "
          "(100000)\n"
+         "      --seed N      of the random numbers of its hosts and failing\n"
+         "                    links (0)\n"
 #endif
          "tests:");
     for (const struct perf_test *test = perf_tests; test->name != NULL;
@@ -261,6 +266,9 @@ static int parse_one(int c, char **argv, struct perf_options *options,
         return set_add(options, optarg);
     case OPT_LIMIT:
         return number("limit", optarg, 1, UINT32_MAX, &options->limit_ms);
+    case OPT_SEED:
+        options->seeded = true;
+        return number("seed", optarg, 0, SIZE_MAX, &options->seed);
     case 'h':
         raw->help = true;
         return 0;
@@ -328,11 +336,13 @@ static int machine_choose(struct perf_options *options)
     }
 #endif
     if (options->machine == NULL &&
-        (options->set_count > 0 || options->limit_ms > 0)) {
+        (options->set_count > 0 || options->limit_ms > 0 || options->seeded)) {
         fprintf(stderr,
                 "am_perf: --%s is for a simulated machine; name one with "
                 "--sim\n",
-                options->set_count > 0 ? "set" : "limit");
+                options->set_count > 0  ? "set"
+                : options->limit_ms > 0 ? "limit"
+                                        : "seed");
         return -1;
     }
     return 0;

@@ -108,13 +108,15 @@ static void summary_print(const struct job *job,
                             json_string(job->machine->settings[i].value));
     }
     numbers = json_pack(
-            "{s:s, s:s, s:i, s:f, s:s, s:s, s:I, s:I, s:I, s:I, s:{s:s, s:o}}",
+            "{s:s, s:s, s:i, s:f, s:s, s:s, s:I, s:I, s:I, s:I, s:{s:s, s:I, "
+            "s:o}}",
             "test", job->options.test->name, "metric", "virtual_time", "bytes",
             0, "value", (double)result->end_ps / 1e3, "unit", "ns",
             "trace_hash", hash, "events", (json_int_t)result->events, "packets",
             (json_int_t)result->packets, "dropped", (json_int_t)result->dropped,
             "resent", (json_int_t)result->faults.resent, "settings", "machine",
-            job->machine->name, "numbers", numbers);
+            job->machine->name, "seed", (json_int_t)job->options.seed,
+            "numbers", numbers);
     json_dumpf(numbers, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(numbers);
@@ -126,6 +128,7 @@ static int machine_run(struct job *job)
             job->options.limit_ms != 0 ? job->options.limit_ms : SIM_LIMIT_MS;
     const struct ns_sim_params params = {
             .nodes = job->options.ranks != 0 ? job->options.ranks : SIM_RANKS,
+            .seed = job->options.seed,
             .limit_ps = limit_ms * (NS_PS_PER_SECOND / 1000)};
     struct ns_sim_result result;
     char error[512] = "";

@@ -71,7 +71,7 @@ static const char help[] =
         "                   their sources\n"
         "  --list           the built-in machines and the figures\n"
         "  --json           one JSON object a line (not of --print, --list)\n"
-        "  --seed N         of the hosts' random numbers\n"
+        "  --seed N         of the random numbers of hosts and failing links\n"
         "  --no-progress    no bar\n"
         "  --no-sleep, --spin, --threads   run it in another way: clocks that\n"
         "                   never sleep, hosts that poll in idle loops, hosts\n"

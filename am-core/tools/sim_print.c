@@ -12,20 +12,20 @@
 
 static const char *const stage_names[NS_STAGE_COUNT] = {
         [NS_STAGE_CALL] = "call",
-        [NS_STAGE_BUILD] = "sender: call, window, entry filled and flushed",
-        [NS_STAGE_BELL] = "sender: length stored across the bus",
-        [NS_STAGE_SEEN] = "NI out: until its processor sees it",
-        [NS_STAGE_FW_OUT] = "NI out: its processor",
+        [NS_STAGE_BUILD] = "sender: the call, until the packet is ready",
+        [NS_STAGE_BELL] = "sender: stores that tell the NI",
+        [NS_STAGE_SEEN] = "NI out: until it takes the packet up",
+        [NS_STAGE_FW_OUT] = "NI out: processing",
         [NS_STAGE_DMA_OUT] = "NI out: DMA from host memory",
         [NS_STAGE_INJECT] = "NI out: until the link is free",
         [NS_STAGE_HEAD] = "network: links and switches",
         [NS_STAGE_TAIL] = "network: serialisation",
-        [NS_STAGE_FW_WAIT] = "NI in: until its processor takes it up",
-        [NS_STAGE_FW_IN] = "NI in: its processor",
+        [NS_STAGE_FW_WAIT] = "NI in: until it takes the packet up",
+        [NS_STAGE_FW_IN] = "NI in: processing",
         [NS_STAGE_DMA_IN] = "NI in: DMA to host memory",
         [NS_STAGE_POLLED] = "receiver: until a poll looks",
-        [NS_STAGE_COPIED] = "receiver: copied out, entry freed",
-        [NS_STAGE_HANDLER] = "receiver: window and dispatch to the handler",
+        [NS_STAGE_COPIED] = "receiver: taken by the driver, its buffer freed",
+        [NS_STAGE_HANDLER] = "receiver: from the driver to the handler",
 };
 
 static json_t *settings_json(const struct sim_options *options,

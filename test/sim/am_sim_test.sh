@@ -156,6 +156,19 @@ grep -q 'the limit of 1000000 us of virtual time' "$work/err" ||
     bad "and says which"
 "$perf" --limit 5 rtt 2>"$work/err" && bad "--limit without --sim"
 grep -q -e '--limit is for' "$work/err" || bad "says so of --limit"
+"$perf" --seed 0 rtt 2>"$work/err" && bad "--seed without --sim"
+grep -q -e '--seed is for' "$work/err" || bad "says so of --seed"
+"$perf" --sim bgp --seed=-1 rtt 2>"$work/err" && bad "a seed below zero"
+grep -q -e '--seed "-1": expected a number' "$work/err" || bad "and told so"
+# The same seed, the same run; another, other packets that a link loses.
+seeded() { # SEED: the trace of a run with faults
+    "$perf" --sim sp-thin --set net.fault.drop=1/20 --seed "$1" --json \
+        --iterations 50 rtt | sed -n 's/.*"trace_hash":"\([0-9a-f]*\)".*/\1/p'
+}
+first=$(seeded 5)
+[ -n "$first" ] || bad "a run with a seed"
+[ "$(seeded 5)" = "$first" ] || bad "a seed repeats a run"
+[ "$(seeded 6)" != "$first" ] || bad "another seed loses other packets"
 # Whoever sends a message pays for building it: requests, msg, stores.
 half_trip() { # OP COST: whole nanoseconds of 8 bytes
     "$perf" --sim sp-thin --set "host.am_send=$2" --iterations 2 --warmup 1 \

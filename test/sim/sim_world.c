@@ -66,9 +66,10 @@ int main(int argc, char **argv)
         exit_code = EXIT_FAILURE;
     } else {
         printf("# simulated %s: %.6f s, %" PRIu64 " events, %" PRIu64
-               " packets, %" PRIu64 " dropped\n",
+               " packets, %" PRIu64 " dropped, %" PRIu64
+               " sent again by links\n",
                name, (double)result.end_ps / 1e12, result.events,
-               result.packets, result.dropped);
+               result.packets, result.dropped, result.faults.resent);
     }
     ns_sim_close(sim);
     free(machine);
