@@ -209,13 +209,19 @@ static int set_add(struct perf_options *options, const char *text)
     return 0;
 }
 
+static int seed_take(struct perf_options *options, const char *text)
+{
+    options->seeded = true;
+    return number("seed", text, 0, SIZE_MAX, &options->seed);
+}
+
 /* What was given as text and can be judged only when the test is known. */
 struct raw {
     const char *op, *sizes;
     bool help;
 };
 
-static void unknown_option(const char *word)
+static int unknown_option(const char *word)
 {
     if (optopt != 0 && strncmp(word, "--", 2) != 0) {
         fprintf(stderr, "am_perf: unknown option -%c", optopt);
@@ -223,6 +229,7 @@ static void unknown_option(const char *word)
         fprintf(stderr, "am_perf: unknown option %s", word);
     }
     fputs("; am_perf --help lists them\n", stderr);
+    return -1;
 }
 
 static int parse_one(int c, char **argv, struct perf_options *options,
@@ -267,8 +274,7 @@ static int parse_one(int c, char **argv, struct perf_options *options,
     case OPT_LIMIT:
         return number("limit", optarg, 1, UINT32_MAX, &options->limit_ms);
     case OPT_SEED:
-        options->seeded = true;
-        return number("seed", optarg, 0, SIZE_MAX, &options->seed);
+        return seed_take(options, optarg);
     case 'h':
         raw->help = true;
         return 0;
@@ -277,8 +283,7 @@ static int parse_one(int c, char **argv, struct perf_options *options,
                 argv[optind - 1]);
         return -1;
     default:
-        unknown_option(argv[optind - 1]);
-        return -1;
+        return unknown_option(argv[optind - 1]);
     }
 }
 
