@@ -218,6 +218,7 @@ ns_world_tests = \
     test/sim/am_request_sim \
     test/sim/am_region_sim \
     test/sim/am_client_sim \
+    test/sim/am_close_sim \
     test/sim/msg_proto_sim \
     test/sim/msg_order_sim \
     test/sim/msg_flow_sim \
@@ -249,6 +250,10 @@ test_sim_am_client_sim_SOURCES = test/unit/am_client_test.c $(ns_world_sources)
 test_sim_am_client_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_am_client_sim_CFLAGS = $(TEST_CFLAGS)
 test_sim_am_client_sim_LDADD = $(NS_TEST_LIBS)
+test_sim_am_close_sim_SOURCES = test/unit/am_close_test.c $(ns_world_sources)
+test_sim_am_close_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
+test_sim_am_close_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_am_close_sim_LDADD = $(NS_TEST_LIBS)
 test_sim_msg_proto_sim_SOURCES = test/unit/msg_proto_test.c $(ns_world_sources)
 test_sim_msg_proto_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_msg_proto_sim_CFLAGS = $(TEST_CFLAGS)

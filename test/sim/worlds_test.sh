@@ -7,8 +7,8 @@ machines=$("$build/am_sim" --list | sed -n '/^figures/q; s/^  \([a-z].*\)/\1/p' 
     grep -v '^sp-thin$')
 failed=0
 for machine in $machines; do
-    for name in dev_conform am_request am_region am_client am_post msg_proto \
-        msg_order msg_flow msg_choice; do
+    for name in dev_conform am_request am_region am_client am_close am_post \
+        msg_proto msg_order msg_flow msg_choice; do
         # Some checks of dev_conform wait by counting polls: slow ones, where
         # the machine's are too short for the channel's timer.
         setting=
