@@ -19,6 +19,7 @@
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 #define FIBER_ASAN 1
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
@@ -122,6 +123,10 @@ static int context_open(struct ns_fiber *fiber, size_t stack_bytes)
         return -1;
     }
     stack = (char *)fiber->map + fiber->guard_bytes;
+#ifdef FIBER_ASAN
+    /* An earlier stack that lay here may have been left in the middle. */
+    ASAN_UNPOISON_MEMORY_REGION(stack, bytes);
+#endif
     fiber->inside.stack_bottom = stack;
     fiber->inside.stack_bytes = bytes;
     ns_switch_prepare(&fiber->inside.at, stack, bytes, context_main, fiber);
