@@ -1,6 +1,7 @@
 /*
  * Forking ranks, and the exchange of their addresses through shared memory.
  */
+#define _GNU_SOURCE
 #include "support/process.h"
 
 #include "support/cm.h"
@@ -13,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int exchange(void *arg, const void *mine, void *all, size_t bytes)
+int rank_exchange(void *arg, const void *mine, void *all, size_t bytes)
 {
     struct rank *me = arg;
 
@@ -31,12 +32,28 @@ am_status_t rank_open(struct rank *me, const struct am_option *options,
 {
     struct am_params params = {.rank = me->rank,
                                .size = me->size,
-                               .allgather = exchange,
+                               .allgather = rank_exchange,
                                .allgather_arg = me,
                                .options = options,
                                .option_count = option_count};
 
     return am_open(&params, &me->ctx);
+}
+
+int stay_on_one_core(void)
+{
+    cpu_set_t all, one;
+    int cpu = 0;
+
+    if (sched_getaffinity(0, sizeof(all), &all) != 0) {
+        return -1;
+    }
+    while (!CPU_ISSET(cpu, &all)) {
+        cpu++;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    return sched_setaffinity(0, sizeof(one), &one);
 }
 
 void rank_meet(struct rank *me, uint32_t index, uint32_t count)

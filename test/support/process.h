@@ -29,6 +29,12 @@ struct rank {
 am_status_t rank_open(struct rank *me, const struct am_option *options,
                       uint32_t option_count);
 
+/* The allgather of rank_open; `arg` is a struct rank. */
+int rank_exchange(void *arg, const void *mine, void *all, size_t bytes);
+
+/* Stay on the first CPU that I may run on; -1 when that cannot be. */
+int stay_on_one_core(void);
+
 /* Count flag `index` up and wait, polling, until it is `count`. */
 void rank_meet(struct rank *me, uint32_t index, uint32_t count);
 

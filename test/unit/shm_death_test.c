@@ -213,23 +213,6 @@ static bool two_cores(void)
     return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 1;
 }
 
-/* Stay on the first CPU that I may run on. */
-static int stay_on_one_core(void)
-{
-    cpu_set_t all, one;
-    int cpu = 0;
-
-    if (sched_getaffinity(0, sizeof(all), &all) != 0) {
-        return -1;
-    }
-    while (!CPU_ISSET(cpu, &all)) {
-        cpu++;
-    }
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    return sched_setaffinity(0, sizeof(one), &one);
-}
-
 /* Tell the others my CPU, and look at theirs.  Is it also another's? */
 static bool core_look(struct rank *me)
 {

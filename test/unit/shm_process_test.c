@@ -112,23 +112,6 @@ static void test_sleep_and_wake(void **state)
     run_ranks(2, sleeping_body, NULL);
 }
 
-/* Stay on the first CPU that I may run on. */
-static int stay_on_one_core(void)
-{
-    cpu_set_t all, one;
-    int cpu = 0;
-
-    if (sched_getaffinity(0, sizeof(all), &all) != 0) {
-        return -1;
-    }
-    while (!CPU_ISSET(cpu, &all)) {
-        cpu++;
-    }
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    return sched_setaffinity(0, sizeof(one), &one);
-}
-
 /* Two ranks that have cores enough, and that the scheduler puts on one: who
  * waits must soon let the other run, not look on until a time slice is over. */
 static int one_core_body(struct rank *me)
