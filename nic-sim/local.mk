@@ -37,6 +37,7 @@ libnicsim_la_SOURCES = \
     nic-sim/kernel/timeline.c \
     nic-sim/kernel/packet.c nic-sim/kernel/fiber.c \
     nic-sim/kernel/switch.h nic-sim/kernel/switch.c \
+    nic-sim/kernel/large.h nic-sim/kernel/large.c \
     nic-sim/host/memory.h nic-sim/host/memory.c \
     nic-sim/host/bus.h nic-sim/host/bus.c \
     nic-sim/host/copy.h nic-sim/host/copy.c \

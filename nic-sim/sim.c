@@ -4,6 +4,8 @@
  */
 #include "sim.h"
 
+#include "kernel/large.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +153,7 @@ static int sim_build(struct ns_sim *sim)
     };
 
     sim->engine = ns_engine_open(&engine_params, sim->params.nodes);
-    sim->nodes = calloc(sim->params.nodes, sizeof(*sim->nodes));
+    sim->nodes = ns_large_calloc(sim->params.nodes, sizeof(*sim->nodes));
     if (sim->engine == NULL || sim->nodes == NULL) {
         return -1;
     }

@@ -39,7 +39,12 @@ int ns_memory_init(struct ns_memory *memory, uint32_t bytes,
                    uint32_t line_bytes, bool coherent)
 {
     *memory = (struct ns_memory){
-            .line_bytes = line_bytes, .bytes = bytes, .coherent = coherent};
+            .line_bytes = line_bytes,
+            .line_shift = (uint32_t)__builtin_ctz(line_bytes),
+            .bytes = bytes,
+            .coherent = coherent,
+    };
+    NS_CHECK(line_bytes == 1u << memory->line_shift);
     memory->memory = pages_get(bytes);
     memory->cache = coherent ? memory->memory : pages_get(bytes);
     memory->lines = pages_get(line_count(memory));
@@ -152,13 +157,13 @@ bool ns_memory_holds(const struct ns_memory *memory, uint64_t address,
 /* The lines of a range: first to last, inclusive; bytes > 0. */
 static uint32_t line_first(const struct ns_memory *memory, uint32_t address)
 {
-    return address / memory->line_bytes;
+    return address >> memory->line_shift;
 }
 
 static uint32_t line_last(const struct ns_memory *memory, uint32_t address,
                           size_t bytes)
 {
-    return (uint32_t)((address + bytes - 1) / memory->line_bytes);
+    return (uint32_t)((address + bytes - 1) >> memory->line_shift);
 }
 
 static uint32_t lines_count(const struct ns_memory *memory, uint32_t address,
@@ -229,10 +234,12 @@ static void lines_set(struct ns_memory *memory, uint32_t address, size_t bytes,
            line_last(memory, address, bytes) - first + 1);
 }
 
-/* Bring all lines of the range into the cache. */
-static void lines_fetch(struct ns_memory *memory, uint32_t address,
-                        size_t bytes)
+/* Bring all lines of the range into the cache; how many were not there. */
+static uint32_t lines_fetch(struct ns_memory *memory, uint32_t address,
+                            size_t bytes)
 {
+    uint32_t count = 0;
+
     for (uint32_t i = line_first(memory, address);
          i <= line_last(memory, address, bytes); i++) {
         if ((memory->lines[i] & LINE_VALID) == 0) {
@@ -243,18 +250,23 @@ static void lines_fetch(struct ns_memory *memory, uint32_t address,
                        memory->line_bytes);
             }
             memory->lines[i] = LINE_VALID;
+            count++;
         }
     }
+    return count;
 }
 
-void ns_memory_load(struct ns_memory *memory, uint32_t address, void *to,
-                    size_t bytes)
+uint32_t ns_memory_load(struct ns_memory *memory, uint32_t address, void *to,
+                        size_t bytes)
 {
+    uint32_t fetched = 0;
+
     NS_CHECK(ns_memory_holds(memory, address, bytes));
     if (bytes > 0) {
-        lines_fetch(memory, address, bytes);
+        fetched = lines_fetch(memory, address, bytes);
         memcpy(to, memory->cache + address, bytes);
     }
+    return fetched;
 }
 
 void ns_memory_store(struct ns_memory *memory, uint32_t address,
@@ -265,7 +277,7 @@ void ns_memory_store(struct ns_memory *memory, uint32_t address,
         return;
     }
     /* Whole lines would need no fetch; their old bytes are overwritten. */
-    lines_fetch(memory, address, bytes);
+    (void)lines_fetch(memory, address, bytes);
     memcpy(memory->cache + address, from, bytes);
     lines_set(memory, address, bytes, LINE_VALID | LINE_DIRTY);
 }

@@ -12,7 +12,7 @@
 struct ns_memory {
     uint8_t *memory, *cache; /* the same if coherent: copies never differ */
     uint8_t *lines; /* LINE_VALID, LINE_DIRTY for each */
-    uint32_t line_bytes;
+    uint32_t line_bytes, line_shift; /* 2^shift */
     uint32_t bytes, used;
     bool coherent; /* DMA sees the cache, and takes lines out of it */
     /* pages of ordinary memory that are pinned; those that are not are used
@@ -49,8 +49,9 @@ uint32_t ns_memory_dirty(const struct ns_memory *memory, uint32_t address,
 uint32_t ns_memory_lines(const struct ns_memory *memory, uint32_t address,
                          size_t bytes);
 
-void ns_memory_load(struct ns_memory *memory, uint32_t address, void *to,
-                    size_t bytes);
+/* Returns how many lines it has fetched. */
+uint32_t ns_memory_load(struct ns_memory *memory, uint32_t address, void *to,
+                        size_t bytes);
 void ns_memory_store(struct ns_memory *memory, uint32_t address,
                      const void *from, size_t bytes);
 void ns_memory_flush(struct ns_memory *memory, uint32_t address, size_t bytes);

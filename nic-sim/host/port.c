@@ -39,19 +39,19 @@ static void port_load(struct ns_port *port, uint32_t address, void *to,
                       size_t bytes)
 {
     struct ns_host *host = port_host(port);
-    uint32_t misses = ns_memory_misses(&host->memory, address, bytes);
+    uint32_t misses;
 
-    if (host->memory.coherent) {
-        /* DMA may take the line away at any time: wait, then look. */
+    if (host->memory.coherent ||
+        ns_memory_misses(&host->memory, address, bytes) > 0) {
+        /* DMA may change it, and take coherent lines away, at any time: wait,
+         * then look. */
         ns_host_sync(host);
-        misses = ns_memory_misses(&host->memory, address, bytes);
-        host->now_ps += fetch_ps(host, misses);
-        host->idle.news = host->idle.news || misses > 0;
-    } else if (misses > 0) {
-        ns_host_sync(host);
-        host->now_ps += fetch_ps(host, misses);
     }
-    ns_memory_load(&host->memory, address, to, bytes);
+    misses = ns_memory_load(&host->memory, address, to, bytes);
+    if (misses > 0) {
+        host->now_ps += fetch_ps(host, misses);
+        host->idle.news = host->idle.news || host->memory.coherent;
+    }
     host->now_ps += ns_copy_ps(host->cost, NS_MEMORY_SHARED, bytes);
 }
 

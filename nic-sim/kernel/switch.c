@@ -12,7 +12,9 @@
  *
  *   [mxcsr, x87 control word] r15 r14 r13 r12 rbx rbp [return address]
  *
- * A new stack returns into the trampoline, which calls r13 with r12.
+ * A new stack returns into the trampoline, which calls r13 with r12.  Control
+ * words are loaded only if they differ, which they hardly ever do: loading them
+ * waits for all that is under way.
  */
 enum {
     KEPT_CONTROL,
@@ -43,11 +45,17 @@ __asm__(".text\n"
         "    subq $8, %rsp\n"
         "    stmxcsr (%rsp)\n"
         "    fnstcw 4(%rsp)\n"
+        "    movl (%rsp), %eax\n"
+        "    movzwl 4(%rsp), %edx\n"
         "    movq %rsp, (%rdi)\n"
         "    movq %rsi, %rsp\n"
-        "    ldmxcsr (%rsp)\n"
+        "    cmpl (%rsp), %eax\n"
+        "    jne 1f\n"
+        "    cmpw 4(%rsp), %dx\n"
+        "    je 2f\n"
+        "1:  ldmxcsr (%rsp)\n"
         "    fldcw 4(%rsp)\n"
-        "    addq $8, %rsp\n"
+        "2:  addq $8, %rsp\n"
         "    popq %r15\n"
         "    popq %r14\n"
         "    popq %r13\n"

@@ -3,10 +3,13 @@
  */
 #include "net/torus_inner.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "kernel/large.h"
 
-#define SLAB_PACKETS 256
+#include <stdlib.h>
+
+/* Packets of the first slab; each of the next is twice as large, so often. */
+#define SLAB_FIRST     256
+#define SLAB_DOUBLINGS 5
 
 /* -------------------------------------------------------------------- shape */
 
@@ -110,18 +113,21 @@ static bool slab_add(struct ns_torus *torus)
 {
     struct ns_torus_packet **slabs =
             realloc(torus->slabs, (torus->slab_count + 1) * sizeof(*slabs));
+    uint32_t doublings = torus->slab_count < SLAB_DOUBLINGS ? torus->slab_count
+                                                            : SLAB_DOUBLINGS;
+    uint32_t count = SLAB_FIRST << doublings;
     struct ns_torus_packet *slab;
 
     if (slabs == NULL) {
         return false;
     }
     torus->slabs = slabs;
-    slab = calloc(SLAB_PACKETS, sizeof(*slab));
+    slab = ns_large_calloc(count, sizeof(*slab));
     if (slab == NULL) {
         return false;
     }
     torus->slabs[torus->slab_count++] = slab;
-    for (uint32_t i = 0; i < SLAB_PACKETS; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         slab[i].next = torus->unused;
         torus->unused = &slab[i];
     }
@@ -203,15 +209,13 @@ struct ns_torus *ns_torus_open(struct ns_engine *engine,
     ns_clock_init(&torus->clock, engine, "torus clock", NS_NODE_NONE,
                   settings->clock_ps);
     ns_clocked_init(&torus->clocked, &torus->clock, &ns_torus_clocked_ops);
-    torus->routers = aligned_alloc(_Alignof(struct ns_torus_router),
-                                   nodes * sizeof(*torus->routers));
-    torus->entries = aligned_alloc(64, entries_bytes(torus));
+    torus->routers = ns_large_calloc(nodes, sizeof(*torus->routers));
+    torus->entries = ns_large_alloc(entries_bytes(torus));
     if (torus->routers == NULL || torus->entries == NULL ||
         ns_torus_fault_init(torus) != 0) {
         ns_torus_close(torus);
         return NULL;
     }
-    memset(torus->routers, 0, nodes * sizeof(*torus->routers));
     for (uint32_t i = 0; i < nodes; i++) {
         router_init(torus, i);
     }

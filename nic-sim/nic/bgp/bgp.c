@@ -4,6 +4,7 @@
 #include "nic/bgp/bgp.h"
 
 #include "host/copy.h"
+#include "kernel/large.h"
 
 #include <stdlib.h>
 
@@ -84,7 +85,7 @@ static void *bgp_net_open(struct ns_engine *engine,
     net->torus = ns_torus_open(engine, &machine->torus, net->node_count);
     net->tree =
             ns_tree_open(engine, &machine->tree, net->node_count, processes);
-    net->nodes = calloc(net->node_count, sizeof(*net->nodes));
+    net->nodes = ns_large_calloc(net->node_count, sizeof(*net->nodes));
     net->process = calloc(processes, sizeof(*net->process));
     if (net->torus == NULL || net->tree == NULL || net->nodes == NULL ||
         net->process == NULL) {
@@ -178,7 +179,7 @@ static void *bgp_open(struct ns_host *host, void *arg,
         uint32_t group = process->group + i;
 
         node->group[group].process = process;
-        node->group[group].active = &node->active[group];
+        node->group[group].sets = &node->sets[group];
     }
     net->process[number] = process;
     facts_set(&process->facts, machine);
@@ -209,7 +210,7 @@ static bool bgp_busy(const void *nic)
                 node->offered != NULL || node->local != NULL;
 
     for (uint32_t i = 0; i < process->groups; i++) {
-        busy = busy || node->active[process->group + i] != 0;
+        busy = busy || node->sets[process->group + i].active != 0;
     }
     return busy;
 }

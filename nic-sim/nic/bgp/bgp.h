@@ -37,8 +37,7 @@ struct ns_bgp_fifo {
     uint32_t start, size, size_max; /* descriptors */
     uint32_t head, tail;            /* ever sent, ever put in */
     uint32_t sent_bytes;            /* of the present descriptor */
-    bool begun;                     /* `present` has been asked for */
-    uint64_t ready_ps;              /* and is here */
+    uint64_t ready_ps;              /* `present`, once begun, is here */
     struct ns_bgp_descriptor present;
     struct ns_torus_packet *packet; /* its next one, without payload yet */
 };
@@ -53,6 +52,12 @@ struct ns_bgp_counter {
     uint32_t limit, value;
 };
 
+/* Injection FIFOs of a group, a bit for each: that are not empty, and of these
+ * those whose first descriptor has been asked for. */
+struct ns_bgp_sets {
+    uint32_t active, begun;
+};
+
 struct ns_bgp_process;
 
 struct ns_bgp_group {
@@ -60,7 +65,7 @@ struct ns_bgp_group {
     uint32_t status_address;
     bool open;
     struct ns_bgp_status status;
-    uint32_t *active; /* the node's for this group */
+    struct ns_bgp_sets *sets; /* the node's for this group */
     struct ns_bgp_fifo injection[NS_BGP_INJECTION_FIFOS];
     struct ns_bgp_reception reception[NS_BGP_RECEPTION_FIFOS];
     struct ns_bgp_counter in[NS_BGP_COUNTERS];
@@ -97,7 +102,7 @@ struct ns_bgp_node {
     struct ns_component component;
     struct ns_bgp_net *net;
     uint32_t index;
-    uint32_t active[NS_BGP_GROUPS]; /* injection FIFOs that are not empty */
+    struct ns_bgp_sets sets[NS_BGP_GROUPS];
     struct ns_bgp_engine inject, receive;
     struct ns_event fetched; /* a descriptor that an idle engine waits for */
     uint32_t turn;           /* FIFO of all groups to look at first */

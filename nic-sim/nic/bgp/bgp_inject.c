@@ -35,7 +35,7 @@ void ns_bgp_fifo_push(struct ns_bgp_group *group, uint32_t index,
                         fifo_address(fifo, fifo->tail), descriptor,
                         sizeof(*descriptor));
     fifo->tail++;
-    *group->active |= 1u << index;
+    group->sets->active |= 1u << index;
     ns_bgp_inject_start(group->process->node);
 }
 
@@ -54,10 +54,10 @@ static void descriptor_end(struct ns_bgp_group *group, struct ns_bgp_fifo *fifo)
 {
     uint32_t index = (uint32_t)(fifo - group->injection);
 
-    fifo->begun = false;
+    group->sets->begun &= ~(1u << index);
     fifo->head++;
     if (fifo->head == fifo->tail) {
-        *group->active &= ~(1u << index);
+        group->sets->active &= ~(1u << index);
     }
     group->status.heads[index] = fifo->head;
     if (fifo->size_max != 0) { /* a remote get may be waiting for the place */
@@ -70,8 +70,8 @@ static void descriptor_end(struct ns_bgp_group *group, struct ns_bgp_fifo *fifo)
     ns_host_notify(group->process->host);
 }
 
-/* Fetch the first descriptor; false: it was a bad one, and is dropped. */
-static bool descriptor_begin(struct ns_bgp_group *group,
+/* Fetch the first descriptor; a bad one is dropped. */
+static void descriptor_begin(struct ns_bgp_group *group,
                              struct ns_bgp_fifo *fifo)
 {
     struct ns_bgp_process *process = group->process;
@@ -79,7 +79,7 @@ static bool descriptor_begin(struct ns_bgp_group *group,
     ns_memory_dma_read(&process->host->memory, fifo_address(fifo, fifo->head),
                        &fifo->present, sizeof(fifo->present));
     fifo->sent_bytes = 0;
-    fifo->begun = true;
+    group->sets->begun |= 1u << (fifo - group->injection);
     fifo->ready_ps =
             ns_engine_now(process->node->component.engine) +
             ns_bgp_cycles_ps(
@@ -88,10 +88,9 @@ static bool descriptor_begin(struct ns_bgp_group *group,
     if (!descriptor_good(process->node->net, &fifo->present)) {
         process->stats[NS_BGP_STAT_BAD]++;
         descriptor_end(group, fifo);
-        return false;
+        return;
     }
     process->stats[NS_BGP_STAT_DESCRIPTORS]++;
-    return true;
 }
 
 /* The header of the FIFO's next packet. */
@@ -216,9 +215,6 @@ static bool inject_from(struct ns_bgp_node *node, struct ns_bgp_group *group,
     const struct ns_machine *machine = node->net->machine;
     uint64_t now_ps = ns_engine_now(node->component.engine);
 
-    if (!fifo->begun) {
-        return false;
-    }
     if (fifo->ready_ps > now_ps) {
         fetch_wait(node, fifo->ready_ps);
         return false;
@@ -240,19 +236,17 @@ static bool inject_from(struct ns_bgp_node *node, struct ns_bgp_group *group,
     return true;
 }
 
-/* Ask for the first descriptors of all FIFOs. */
+/* Ask for the first descriptors of all FIFOs; bad ones are dropped at once. */
 static void fetch_all(struct ns_bgp_node *node)
 {
     for (uint32_t g = 0; g < NS_BGP_GROUPS; g++) {
+        const struct ns_bgp_sets *sets = &node->sets[g];
         struct ns_bgp_group *group = &node->group[g];
+        uint32_t left;
 
-        for (uint32_t left = node->active[g]; left != 0; left &= left - 1) {
-            struct ns_bgp_fifo *fifo = &group->injection[__builtin_ctz(left)];
-
-            while (!fifo->begun && fifo->head != fifo->tail) {
-                ns_bgp_mark(node, NS_STAGE_SEEN);
-                (void)descriptor_begin(group, fifo);
-            }
+        while ((left = sets->active & ~sets->begun) != 0) {
+            ns_bgp_mark(node, NS_STAGE_SEEN);
+            descriptor_begin(group, &group->injection[__builtin_ctz(left)]);
         }
     }
 }
@@ -266,7 +260,7 @@ void ns_bgp_inject_start(struct ns_bgp_node *node)
         uint32_t first = i == 0 ? node->turn % NS_BGP_INJECTION_FIFOS : 0;
         uint32_t g = (node->turn / NS_BGP_INJECTION_FIFOS + i) % NS_BGP_GROUPS;
         struct ns_bgp_group *group = &node->group[g];
-        uint32_t left = node->active[g] >> first << first;
+        uint32_t left = node->sets[g].active >> first << first;
 
         for (; left != 0 && !node->inject.busy; left &= left - 1) {
             uint32_t f = (uint32_t)__builtin_ctz(left);

@@ -42,7 +42,7 @@ static void injection_store(struct ns_bgp_group *group, uint32_t index,
         NS_CHECK(reg == NS_BGP_FIFO_TAIL && fifo->size > 0 &&
                  value - fifo->head <= fifo->size);
         fifo->tail = value;
-        *group->active |= fifo->tail != fifo->head ? 1u << index : 0;
+        group->sets->active |= fifo->tail != fifo->head ? 1u << index : 0;
         ns_mark(node->component.engine, NS_STAGE_BELL,
                 ns_engine_now(node->component.engine));
         ns_bgp_inject_start(node);
@@ -115,9 +115,9 @@ static void injection_drop(struct ns_bgp_group *group, struct ns_bgp_fifo *fifo)
         ns_torus_packet_put(node->net->torus, fifo->packet);
         fifo->packet = NULL;
     }
-    fifo->begun = false;
     fifo->head = fifo->tail;
-    *group->active &= ~(1u << (fifo - group->injection));
+    group->sets->active &= ~(1u << (fifo - group->injection));
+    group->sets->begun &= ~(1u << (fifo - group->injection));
 }
 
 static void group_store(struct ns_bgp_group *group, uint32_t reg,
@@ -279,7 +279,7 @@ static uint32_t bgp_reg_load(void *nic, uint32_t reg, uint32_t bytes)
         return tree_load(process, where.reg);
     default:
         NS_CHECK(where.block == NS_BGP_GROUP && where.reg == NS_BGP_GROUP_BUSY);
-        return *where.group->active != 0;
+        return where.group->sets->active != 0;
     }
 }
 
