@@ -5,6 +5,7 @@ libam_la_SOURCES += \
     am-core/base/binalloc.c am-core/base/binalloc.h \
     am-core/base/config.c am-core/base/config.h \
     am-core/base/config_value.c am-core/base/config_value.h \
+    am-core/base/copy.c am-core/base/copy.h \
     am-core/base/env.c am-core/base/env.h \
     am-core/base/list.h \
     am-core/base/log.c am-core/base/log.h \

@@ -5,6 +5,7 @@
 #ifndef AM_MSG_PROTO_EAGER_INL_H
 #define AM_MSG_PROTO_EAGER_INL_H
 
+#include "base/copy.h"
 #include "msg/msg_credit.h"
 
 #include <string.h>
@@ -66,7 +67,7 @@ static inline void am_eager_copy(struct am_msg *msg,
         am_msg_copy_in(msg, &recv->data, 0, data, bytes);
         return;
     }
-    memcpy(recv->data.u.base, data, bytes);
+    am_copy_far(recv->data.u.base, data, bytes);
     msg->stats[AM_MSG_COPIES]++;
     msg->stats[AM_MSG_COPY_BYTES] += bytes;
 }

@@ -15,6 +15,7 @@ if HAVE_CMOCKA
 base_tests = test/unit/base_barrier_test \
     test/unit/base_binalloc_test \
     test/unit/base_config_test \
+    test/unit/base_copy_test \
     test/unit/base_env_test \
     test/unit/base_log_test \
     test/unit/base_pool_test \
@@ -34,6 +35,9 @@ test_unit_base_binalloc_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_config_test_SOURCES = test/unit/base_config_test.c
 test_unit_base_config_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_base_config_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_base_copy_test_SOURCES = test/unit/base_copy_test.c
+test_unit_base_copy_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_base_copy_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_env_test_SOURCES = test/unit/base_env_test.c
 test_unit_base_env_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_base_env_test_LDADD = libamtest.la $(CMOCKA_LIBS)

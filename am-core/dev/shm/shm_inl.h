@@ -47,10 +47,19 @@ static inline uint64_t shm_data_need(uint64_t hdr_bytes, uint64_t bytes)
 }
 
 /* Both sides count payload.  After each unit of it the receiver publishes what
- * it has consumed, and the sender looks at that before its next packet; when
- * all is consumed it begins again at the ring's start.  So a lane that keeps up
- * uses the first pages of its ring only: they stay in the cache, and the others
- * are never made. */
+ * it has consumed, and the sender of a small ring looks at that before its next
+ * packet; when all is consumed it begins again at the ring's start.  So a lane
+ * that keeps up uses the first pages of its ring only: they stay in the cache,
+ * which many ranks share, and the others are never made.  A large ring, which
+ * ranks with a core each have, is used to its end: to write a line that the
+ * receiver has just read, and has in its own cache, takes longer than one that
+ * has left for the cache of all cores (4 KiB: a twelfth of the bandwidth, and
+ * of the latency). */
+static inline bool shm_ring_is_small(uint32_t ring_bytes)
+{
+    return ring_bytes < SHM_RING_MOST;
+}
+
 static inline uint64_t shm_data_unit(uint32_t ring_bytes)
 {
     return ring_bytes / 4 < SHM_DATA_UNIT ? ring_bytes / 4 : SHM_DATA_UNIT;

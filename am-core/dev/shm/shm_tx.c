@@ -58,12 +58,14 @@ static inline void copy_words(uint64_t *to, const void *hdr, size_t bytes)
     }
 }
 
-/* Bytes to skip so that `bytes` lie contiguous at the ring's tail, or at its
- * start when all is consumed and the room before the tail will do. */
+/* Bytes to skip so that `bytes` lie contiguous at the ring's tail, or at the
+ * start of a small one when all is consumed and the room before the tail will
+ * do. */
 static inline uint64_t tx_data_skip(const struct shm_tx *tx, uint64_t bytes)
 {
     uint64_t at = tx->data_tail & (tx->ring_bytes - 1);
-    bool empty = tx->data_limit - tx->data_tail == tx->ring_bytes;
+    bool empty = shm_ring_is_small(tx->ring_bytes) &&
+                 tx->data_limit - tx->data_tail == tx->ring_bytes;
 
     return at + bytes > tx->ring_bytes || (empty && at > 0 && bytes <= at)
                    ? tx->ring_bytes - at
@@ -178,7 +180,8 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     if (hdr_bytes + bytes > ep->seg->header.packet_bytes[class]) {
         return AM_ERR_INVALID;
     }
-    if (tx->data_count >= shm_data_unit(tx->ring_bytes)) {
+    if (tx->data_count >= shm_data_unit(tx->ring_bytes) &&
+        shm_ring_is_small(tx->ring_bytes)) {
         tx->data_count = 0;
         shm_tx_refresh(tx);
     }

@@ -1,0 +1,60 @@
+/*
+ * The copy of what another core has written: all lengths about its limits,
+ * aligned or not, and not a byte beside them.
+ */
+#include "base/copy.h"
+
+#include "support/cm.h"
+
+enum {
+    BYTES = 4352,
+    EDGE = 64
+};
+
+static unsigned char from[BYTES + 2 * EDGE], to[BYTES + 2 * EDGE];
+
+static void check(size_t bytes, size_t from_at, size_t to_at)
+{
+    memset(to, 0xa5, sizeof(to));
+    am_copy_far(to + to_at, from + from_at, bytes);
+    assert_memory_equal(to + to_at, from + from_at, bytes);
+    for (size_t i = 0; i < sizeof(to); i++) {
+        if (i < to_at || i >= to_at + bytes) {
+            assert_int_equal(to[i], 0xa5);
+        }
+    }
+}
+
+static void test_lengths(void **state)
+{
+    for (size_t i = 0; i < sizeof(from); i++) {
+        from[i] = (unsigned char)(i % 251);
+    }
+    for (size_t bytes = 0; bytes <= BYTES; bytes += bytes < 2000 ? 97 : 1) {
+        check(bytes, 0, EDGE);
+    }
+}
+
+static void test_offsets(void **state)
+{
+    const size_t bytes[] = {AM_COPY_FAR_MORE_THAN, AM_COPY_FAR_MORE_THAN + 1,
+                            3000, AM_COPY_FAR_MOST, AM_COPY_FAR_MOST + 1};
+
+    for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+        for (size_t at = 0; at < EDGE; at += 7) {
+            check(bytes[i], at, EDGE);
+            check(bytes[i], 0, at);
+            check(bytes[i], at, EDGE - at);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_lengths),
+            cmocka_unit_test(test_offsets),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
