@@ -88,6 +88,25 @@ AM_API am_status_t am_msg_irecv(struct am_ctx *ctx,
                                 struct am_msg_req **req_p);
 
 /*
+ * The usual send and receive in fewer steps.  A message of any length from
+ * contiguous memory leaves at once, or nothing happens: false, and am_msg_isend
+ * is to be called.  A receive whose context, source and tag must all agree is
+ * posted to contiguous memory while nothing unexpected waits: the result is the
+ * pending request, or NULL, nothing has happened, and am_msg_irecv is to be
+ * called.
+ */
+static inline uint64_t am_msg_key(uint32_t context, uint32_t source)
+{
+    return (uint64_t)context << 32 | source;
+}
+
+AM_API bool am_msg_send_now(struct am_ctx *ctx, uint32_t dest, uint64_t key,
+                            uint32_t tag, const void *base, size_t bytes);
+AM_API struct am_msg_req *am_msg_post(struct am_ctx *ctx, uint64_t key,
+                                      uint32_t tag, void *base, size_t bytes,
+                                      am_msg_done_fn done, void *arg);
+
+/*
  * Which receives wait for a dead peer?  Only who numbers the sources knows.
  * `lost` is asked, from am_ctx_poll, about each posted receive once a peer has
  * died, with the receive's completion function and argument (NULL, NULL: about

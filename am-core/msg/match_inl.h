@@ -30,11 +30,17 @@ static inline bool am_match_fits(const struct am_match_node *node, uint64_t key,
             ((node->tag ^ tag) & node->tag_mask)) == 0;
 }
 
+static inline void am_match_push(struct am_match *match,
+                                 struct am_match_node *node)
+{
+    am_list_push(am_match_bin(&match->posted, node->key, node->tag),
+                 &node->link);
+    match->posted.count++;
+}
+
 static inline void am_match_post(struct am_match *match,
                                  struct am_match_node *node)
 {
-    struct am_match_queue *posted = &match->posted;
-
     node->stamp = match->stamp++;
     if (__builtin_expect(!am_match_is_exact(node->key_mask, node->tag_mask),
                          0)) {
@@ -42,11 +48,30 @@ static inline void am_match_post(struct am_match *match,
         am_list_push(&match->wild, &node->link);
         return;
     }
-    am_list_push(am_match_bin(posted, node->key, node->tag), &node->link);
+    am_match_push(match, node);
     /* last, so that a caller has little to keep over the call */
-    if (__builtin_expect(++posted->count > posted->limit, 0)) {
-        am_match_grow(posted);
+    if (__builtin_expect(match->posted.count > match->posted.limit, 0)) {
+        am_match_grow(&match->posted);
     }
+}
+
+/* Can a receive be posted without am_match_grow? */
+static inline bool am_match_has_room(const struct am_match *match)
+{
+    return match->posted.count < match->posted.limit;
+}
+
+/* Post a receive of which all bits must agree; there is room. */
+static inline void am_match_post_exact(struct am_match *match,
+                                       struct am_match_node *node, uint64_t key,
+                                       uint32_t tag)
+{
+    node->stamp = match->stamp++;
+    node->key = key;
+    node->key_mask = UINT64_MAX;
+    node->tag = tag;
+    node->tag_mask = AM_MATCH_TAG_MASK;
+    am_match_push(match, node);
 }
 
 static inline struct am_match_node *am_match_first(const struct am_match *match,

@@ -271,6 +271,30 @@ am_status_t am_msg_irecv(struct am_ctx *ctx,
     return AM_OK;
 }
 
+/* The same with less to read and to choose; calls nothing at all. */
+struct am_msg_req *am_msg_post(struct am_ctx *ctx, uint64_t key, uint32_t tag,
+                               void *base, size_t bytes, am_msg_done_fn done,
+                               void *arg)
+{
+    struct am_msg *msg = am_msg_of(ctx);
+    struct am_msg_req *recv = msg->req_free;
+
+    if (am_unlikely(recv == NULL || !am_match_has_room(&msg->match) ||
+                    am_match_unexpected_count(&msg->match) != 0 ||
+                    msg->trouble_count != 0)) {
+        return NULL;
+    }
+    msg->req_free = (struct am_msg_req *)recv->arg;
+    recv->done = done;
+    recv->arg = arg;
+    recv->state = AM_REQ_POSTED;
+    recv->data.kind = AM_DATA_CONTIG;
+    recv->data.bytes = bytes;
+    recv->data.u.base = base;
+    am_match_post_exact(&msg->match, &recv->node, key, tag);
+    return recv;
+}
+
 am_status_t am_msg_imrecv(struct am_msg_req *message,
                           const struct am_data *data, am_msg_done_fn done,
                           void *arg, struct am_msg_status *status,

@@ -213,6 +213,21 @@ send_general(struct am_msg *msg, uint32_t dest,
     return status;
 }
 
+static inline bool send_now(struct am_msg *msg, uint32_t dest, uint64_t key,
+                            uint32_t tag, const void *base, size_t bytes)
+{
+    struct am_msg_peer *mp = am_msg_peer_at(msg, dest);
+
+    return am_likely(mp != NULL) && bytes < mp->eager_limit &&
+           am_likely(am_eager_short(mp, key, tag, base, bytes) == AM_OK);
+}
+
+bool am_msg_send_now(struct am_ctx *ctx, uint32_t dest, uint64_t key,
+                     uint32_t tag, const void *base, size_t bytes)
+{
+    return send_now(am_msg_of(ctx), dest, key, tag, base, bytes);
+}
+
 am_status_t am_msg_isend(struct am_ctx *ctx, uint32_t dest,
                          const struct am_msg_envelope *envelope,
                          const struct am_data *data, unsigned flags,
@@ -220,11 +235,10 @@ am_status_t am_msg_isend(struct am_ctx *ctx, uint32_t dest,
                          struct am_msg_req **req_p)
 {
     struct am_msg *msg = am_msg_of(ctx);
-    struct am_msg_peer *mp = am_msg_peer_at(msg, dest);
 
-    if (am_likely(mp != NULL) && am_likely(flags == 0) &&
-        data->kind == AM_DATA_CONTIG && data->bytes < mp->eager_limit &&
-        am_likely(am_eager_short(mp, envelope, data) == AM_OK)) {
+    if (am_likely(flags == 0) && data->kind == AM_DATA_CONTIG &&
+        send_now(msg, dest, am_msg_key(envelope->context, envelope->source),
+                 envelope->tag, data->u.base, data->bytes)) {
         return AM_DONE;
     }
     return send_general(msg, dest, envelope, data, flags, done, arg, req_p);

@@ -14,16 +14,16 @@
  * Envelope and payload in one packet.  AM_OK: gone, counted, credit taken;
  * anything else: nothing happened, the general way must be tried.
  */
-static inline am_status_t am_eager_short(struct am_msg_peer *mp,
-                                         const struct am_msg_envelope *envelope,
-                                         const struct am_data *data)
+static inline am_status_t am_eager_short(struct am_msg_peer *mp, uint64_t key,
+                                         uint32_t tag, const void *base,
+                                         size_t bytes)
 {
     uint64_t words[2];
-    uint64_t left = mp->credit - am_credit_charge(data->bytes);
+    uint64_t left = mp->credit - am_credit_charge(bytes);
     uint32_t word_count = 1;
     am_status_t status;
 
-    words[0] = (uint64_t)envelope->context << 32 | envelope->source;
+    words[0] = key;
     if (am_unlikely(!am_credit_covers(left))) {
         return AM_ERR_AGAIN;
     }
@@ -31,8 +31,8 @@ static inline am_status_t am_eager_short(struct am_msg_peer *mp,
         words[1] = am_credit_riding(mp);
         word_count = 2;
     }
-    status = am_peer_send(mp->peer, AM_MSG_H_EAGER, envelope->tag, words,
-                          word_count, data->u.base, data->bytes);
+    status = am_peer_send(mp->peer, AM_MSG_H_EAGER, tag, words, word_count,
+                          base, bytes);
     if (am_unlikely(status != AM_OK)) {
         return status;
     }
@@ -41,7 +41,7 @@ static inline am_status_t am_eager_short(struct am_msg_peer *mp,
     }
     mp->credit = left;
     mp->msg->stats[AM_MSG_TX_MESSAGES + AM_PROTO_EAGER]++;
-    mp->msg->stats[AM_MSG_TX_BYTES + AM_PROTO_EAGER] += data->bytes;
+    mp->msg->stats[AM_MSG_TX_BYTES + AM_PROTO_EAGER] += bytes;
     return AM_OK;
 }
 
@@ -78,10 +78,12 @@ static inline void am_eager_status(struct am_msg *msg,
                                    size_t sent, size_t bytes)
 {
     struct am_msg_status *out = &msg->done_status;
+    uint32_t source_tag[2] = {(uint32_t)key, token->aux};
 
     out->envelope.context = (uint32_t)(key >> 32);
-    out->envelope.source = (uint32_t)key;
-    out->envelope.tag = token->aux;
+    /* in one store: who copies both loads them as one, and two would have to
+     * reach the cache first */
+    memcpy(&out->envelope.source, source_tag, sizeof(source_tag));
     out->peer = token->peer->index;
     out->status = AM_OK;
     out->bytes = bytes;

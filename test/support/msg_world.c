@@ -227,6 +227,14 @@ void ended_done(void *arg, const struct am_msg_status *status)
     ended->status = *status;
 }
 
+/* Every other call tries the short forms of the API first. */
+static bool is_turn(void)
+{
+    static unsigned calls;
+
+    return ++calls % 2 == 0;
+}
+
 void world_send(struct world *world, uint32_t from, uint32_t to,
                 struct am_msg_envelope envelope, const struct am_data *data,
                 unsigned flags, struct ended *ended)
@@ -234,6 +242,14 @@ void world_send(struct world *world, uint32_t from, uint32_t to,
     am_status_t status;
 
     *ended = (struct ended){0};
+    if (flags == 0 && data->kind == AM_DATA_CONTIG && is_turn() &&
+        am_msg_send_now(world->ctx[from], to,
+                        am_msg_key(envelope.context, envelope.source),
+                        envelope.tag, data->u.base, data->bytes)) {
+        ended->count++;
+        ended->status.status = AM_OK;
+        return;
+    }
     status = am_msg_isend(world->ctx[from], to, &envelope, data, flags,
                           ended_done, ended, &ended->req);
     if (status == AM_DONE) {
@@ -251,6 +267,15 @@ void world_recv(struct world *world, uint32_t at,
     am_status_t status;
 
     *ended = (struct ended){0};
+    if ((mask.context & mask.source & mask.tag) == UINT32_MAX &&
+        data->kind == AM_DATA_CONTIG && is_turn()) {
+        ended->req = am_msg_post(
+                world->ctx[at], am_msg_key(envelope.context, envelope.source),
+                envelope.tag, data->u.base, data->bytes, ended_done, ended);
+        if (ended->req != NULL) {
+            return;
+        }
+    }
     status = am_msg_irecv(world->ctx[at], &envelope, &mask, data, ended_done,
                           ended, &ended->status, &ended->req);
     if (status == AM_DONE) {

@@ -71,7 +71,8 @@ struct ended {
 
 void ended_done(void *arg, const struct am_msg_status *status);
 
-/* Send and receive that note their end in `ended`, at once or later. */
+/* Send and receive that note their end in `ended`, at once or later; now and
+ * then by am_msg_send_now and am_msg_post. */
 void world_send(struct world *world, uint32_t from, uint32_t to,
                 struct am_msg_envelope envelope, const struct am_data *data,
                 unsigned flags, struct ended *ended);

@@ -211,6 +211,42 @@ static void test_default(void **state)
     world_close(&world);
 }
 
+/* The short forms do nothing when it takes more than they do. */
+static void test_short_forms(void **state)
+{
+    const uint64_t key = am_msg_key(envelope.context, envelope.source);
+    static unsigned char out[1 << 20], in[8];
+    struct ended ended = {0}, sent;
+    struct am_data data = am_data_contig(out, sizeof(in));
+    struct world world;
+
+    world_open(&world, 2, NULL);
+    world_send(&world, 0, 1, envelope, &data, 0, &sent);
+    world_settle(&world); /* it waits there, and the peers are known */
+    assert_int_equal(world_counter(&world, 1, "msg_unexpected_messages"), 1);
+    assert_null(am_msg_post(world.ctx[1], key, envelope.tag, in, sizeof(in),
+                            ended_done, &ended));
+    world_recv(&world, 1, envelope, MASK_EXACT, &data, &ended);
+    assert_int_equal(ended.count, 1);
+
+    ended = (struct ended){0};
+    ended.req = am_msg_post(world.ctx[1], key, envelope.tag, in, sizeof(in),
+                            ended_done, &ended);
+    assert_non_null(ended.req);
+    assert_false(am_msg_send_now(world.ctx[0], 1, key, envelope.tag, out,
+                                 sizeof(out)));
+    assert_false(am_msg_send_now(world.ctx[0], 2, key, envelope.tag, out, 8));
+    world_settle(&world);
+    assert_int_equal(ended.count, 0);
+    out[7] = 42;
+    assert_true(am_msg_send_now(world.ctx[0], 1, key, envelope.tag, out, 8));
+    world_wait(&world, &ended);
+    assert_int_equal(ended.status.status, AM_OK);
+    assert_int_equal(ended.status.envelope.tag, envelope.tag);
+    assert_int_equal(in[7], 42);
+    world_close(&world);
+}
+
 /* Each policy of spec/buffering.md, and what it must count. */
 static void test_policies(void **state)
 {
@@ -248,10 +284,11 @@ static void test_policies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_eager),   cmocka_unit_test(test_buffered),
-            cmocka_unit_test(test_prefix),  cmocka_unit_test(test_get),
-            cmocka_unit_test(test_put),     cmocka_unit_test(test_self),
-            cmocka_unit_test(test_default), cmocka_unit_test(test_policies),
+            cmocka_unit_test(test_eager),       cmocka_unit_test(test_buffered),
+            cmocka_unit_test(test_prefix),      cmocka_unit_test(test_get),
+            cmocka_unit_test(test_put),         cmocka_unit_test(test_self),
+            cmocka_unit_test(test_default),     cmocka_unit_test(test_policies),
+            cmocka_unit_test(test_short_forms),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -208,6 +208,58 @@ int MPIDI_AM_cancel_recv(MPIR_Request * rreq)
     return MPI_SUCCESS;
 }
 
+/* A contiguous send that did not leave at once. */
+int MPIDI_AM_isend_later(const void *buf, size_t bytes, struct am_ctx *ctx, uint32_t peer,
+                         uint32_t context, int tag, unsigned flags, int vci, MPIR_Comm * comm,
+                         MPIR_Request ** request)
+{
+    struct am_msg_envelope envelope = { context, (uint32_t) comm->rank, (uint32_t) tag };
+    struct am_data data = am_data_contig(buf, bytes);
+    struct am_msg_req *msg;
+    am_status_t status = am_msg_isend(ctx, peer, &envelope, &data, flags, NULL, NULL, &msg);
+
+    if (status == AM_DONE) {
+        *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
+        return MPI_SUCCESS;
+    }
+    if (status != AM_OK) {
+        return MPIDI_AM_error(ctx, status);
+    }
+    *request = MPIDI_AM_request(MPIR_REQUEST_KIND__SEND, vci, comm, 2);
+    MPIDI_AM_REQ(*request).msg = msg;
+    am_msg_attach(msg, MPIDI_AM_send_done, *request);
+    return MPI_SUCCESS;
+}
+
+/* A contiguous receive with wildcards, or when messages wait. */
+int MPIDI_AM_irecv_any(void *buf, size_t bytes, struct am_ctx *ctx, int rank, int tag,
+                       int context_id, MPIR_Request ** request)
+{
+    struct am_data data = am_data_contig(buf, bytes);
+    MPIR_Request *rreq = *request;
+    struct am_msg_envelope envelope;
+    struct am_msg_status result;
+    struct am_msg_mask mask;
+    am_status_t status;
+
+    MPIDI_AM_match(rank, tag, context_id, &envelope, &mask);
+    status = am_msg_irecv(ctx, &envelope, &mask, &data, MPIDI_AM_recv_done, rreq, &result,
+                          &MPIDI_AM_REQ(rreq).msg);
+    if (status == AM_OK) {
+        return MPI_SUCCESS;
+    }
+    /* it is over: our reference is not needed */
+    MPIR_Object_set_ref(rreq, 1);
+    MPIR_cc_set(&rreq->cc, 0);
+    if (status < 0) {
+        MPIDI_CH4_REQUEST_FREE(rreq);
+        *request = NULL;
+        return MPIDI_AM_error(ctx, status);
+    }
+    MPIDI_AM_recv_status(rreq, &result);
+    return MPI_SUCCESS;
+}
+
 int MPIDI_AM_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request * message)
 {
     struct am_msg_req *msg = MPIDI_AM_REQ(message).msg;

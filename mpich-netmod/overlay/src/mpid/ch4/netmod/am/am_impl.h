@@ -63,6 +63,12 @@ int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status);
 /* A poll failed (negative), or too many in a row found nothing (0). */
 int MPIDI_AM_idle(int vci, int events, int blocking);
 int MPIDI_AM_cancel_recv(MPIR_Request * rreq);
+int MPIDI_AM_isend_later(const void *buf, size_t bytes, struct am_ctx *ctx, uint32_t peer,
+                         uint32_t context, int tag, unsigned flags, int vci, MPIR_Comm * comm,
+                         MPIR_Request ** request);
+/* Start or complete the receive *request, which has been made; an error frees it. */
+int MPIDI_AM_irecv_any(void *buf, size_t bytes, struct am_ctx *ctx, int rank, int tag,
+                       int context_id, MPIR_Request ** request);
 int MPIDI_AM_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request * message);
 
 /* am_dtype.c: data that is not contiguous */

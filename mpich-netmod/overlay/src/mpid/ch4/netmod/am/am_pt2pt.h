@@ -54,36 +54,28 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_isend(const void *buf, MPI_Aint count, MPI
 {
     struct am_ctx *ctx = MPIDI_AM_global.ctx[src_vci];
     uint32_t peer = MPIDI_AM_PEER(av, src_vci, dst_vci);
+    uint32_t context = (uint32_t) (comm->context_id + context_offset);
     struct am_msg_envelope envelope;
-    struct am_msg_req *msg;
-    struct am_data data;
-    am_status_t status;
     MPIR_Datatype *dt_ptr;
     MPI_Aint true_lb;
     size_t bytes;
     int contig;
 
-    envelope.context = (uint32_t) (comm->context_id + context_offset);
-    envelope.source = (uint32_t) comm->rank;
-    envelope.tag = (uint32_t) tag;
     MPIDI_Datatype_get_info(count, datatype, contig, bytes, dt_ptr, true_lb);
-    if (unlikely(!contig && bytes > 0)) {
-        return MPIDI_AM_isend_layout(buf, count, datatype, ctx, peer, &envelope, flags, src_vci,
-                                     comm, request);
+    if (likely(contig || bytes == 0)) {
+        buf = MPIR_get_contig_ptr(buf, true_lb);
+        if (likely(flags == 0 &&
+                   am_msg_send_now(ctx, peer, am_msg_key(context, (uint32_t) comm->rank),
+                                   (uint32_t) tag, buf, bytes))) {
+            *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
+            return MPI_SUCCESS;
+        }
+        return MPIDI_AM_isend_later(buf, bytes, ctx, peer, context, tag, flags, src_vci, comm,
+                                    request);
     }
-    data = am_data_contig(MPIR_get_contig_ptr(buf, true_lb), bytes);
-    status = am_msg_isend(ctx, peer, &envelope, &data, flags, NULL, NULL, &msg);
-    if (likely(status == AM_DONE)) {
-        *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
-        return MPI_SUCCESS;
-    }
-    if (unlikely(status != AM_OK)) {
-        return MPIDI_AM_error(ctx, status);
-    }
-    *request = MPIDI_AM_request(MPIR_REQUEST_KIND__SEND, src_vci, comm, 2);
-    MPIDI_AM_REQ(*request).msg = msg;
-    am_msg_attach(msg, MPIDI_AM_send_done, *request);
-    return MPI_SUCCESS;
+    envelope = (struct am_msg_envelope) {context, (uint32_t) comm->rank, (uint32_t) tag};
+    return MPIDI_AM_isend_layout(buf, count, datatype, ctx, peer, &envelope, flags, src_vci, comm,
+                                 request);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_AM_irecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
@@ -92,40 +84,36 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_irecv(void *buf, MPI_Aint count, MPI_Datat
                                             MPIR_Request ** request)
 {
     struct am_ctx *ctx = MPIDI_AM_global.ctx[vci];
-    struct am_msg_envelope envelope;
-    struct am_msg_mask mask;
-    struct am_msg_status result;
-    struct am_data data;
-    am_status_t status;
+    int context_id = comm->recvcontext_id + context_offset;
+    struct am_msg_req *msg = NULL;
     MPIR_Request *rreq;
     MPIR_Datatype *dt_ptr;
     MPI_Aint true_lb;
     size_t bytes;
     int contig;
 
-    MPIDI_AM_match(rank, tag, comm->recvcontext_id + context_offset, &envelope, &mask);
     MPIDI_Datatype_get_info(count, datatype, contig, bytes, dt_ptr, true_lb);
     if (unlikely(!contig && bytes > 0)) {
+        struct am_msg_envelope envelope;
+        struct am_msg_mask mask;
+
+        MPIDI_AM_match(rank, tag, context_id, &envelope, &mask);
         return MPIDI_AM_irecv_layout(buf, count, datatype, ctx, &envelope, &mask, vci, comm,
                                      partner, request);
     }
-    data = am_data_contig(MPIR_get_contig_ptr(buf, true_lb), bytes);
+    buf = MPIR_get_contig_ptr(buf, true_lb);
     /* first, so that libam learns it at once: a receive always has a request */
     rreq = MPIDI_AM_request(MPIR_REQUEST_KIND__RECV, vci, comm, 2);
     MPIDI_REQUEST_SET_LOCAL(rreq, 0, partner);
-    status = am_msg_irecv(ctx, &envelope, &mask, &data, MPIDI_AM_recv_done, rreq, &result,
-                          &MPIDI_AM_REQ(rreq).msg);
-    if (unlikely(status != AM_OK)) {
-        /* it is over: our reference is not needed */
-        MPIR_Object_set_ref(rreq, 1);
-        MPIR_cc_set(&rreq->cc, 0);
-        if (status < 0) {
-            MPIDI_CH4_REQUEST_FREE(rreq);
-            return MPIDI_AM_error(ctx, status);
-        }
-        MPIDI_AM_recv_status(rreq, &result);
-    }
     *request = rreq;
+    if (likely((rank | tag) >= 0)) {    /* wildcards are negative */
+        msg = am_msg_post(ctx, am_msg_key((uint32_t) context_id, (uint32_t) rank), (uint32_t) tag,
+                          buf, bytes, MPIDI_AM_recv_done, rreq);
+    }
+    if (unlikely(msg == NULL)) {
+        return MPIDI_AM_irecv_any(buf, bytes, ctx, rank, tag, context_id, request);
+    }
+    MPIDI_AM_REQ(rreq).msg = msg;
     return MPI_SUCCESS;
 }
 
