@@ -7,6 +7,9 @@
  * lat        ranks 0 and 1 send to and fro: half a round trip, ns
  * bw         rank 0 sends windows to 1: B/s        bibw  both do
  * rate       the same with windows of small messages: msg/s
+ * copy       no messages: rank 1 copies each message of a window out of memory
+ *            that rank 0 shares, by memcpy; B/s.  bicopy: both do
+ * stream     the same with stores past the caches    bistream  both do
  * allreduce, alltoall, neighbour, barrier: all ranks, ns for one
  * bystander  lat, while the other ranks wait in a receive
  * flood      all send 1 MiB in messages of BYTES to rank 0, which receives
@@ -16,6 +19,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define WINDOW     64
 #define TARGET_S   0.05 /* one timed run lasts about this long */
@@ -25,6 +31,7 @@
 struct bench {
     int rank, size, bytes;
     char *out, *in;
+    char *theirs; /* memory that the other rank shares */
 };
 
 typedef void (*body_fn)(struct bench *b, int iterations);
@@ -82,6 +89,67 @@ static void body_bibw(struct bench *b, int iterations)
     windows(b, iterations, 1);
 }
 
+typedef void (*copy_fn)(char *to, const char *from, size_t bytes);
+
+static void copy_plain(char *to, const char *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+static void copy_past(char *to, const char *from, size_t bytes)
+{
+#ifdef __SSE2__
+    for (; bytes >= 64 && (size_t) to % 16 == 0; bytes -= 64) {
+        for (int i = 0; i < 64; i += 16) {
+            _mm_stream_si128((__m128i *) (to + i),
+                             _mm_loadu_si128((const __m128i *) (from + i)));
+        }
+        to += 64;
+        from += 64;
+    }
+    _mm_sfence();
+#endif
+    memcpy(to, from, bytes);
+}
+
+/* What memory allows, whoever carries the messages. */
+static void copies(struct bench *b, int iterations, int both, copy_fn copy)
+{
+    char byte;
+
+    for (int i = 0; i < iterations && b->rank < 2; i++) {
+        for (int w = 0; w < WINDOW && (both || b->rank == 1); w++) {
+            copy(b->in + (size_t) w * b->bytes, b->theirs, b->bytes);
+        }
+        if (b->rank == 1) {
+            MPI_Send(&byte, 0, MPI_CHAR, 0, 2, MPI_COMM_WORLD);
+        } else {
+            MPI_Recv(&byte, 0, MPI_CHAR, 1, 2, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        }
+    }
+}
+
+static void body_copy(struct bench *b, int iterations)
+{
+    copies(b, iterations, 0, copy_plain);
+}
+
+static void body_bicopy(struct bench *b, int iterations)
+{
+    copies(b, iterations, 1, copy_plain);
+}
+
+static void body_stream(struct bench *b, int iterations)
+{
+    copies(b, iterations, 0, copy_past);
+}
+
+static void body_bistream(struct bench *b, int iterations)
+{
+    copies(b, iterations, 1, copy_past);
+}
+
 static void body_bystander(struct bench *b, int iterations)
 {
     char token = 0;
@@ -137,16 +205,21 @@ static const struct test {
     double scale; /* value = scale / seconds, or seconds * -scale */
     int per_byte;
     const char *metric, *unit;
+    int shares; /* wants b->theirs */
 } tests[] = {
-    {"lat", body_lat, -0.5e9, 0, "half_round_trip", "ns"},
-    {"bystander", body_bystander, -0.5e9, 0, "half_round_trip", "ns"},
-    {"bw", body_bw, WINDOW, 1, "bandwidth", "B/s"},
-    {"bibw", body_bibw, 2.0 * WINDOW, 1, "bandwidth", "B/s"},
-    {"rate", body_bw, WINDOW, 0, "rate", "msg/s"},
-    {"allreduce", body_allreduce, -1e9, 0, "time", "ns"},
-    {"alltoall", body_alltoall, -1e9, 0, "time", "ns"},
-    {"neighbour", body_neighbour, -1e9, 0, "time", "ns"},
-    {"barrier", body_barrier, -1e9, 0, "time", "ns"},
+    {"lat", body_lat, -0.5e9, 0, "half_round_trip", "ns", 0},
+    {"bystander", body_bystander, -0.5e9, 0, "half_round_trip", "ns", 0},
+    {"bw", body_bw, WINDOW, 1, "bandwidth", "B/s", 0},
+    {"bibw", body_bibw, 2.0 * WINDOW, 1, "bandwidth", "B/s", 0},
+    {"copy", body_copy, WINDOW, 1, "bandwidth", "B/s", 1},
+    {"bicopy", body_bicopy, 2.0 * WINDOW, 1, "bandwidth", "B/s", 1},
+    {"stream", body_stream, WINDOW, 1, "bandwidth", "B/s", 1},
+    {"bistream", body_bistream, 2.0 * WINDOW, 1, "bandwidth", "B/s", 1},
+    {"rate", body_bw, WINDOW, 0, "rate", "msg/s", 0},
+    {"allreduce", body_allreduce, -1e9, 0, "time", "ns", 0},
+    {"alltoall", body_alltoall, -1e9, 0, "time", "ns", 0},
+    {"neighbour", body_neighbour, -1e9, 0, "time", "ns", 0},
+    {"barrier", body_barrier, -1e9, 0, "time", "ns", 0},
 };
 
 static double timed(struct bench *b, body_fn body, int iterations)
@@ -194,11 +267,29 @@ static void report(const struct bench *b, const char *test,
     }
 }
 
+/* Memory of each rank, for the other. */
+static void share(struct bench *b, MPI_Win *window)
+{
+    MPI_Aint bytes;
+    int unit;
+
+    MPI_Win_allocate_shared(b->bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                            &b->theirs, window);
+    memset(b->theirs, 1, b->bytes);
+    MPI_Win_shared_query(*window, b->rank == 0 ? 1 : 0, &bytes, &unit,
+                         &b->theirs);
+}
+
 static void measure(struct bench *b, const struct test *test)
 {
-    int iterations = calibrate(b, test->body);
     double seconds[ROUNDS], value;
+    MPI_Win window;
+    int iterations;
 
+    if (test->shares) {
+        share(b, &window);
+    }
+    iterations = calibrate(b, test->body);
     for (int i = 0; i < ROUNDS; i++) {
         seconds[i] = timed(b, test->body, iterations) / iterations;
     }
@@ -207,6 +298,9 @@ static void measure(struct bench *b, const struct test *test)
     value = test->scale < 0 ? -test->scale * value : test->scale / value;
     report(b, test->name, test->metric, test->per_byte ? value * b->bytes
                                                        : value, test->unit);
+    if (test->shares) {
+        MPI_Win_free(&window);
+    }
 }
 
 /* Peak memory of this process, bytes (0: not known here). */
