@@ -52,6 +52,9 @@ static const char *target_read(const config_setting_t *item,
                           target->percent > 100)) {
         wrong = "its tolerance must be a percentage, 0 to 100";
     }
+    if (wrong == NULL && target->value == 0) {
+        wrong = "its target is 0, of which there is no percentage";
+    }
     if (wrong == NULL && strlen(part[2]) < 3) {
         wrong = "it has no source";
     }

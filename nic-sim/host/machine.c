@@ -82,6 +82,12 @@ static int load_group(struct loader *loader, const char *path,
     return 0;
 }
 
+/* The line of a text at the top, which is there. */
+static int text_line(const config_t *config, const char *key)
+{
+    return (int)config_setting_source_line(config_lookup(config, key));
+}
+
 static int load_text(struct loader *loader, const config_t *config,
                      const char *key, char *to, size_t bytes)
 {
@@ -92,7 +98,7 @@ static int load_text(struct loader *loader, const config_t *config,
         return ns_load_fail(loader, 0, "%s = \"...\" is missing", key);
     }
     if (*value == '\0' || strlen(value) >= bytes) {
-        return ns_load_fail(loader, (int)config_setting_source_line(item),
+        return ns_load_fail(loader, text_line(config, key),
                             "%s is \"%s\", and must be a name of 1 to %zu "
                             "characters",
                             key, value, bytes - 1);
@@ -121,14 +127,15 @@ static int load_names(struct loader *loader, const config_t *config)
             strcat(names, i == 0 ? "" : ", ");
             strcat(names, ns_nic_kinds[i]->name);
         }
-        return ns_load_fail(loader, 0, "adapter is \"%s\"; there are %s",
-                            machine->nic, names);
+        return ns_load_fail(loader, text_line(config, "adapter"),
+                            "adapter is \"%s\"; there are %s", machine->nic,
+                            names);
     }
     machine->coherent = loader->kind->coherent;
     if (strcmp(machine->network, loader->kind->network) != 0) {
-        return ns_load_fail(loader, 0, "network is \"%s\"; %s has %s",
-                            machine->network, machine->nic,
-                            loader->kind->network);
+        return ns_load_fail(loader, text_line(config, "network"),
+                            "network is \"%s\"; %s has %s", machine->network,
+                            machine->nic, loader->kind->network);
     }
     return 0;
 }

@@ -86,6 +86,10 @@ for percent in '' 101 -1 5x; do
     told "$x:4: os: its tolerance must be a percentage, 0 to 100" \
         --check "$x" sp-thin
 done
+targets 'os = ["0 us", "5", "none at all"];
+'
+told "$x:4: os: its target is 0, of which there is no percentage" \
+    --check "$x" sp-thin
 # A get, whose memory is elsewhere in each run.
 hash=$("$sim" --json --figure get bgp | sed -n 's/.*"trace_hash":"\([0-9a-f]*\)".*/\1/p')
 for way in --no-sleep --spin --threads --no-progress; do

@@ -162,27 +162,36 @@ static void edit_write(const char *path, const struct edit *edit)
 /* What only the whole machine tells has the line of its setting too. */
 static void test_whole(void **state)
 {
-    static const struct edit edit = {
-            "cache_line = [", "cache_line = [\"65 B\", \"fact\", \"not so\"];",
-            "host.cache_line must be a power of two"};
+    static const struct edit wholes[] = {
+            {"cache_line = [",
+             "cache_line = [\"65 B\", \"fact\", \"not so\"];",
+             "host.cache_line must be a power of two"},
+            {"adapter = ", "adapter = \"tb3\";",
+             "adapter is \"tb3\"; there are tb2, lanai, bgp"},
+            {"network = ", "network = \"torus\";",
+             "network is \"torus\"; tb2 has sp"},
+    };
     char path[] = "/tmp/sim_machine_testXXXXXX";
     char error[512], expected[512];
     const char *set = "host.cache_line=65 B";
     int fd = mkstemp(path);
-    int line = 1;
     const char *text = ns_machine_text("sp-thin");
 
     (void)state;
     assert_true(fd >= 0);
     close(fd);
-    edit_write(path, &edit);
-    for (const char *at = strstr(text, edit.from); at > text; at--) {
-        line += at[-1] == '\n';
+    for (size_t i = 0; i < sizeof(wholes) / sizeof(wholes[0]); i++) {
+        int line = 1;
+
+        edit_write(path, &wholes[i]);
+        for (const char *at = strstr(text, wholes[i].from); at > text; at--) {
+            line += at[-1] == '\n';
+        }
+        snprintf(expected, sizeof(expected), "%s:%d: %s", path, line,
+                 wholes[i].expected);
+        assert_null(ns_machine_load(path, NULL, 0, error, sizeof(error)));
+        assert_string_equal(error, expected);
     }
-    snprintf(expected, sizeof(expected), "%s:%d: %s", path, line,
-             edit.expected);
-    assert_null(ns_machine_load(path, NULL, 0, error, sizeof(error)));
-    assert_string_equal(error, expected);
     assert_null(ns_machine_load("sp-thin", &set, 1, error, sizeof(error)));
     assert_string_equal(error,
                         "sp-thin: host.cache_line must be a power of two");
