@@ -39,7 +39,8 @@ enum {
     NS_LANAI_DESC_LENGTH = 4, /* node << 16 | kind << 13 | bytes: makes it
                                 * valid; a multicast's node is its root */
     NS_LANAI_DESC_REMOTE = 8, /* where a remote copy goes */
-    NS_LANAI_DESC_NOTICE = 12,   /* its number, or 0: nobody waits for it */
+    NS_LANAI_DESC_NOTICE = 12,   /* its region's generation << 16 | its number,
+                                  * or 0: nobody waits for it */
     NS_LANAI_REG_FREE = 0x10000, /* write: address of a free buffer */
     NS_LANAI_REG_STATUS =
             0x10004,              /* write: address of the status word; opens */
@@ -47,7 +48,7 @@ enum {
     NS_LANAI_REG_BUSY = 0x1000c,  /* read: transfers under way */
     NS_LANAI_REG_FORWARD =
             0x10010, /* write: root << 16 | a child in its tree */
-    NS_LANAI_REG_TLB_PAGE = 0x10014,  /* write: virtual page */
+    NS_LANAI_REG_TLB_PAGE = 0x10014,  /* write: virtual page's name */
     NS_LANAI_REG_TLB_FRAME = 0x10018, /* write: its address, or TLB_NONE */
     NS_LANAI_REG_COPIED = 0x1001c,    /* write: node whose miss is done */
     NS_LANAI_REG_INTERRUPT = 0x10020, /* write: 1, the host wants interrupts */
@@ -89,14 +90,23 @@ enum {
     NS_LANAI_USER_COPIED = 0xfe,  /* remote copy `word` is in place */
     NS_LANAI_USER_MISS = 0xfd, /* data of a remote copy whose page the NI does
                                    * not know: to be copied to address `word`;
-                                   * user[2..3]: NOTICE of its descriptor */
+                                   * user[1]: its number, user[2..3]: its
+                                   * region's generation */
 };
 
 enum {
     NS_LANAI_PAGE_BYTES = 4096,
+    NS_LANAI_PAGE_BITS = 19,       /* of a virtual page's number */
+    NS_LANAI_GENERATION_BITS = 13, /* of the region that has the page */
     NS_LANAI_TLB_ENTRIES = 1024, /* direct mapped; the host's own as well */
     NS_LANAI_CHILDREN_MAX = 16,  /* of a node in a tree */
 };
+
+/* A virtual page as a TLB knows it: the page of a later region is another. */
+static inline uint32_t ns_lanai_page_name(uint32_t page, uint32_t generation)
+{
+    return generation << NS_LANAI_PAGE_BITS | page;
+}
 
 struct ns_lanai_facts {
     uint32_t send_slots, receive_buffers;

@@ -137,14 +137,22 @@ static struct am_dev_key key_of_peer(struct node *node, struct am_dev_key mine)
 
 #define REGION_BYTES 10000
 
+/* The number of a region's first page. */
+static uint32_t page_of(const struct am_dev_key *key)
+{
+    return (uint32_t)key->w[0] / NS_LANAI_PAGE_BYTES;
+}
+
 /* Node 1's memory one after the other in regions of the same numbers: a put
  * comes into the new one, and not into what was there, pinned and in the TLB.
- * Where no region is any more the put is refused. */
+ * Where no region is any more the put is refused, also when a new one has the
+ * numbers. */
 static void body_regions(struct scene *scene, struct ns_sim_node *view)
 {
     static uint8_t memory[2][REGION_BYTES];
     static uint8_t from[REGION_BYTES];
     struct node *node = node_open(view);
+    struct am_dev_key stale = {{0}};
     uint64_t first = 0;
 
     for (uint32_t round = 0; round < 6; round++) {
@@ -154,11 +162,18 @@ static void body_regions(struct scene *scene, struct ns_sim_node *view)
         if (view->rank == 1) {
             memset(memory, 0, sizeof(memory));
             key = registered(node, mine, REGION_BYTES);
-            first = round == 0 ? key.w[0] / NS_LANAI_PAGE_BYTES : first;
-            assert_int_equal(key.w[0] / NS_LANAI_PAGE_BYTES, first);
+            first = round == 0 ? page_of(&key) : first;
+            assert_int_equal(page_of(&key), first);
         }
         key = key_of_peer(node, key);
         memset(from, (int)round + 1, REGION_BYTES);
+        if (view->rank == 0 && round > 0) {
+            assert_int_equal(put_wait(node, from, REGION_BYTES, &stale, 0),
+                             AM_ERR_INVALID);
+        }
+        sim_dev_meet(view, node->dev);
+        assert_int_equal(mine[0], 0);
+        assert_int_equal(mine[REGION_BYTES - 1], 0);
         if (view->rank == 0) {
             assert_int_equal(put_wait(node, from, REGION_BYTES, &key, 0),
                              AM_OK);
@@ -180,6 +195,7 @@ static void body_regions(struct scene *scene, struct ns_sim_node *view)
         sim_dev_meet(view, node->dev);
         assert_int_equal(mine[0], 0);
         assert_int_equal(mine[5000], 0);
+        stale = key;
     }
     assert_true(view->rank == 0 || node->stats[AM_DEV_STAT_RX_BAD] > 0);
     node_close(node);

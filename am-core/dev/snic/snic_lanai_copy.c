@@ -13,8 +13,12 @@
  */
 #include "dev/snic/snic_lanai_copy.h"
 
+#include "base/assert.h"
+
 #include <stdlib.h>
 #include <string.h>
+
+AM_STATIC_ASSERT(LANAI_TRANSFERS_MAX <= UINT8_MAX, "a number in 8 bits");
 
 /* ------------------------------------------------------------------- frames */
 
@@ -127,7 +131,9 @@ static bool packet_send(struct snic_dev *snic, uint32_t index)
     if (frame == NS_LANAI_TLB_NONE) {
         port->ops->pio_write(port, lanai_slot(lanai), from, bytes);
     }
-    lanai_descriptor_tail(snic, to, transfer->waits && last ? index + 1 : 0);
+    lanai_descriptor_tail(snic, to,
+                          transfer->generation << 16 |
+                                  (transfer->waits && last ? index + 1 : 0));
     port->ops->mark(port, NS_STAGE_BUILD);
     lanai_descriptor(snic, transfer->node,
                      frame == NS_LANAI_TLB_NONE ? NS_LANAI_SEND_COPY_SLOT
@@ -186,7 +192,9 @@ am_status_t snic_lanai_put(struct snic_dev *snic, uint32_t node,
 {
     struct lanai_copies *copies = lanai_copies_of(snic);
     struct lanai_transfer transfer = {.node = node,
-                                      .to = (uint32_t)(key->w[0] + offset),
+                                      .to = lanai_key_address(key) +
+                                            (uint32_t)offset,
+                                      .generation = lanai_key_generation(key),
                                       .busy = true,
                                       .waits = done != NULL,
                                       .done = done,

@@ -14,7 +14,7 @@
 /* One put; it is on the ring until all of it is sent. */
 struct lanai_transfer {
     uint32_t node;
-    uint32_t to;
+    uint32_t to, generation;              /* of the region */
     struct iovec local[LANAI_PIECES_MAX]; /* none is empty */
     uint32_t piece_count, piece;          /* ... and the one that is next */
     size_t sent;                          /* of that piece */
@@ -54,6 +54,17 @@ static inline struct lanai_copies *lanai_copies_of(struct snic_dev *snic)
 static inline uint8_t *lanai_page_start(const void *at)
 {
     return (uint8_t *)at - (uintptr_t)at % NS_LANAI_PAGE_BYTES;
+}
+
+/* What a key says of its region: the address of its first byte. */
+static inline uint32_t lanai_key_address(const struct am_dev_key *key)
+{
+    return (uint32_t)key->w[0];
+}
+
+static inline uint32_t lanai_key_generation(const struct am_dev_key *key)
+{
+    return (uint32_t)(key->w[0] >> 32);
 }
 
 /* snic_lanai_copy.c: where a remote copy or a notice goes, of the descriptor

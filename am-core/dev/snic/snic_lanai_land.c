@@ -6,7 +6,8 @@
  * are free: they come by DMA from the first packet on.  Others are entered at
  * their first miss.  Deregistering takes the region's entries out of the TLB,
  * unpins the pages and frees their numbers; a later copy there ends with
- * AM_ERR_INVALID, unless a new region has got the numbers.
+ * AM_ERR_INVALID, also when a new region has got the numbers: its generation is
+ * another.
  */
 #include "dev/snic/snic_lanai_copy.h"
 
@@ -14,11 +15,11 @@
 
 /* ---------------------------------------------------------------------- TLB */
 
-static void tlb_write(struct snic_dev *snic, uint32_t page, uint32_t frame)
+static void tlb_write(struct snic_dev *snic, uint32_t name, uint32_t frame)
 {
     struct ns_port *port = snic->port;
 
-    port->ops->pio_store(port, NS_LANAI_REG_TLB_PAGE, page, 4);
+    port->ops->pio_store(port, NS_LANAI_REG_TLB_PAGE, name, 4);
     port->ops->pio_store(port, NS_LANAI_REG_TLB_FRAME, frame, 4);
 }
 
@@ -55,7 +56,7 @@ static void entry_set(struct snic_dev *snic, uint32_t page,
         return;
     }
     *entry = (struct lanai_entry){.page = page, .frame = frame};
-    tlb_write(snic, page, frame);
+    tlb_write(snic, ns_lanai_page_name(page, memory->generation), frame);
     frame_unpin(snic, old.frame);
 }
 
@@ -78,10 +79,11 @@ static size_t page_count(size_t skip, size_t bytes)
     return (skip + bytes) / NS_LANAI_PAGE_BYTES + 1;
 }
 
-static void key_make(struct am_dev_key *key, uint32_t first, size_t skip,
-                     size_t bytes)
+static void key_make(struct am_dev_key *key, const struct lanai_pages *pages,
+                     uint32_t first, size_t skip, size_t bytes)
 {
-    key->w[0] = (uint64_t)first * NS_LANAI_PAGE_BYTES + skip;
+    key->w[0] = (uint64_t)pages->generation << 32 |
+                ((uint64_t)first * NS_LANAI_PAGE_BYTES + skip);
     key->w[1] = bytes;
     key->w[2] = snic_key_check(key);
 }
@@ -107,23 +109,27 @@ am_status_t snic_lanai_register(struct snic_dev *snic, void *base, size_t bytes,
         uint32_t page = first + (uint32_t)i;
 
         copies->pages.page[page] = (struct lanai_page){
-                start + i * NS_LANAI_PAGE_BYTES, LANAI_PAGE_NONE};
+                start + i * NS_LANAI_PAGE_BYTES, LANAI_PAGE_NONE,
+                copies->pages.generation};
         if (entry_of(snic, page)->frame == NS_LANAI_TLB_NONE &&
             i < NS_LANAI_TLB_ENTRIES) {
             entry_set(snic, page, &copies->pages.page[page]);
         }
     }
-    key_make(key, first, skip, bytes);
+    key_make(key, &copies->pages, first, skip, bytes);
     return AM_OK;
 }
 
 void snic_lanai_deregister(struct snic_dev *snic, const struct am_dev_key *key)
 {
     struct lanai_copies *copies = lanai_copies_of(snic);
-    uint32_t first = (uint32_t)(key->w[0] / NS_LANAI_PAGE_BYTES);
-    size_t count = page_count(key->w[0] % NS_LANAI_PAGE_BYTES, key->w[1]);
+    uint32_t first = lanai_key_address(key) / NS_LANAI_PAGE_BYTES;
+    size_t count = page_count(lanai_key_address(key) % NS_LANAI_PAGE_BYTES,
+                              key->w[1]);
 
-    if (copies == NULL || !snic_key_reaches(key, 0, key->w[1])) {
+    if (copies == NULL || !snic_key_reaches(key, 0, key->w[1]) ||
+        lanai_page_at(&copies->pages, first, lanai_key_generation(key)) ==
+                NULL) {
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -145,9 +151,10 @@ am_status_t snic_lanai_expose(struct am_dev *dev, uint32_t address,
     }
     for (uint32_t i = 0; i < count; i++) {
         copies->pages.page[first + i] =
-                (struct lanai_page){NULL, address + i * NS_LANAI_PAGE_BYTES};
+                (struct lanai_page){NULL, address + i * NS_LANAI_PAGE_BYTES,
+                                    copies->pages.generation};
     }
-    key_make(key, first, 0, bytes);
+    key_make(key, &copies->pages, first, 0, bytes);
     return AM_OK;
 }
 
@@ -170,13 +177,14 @@ void lanai_notices_give(struct snic_dev *snic)
 /* Copy data from a buffer of the NI's to their address; false: it is in no
  * region. */
 static bool data_land(struct snic_dev *snic, uint32_t buffer, uint32_t to,
-                      uint32_t bytes)
+                      uint32_t generation, uint32_t bytes)
 {
     struct lanai_copies *copies = lanai_copies_of(snic);
     struct ns_port *port = snic->port;
     uint64_t data[SNIC_PACKET_BYTES / 8];
     uint32_t page = to / NS_LANAI_PAGE_BYTES, at = to % NS_LANAI_PAGE_BYTES;
-    const struct lanai_page *memory = lanai_page_at(&copies->pages, page);
+    const struct lanai_page *memory =
+            lanai_page_at(&copies->pages, page, generation);
 
     if (memory == NULL || bytes > NS_LANAI_PAGE_BYTES - at) {
         return false;
@@ -198,17 +206,17 @@ void lanai_missed(struct snic_dev *snic, uint32_t buffer,
                   const struct ns_lanai_header *header)
 {
     struct lanai_copies *copies = lanai_copies_of(snic);
-    uint32_t to;
-    uint16_t number;
+    uint32_t to, number = header->user[1];
+    uint16_t generation;
     bool good;
 
     if (copies == NULL || header->node >= snic->port->nodes) {
         snic->stats[AM_DEV_STAT_RX_BAD]++;
         return;
     }
-    memcpy(&number, header->user + 2, sizeof(number));
+    memcpy(&generation, header->user + 2, sizeof(generation));
     memcpy(&to, header->user + 4, sizeof(to));
-    good = data_land(snic, buffer, to, header->bytes);
+    good = data_land(snic, buffer, to, generation, header->bytes);
     snic->stats[AM_DEV_STAT_RX_BAD] += !good;
     snic->port->ops->pio_store(snic->port, NS_LANAI_REG_COPIED, header->node,
                                4);

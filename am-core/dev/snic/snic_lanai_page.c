@@ -8,8 +8,9 @@
 
 #include <stdlib.h>
 
-#define PAGES_MAX ((size_t)1 << 19) /* virtual addresses have 31 bits */
-#define HASH_MAX  (2 * LANAI_KNOWN_MAX)
+#define PAGES_MAX       ((size_t)1 << NS_LANAI_PAGE_BITS)
+#define GENERATIONS_MAX (UINT32_C(1) << NS_LANAI_GENERATION_BITS)
+#define HASH_MAX        (2 * LANAI_KNOWN_MAX)
 
 /* ------------------------------------------------------------ virtual pages */
 
@@ -44,7 +45,7 @@ static bool pages_grow(struct lanai_pages *pages, size_t count)
         return false;
     }
     for (size_t i = pages->max; i < max; i++) {
-        page[i] = (struct lanai_page){NULL, LANAI_PAGE_NONE};
+        page[i] = (struct lanai_page){.shared = LANAI_PAGE_NONE};
     }
     pages->page = page;
     pages->max = (uint32_t)max;
@@ -62,6 +63,7 @@ uint32_t lanai_pages_get(struct lanai_pages *pages, size_t count)
         (void)am_binalloc_put(pages->numbers, first);
         return LANAI_PAGE_NONE;
     }
+    pages->generation = (pages->generation + 1) % GENERATIONS_MAX;
     return (uint32_t)first;
 }
 
@@ -71,18 +73,19 @@ bool lanai_pages_put(struct lanai_pages *pages, uint32_t first, size_t count)
         return false;
     }
     for (size_t i = first; i < first + count; i++) {
-        pages->page[i] = (struct lanai_page){NULL, LANAI_PAGE_NONE};
+        pages->page[i] = (struct lanai_page){.shared = LANAI_PAGE_NONE};
     }
     return true;
 }
 
 const struct lanai_page *lanai_page_at(const struct lanai_pages *pages,
-                                       uint32_t number)
+                                       uint32_t number, uint32_t generation)
 {
     const struct lanai_page *page =
             number < pages->max ? &pages->page[number] : NULL;
 
-    return page == NULL || (page->memory == NULL &&
+    return page == NULL || page->generation != generation ||
+                           (page->memory == NULL &&
                             page->shared == LANAI_PAGE_NONE)
                    ? NULL
                    : page;

@@ -54,10 +54,10 @@ enum {
 /* What packet->data begins with between NIs; then header and data. */
 struct ns_lanai_wire {
     uint8_t type;
-    uint8_t pad;
+    uint8_t notice; /* remote copy: its number, 0: nobody waits for it */
     uint16_t told; /* none: buffers released; ni: number of the packet wanted */
     uint16_t number; /* ni: of this packet */
-    uint16_t root;
+    uint16_t root;   /* of a multicast; remote copy: its region's generation */
     uint32_t value;
     uint32_t crc; /* of all else */
 };
@@ -156,7 +156,7 @@ struct ns_lanai {
     struct am_list forward_queue;
     /* remote copies */
     uint32_t tlb_page[NS_LANAI_TLB_ENTRIES], tlb_frame[NS_LANAI_TLB_ENTRIES];
-    uint32_t tlb_written; /* page of the entry that is being written */
+    uint32_t tlb_written; /* name of the page whose entry is being written */
     /* the processor */
     struct ns_clock clock;
     struct ns_clocked processor;

@@ -17,15 +17,18 @@ void ns_lanai_tlb_write(struct ns_lanai *lanai, uint32_t frame)
     lanai->tlb_frame[index] = frame;
 }
 
-/* Where the NI may put what goes to `address`, or NS_LANAI_TLB_NONE.  DMA moves
+/* Where the NI may put what a packet brings, or NS_LANAI_TLB_NONE.  DMA moves
  * whole words. */
-static uint32_t translate(const struct ns_lanai *lanai, uint32_t address,
-                          uint32_t bytes)
+static uint32_t translate(const struct ns_lanai *lanai,
+                          const struct ns_lanai_wire *wire, uint32_t bytes)
 {
+    uint32_t address = wire->value;
     uint32_t page = address / NS_LANAI_PAGE_BYTES;
     uint32_t index = page % NS_LANAI_TLB_ENTRIES;
 
-    return (address | bytes) % 4 == 0 && lanai->tlb_page[index] == page &&
+    return (address | bytes) % 4 == 0 &&
+                           lanai->tlb_page[index] ==
+                                   ns_lanai_page_name(page, wire->root) &&
                            lanai->tlb_frame[index] != NS_LANAI_TLB_NONE
                    ? lanai->tlb_frame[index] + address % NS_LANAI_PAGE_BYTES
                    : NS_LANAI_TLB_NONE;
@@ -37,7 +40,7 @@ static void miss(struct ns_lanai *lanai, struct ns_packet *packet,
 {
     struct ns_lanai_header header = {
             .bytes = (uint16_t)(packet->bytes - NS_LANAI_WIRE_BYTES),
-            .user = {NS_LANAI_USER_MISS},
+            .user = {NS_LANAI_USER_MISS, wire->notice},
     };
     uint8_t *at = packet->data + NS_LANAI_WIRE_BYTES;
 
@@ -56,10 +59,10 @@ void ns_lanai_copy_receive(struct ns_lanai *lanai, struct ns_packet *packet,
                            const struct ns_lanai_wire *wire)
 {
     uint32_t to =
-            translate(lanai, wire->value, packet->bytes - NS_LANAI_WIRE_BYTES);
+            translate(lanai, wire, packet->bytes - NS_LANAI_WIRE_BYTES);
 
     if (to == NS_LANAI_TLB_NONE ||
-        (wire->root != 0 && lanai->peers[packet->source].misses > 0)) {
+        (wire->notice != 0 && lanai->peers[packet->source].misses > 0)) {
         miss(lanai, packet, wire);
         return;
     }
@@ -78,7 +81,7 @@ void ns_lanai_copied_send(struct ns_lanai *lanai, uint32_t to, uint32_t notice)
 
 void ns_lanai_copy_done(struct ns_lanai *lanai, struct ns_packet *packet)
 {
-    uint32_t notice = ns_lanai_wire_of(packet)->root;
+    uint32_t notice = ns_lanai_wire_of(packet)->notice;
 
     if (notice != 0) {
         ns_lanai_copied_send(lanai, packet->source, notice);

@@ -96,9 +96,10 @@ static struct ns_packet *send_packet(struct ns_lanai *lanai,
     struct ns_packet *packet =
             ns_lanai_packet_new(lanai, descriptor[1] >> 16, type, value,
                                 descriptor[1] & NS_LANAI_BYTES_MASK);
+    struct ns_lanai_wire *wire = ns_lanai_wire_of(packet);
 
-    ns_lanai_wire_of(packet)->root =
-            (uint16_t)(copy ? descriptor[3] : descriptor[1] >> 16);
+    wire->root = (uint16_t)((copy ? descriptor[3] : descriptor[1]) >> 16);
+    wire->notice = copy ? (uint8_t)descriptor[3] : 0;
     packet->route =
             fetches(kind) ? NS_LANAI_FREES_FETCHED : NS_LANAI_FREES_SLOT;
     return packet;
@@ -169,7 +170,7 @@ uint64_t ns_lanai_receive_cycles(const struct ns_lanai *lanai)
     case NS_LANAI_FADD:
         return cycles + settings->fetch_add_cycles + answer;
     case NS_LANAI_COPY:
-        cycles += settings->remote_cycles + (wire->root != 0 ? answer : 0);
+        cycles += settings->remote_cycles + (wire->notice != 0 ? answer : 0);
         break;
     default:
         break;
