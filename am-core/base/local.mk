@@ -10,6 +10,7 @@ libam_la_SOURCES += \
     am-core/base/list.h \
     am-core/base/log.c am-core/base/log.h \
     am-core/base/pool.c am-core/base/pool.h \
+    am-core/base/crc32c.c am-core/base/crc32c.h \
     am-core/base/prng.c am-core/base/prng.h \
     am-core/base/ring.c am-core/base/ring.h am-core/base/ring_inl.h \
     am-core/base/seqwin.c am-core/base/seqwin.h \

@@ -7,9 +7,9 @@
 #define AM_CHAN_CHAN_DEV_H
 
 #include "chan/chan.h"
-#include "chan/crc32c.h"
 #include "chan/window.h"
 
+#include "base/crc32c.h"
 #include "base/list.h"
 #include "base/twheel.h"
 #include "dev/wrap.h"

@@ -1,7 +1,6 @@
 # am-core/chan
 libam_la_SOURCES += \
     am-core/chan/chan.h am-core/chan/chan_wire.h am-core/chan/stack.c \
-    am-core/chan/crc32c.c am-core/chan/crc32c.h \
     am-core/chan/window.c am-core/chan/window.h am-core/chan/window_inl.h \
     am-core/chan/window_conn.c am-core/chan/window_rx.c \
     am-core/chan/window_tx.c \

@@ -98,8 +98,8 @@ enum {
     NS_LANAI_PAGE_BYTES = 4096,
     NS_LANAI_PAGE_BITS = 19,       /* of a virtual page's number */
     NS_LANAI_GENERATION_BITS = 13, /* of the region that has the page */
-    NS_LANAI_TLB_ENTRIES = 1024, /* direct mapped; the host's own as well */
-    NS_LANAI_CHILDREN_MAX = 16,  /* of a node in a tree */
+    NS_LANAI_TLB_ENTRIES = 1024,   /* direct mapped; the host's own as well */
+    NS_LANAI_CHILDREN_MAX = 16,    /* of a node in a tree */
 };
 
 /* A virtual page as a TLB knows it: the page of a later region is another. */

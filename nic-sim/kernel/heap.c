@@ -11,11 +11,17 @@ enum {
     WAYS = 4 /* children of a node */
 };
 
+/* As one number, which is compared without a jump: which child is the first no
+ * processor can foretell. */
+static unsigned __int128 key_of(const struct ns_heap_entry *entry)
+{
+    return (unsigned __int128)entry->time_ps << 64 | entry->order;
+}
+
 static bool key_before(const struct ns_heap_entry *a,
                        const struct ns_heap_entry *b)
 {
-    return a->time_ps != b->time_ps ? a->time_ps < b->time_ps
-                                    : a->order < b->order;
+    return key_of(a) < key_of(b);
 }
 
 static void heap_place(struct ns_heap *heap, uint32_t index,
@@ -40,22 +46,36 @@ static void heap_up(struct ns_heap *heap, uint32_t index,
     heap_place(heap, index, entry);
 }
 
+/* The first of the children from `first` on; there is one. */
+static uint32_t child_first(const struct ns_heap *heap, uint32_t first)
+{
+    const struct ns_heap_entry *child = &heap->entries[first];
+    uint32_t count = heap->count - first;
+    uint32_t best = 0;
+
+    if (count >= WAYS) {
+        uint32_t low = key_before(&child[1], &child[0]);
+        uint32_t high = 2 + (uint32_t)key_before(&child[3], &child[2]);
+
+        return first + (key_before(&child[high], &child[low]) ? high : low);
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        best = key_before(&child[i], &child[best]) ? i : best;
+    }
+    return first + best;
+}
+
 static void heap_down(struct ns_heap *heap, uint32_t index,
                       struct ns_heap_entry entry)
 {
     for (;;) {
         uint32_t first = WAYS * index + 1;
-        uint32_t last = first + WAYS < heap->count ? first + WAYS : heap->count;
-        uint32_t best = first;
+        uint32_t best;
 
         if (first >= heap->count) {
             break;
         }
-        for (uint32_t child = first + 1; child < last; child++) {
-            if (key_before(&heap->entries[child], &heap->entries[best])) {
-                best = child;
-            }
-        }
+        best = child_first(heap, first);
         if (!key_before(&heap->entries[best], &entry)) {
             break;
         }

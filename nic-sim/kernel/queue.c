@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-    NEAR_MAX = 512,    /* more than these need a wheel */
-    NEAR_MIN = 64,     /* so few need none */
+    NEAR_MAX = 24,     /* more than these need a wheel */
+    NEAR_MIN = 8,      /* so few need none */
     BUCKET_WANTED = 8, /* events in a bucket */
     DRAINS = 4096,     /* the width is looked at so often */
     SHIFT_MAX = 50,

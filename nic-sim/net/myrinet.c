@@ -183,6 +183,7 @@ struct ns_myrinet *ns_myrinet_open(struct ns_engine *engine,
         return NULL;
     }
     net->settings = *settings;
+    am_crc32c_init(&net->crc32c);
     net->nodes = ns_myrinet_nodes_max(settings);
     net->ports = calloc(net->nodes, sizeof(*net->ports));
     if (net->ports == NULL) {

@@ -16,6 +16,7 @@
 #ifndef NS_NET_MYRINET_H
 #define NS_NET_MYRINET_H
 
+#include "base/crc32c.h"
 #include "nicsim_machine.h"
 
 typedef void (*ns_myrinet_deliver_fn)(void *nic, struct ns_packet *packet);
@@ -46,6 +47,7 @@ struct ns_myrinet {
     uint32_t nodes;
     struct ns_myrinet_port *ports;
     struct ns_packet_pool pool;
+    struct am_crc32c crc32c; /* of packets; NIs make and check it */
     uint64_t injected, delivered; /* statistics */
     uint64_t injected_bytes, delivered_bytes;
 };

@@ -19,7 +19,7 @@ base_tests = test/unit/base_barrier_test \
     test/unit/base_env_test \
     test/unit/base_log_test \
     test/unit/base_pool_test \
-    test/unit/base_prng_test \
+    test/unit/base_crc32c_test test/unit/base_prng_test \
     test/unit/base_ring_test \
     test/unit/base_seqwin_test \
     test/unit/base_trace_test \
@@ -47,6 +47,9 @@ test_unit_base_log_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_pool_test_SOURCES = test/unit/base_pool_test.c
 test_unit_base_pool_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_base_pool_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_base_crc32c_test_SOURCES = test/unit/base_crc32c_test.c
+test_unit_base_crc32c_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_base_crc32c_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_prng_test_SOURCES = test/unit/base_prng_test.c
 test_unit_base_prng_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_base_prng_test_LDADD = libamtest.la $(CMOCKA_LIBS)
@@ -67,8 +70,7 @@ endif
 # chan, fault
 noinst_HEADERS += test/support/dev_open.h test/support/window_pair.h
 if HAVE_CMOCKA
-chan_tests = test/unit/chan_crc32c_test \
-    test/unit/chan_stack_test \
+chan_tests = test/unit/chan_stack_test \
     test/unit/chan_window_loss_test \
     test/unit/chan_window_peer_test \
     test/unit/chan_window_random_test \
@@ -76,9 +78,6 @@ chan_tests = test/unit/chan_crc32c_test \
     test/unit/dev_fault_test
 check_PROGRAMS += $(chan_tests)
 TESTS += $(chan_tests)
-test_unit_chan_crc32c_test_SOURCES = test/unit/chan_crc32c_test.c
-test_unit_chan_crc32c_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_chan_crc32c_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_chan_stack_test_SOURCES = test/unit/chan_stack_test.c \
     test/conform/dev_world.c test/support/pipe_dev.c test/support/dev_open.c
 test_unit_chan_stack_test_CFLAGS = $(TEST_CFLAGS)

@@ -163,8 +163,7 @@ static void edit_write(const char *path, const struct edit *edit)
 static void test_whole(void **state)
 {
     static const struct edit wholes[] = {
-            {"cache_line = [",
-             "cache_line = [\"65 B\", \"fact\", \"not so\"];",
+            {"cache_line = [", "cache_line = [\"65 B\", \"fact\", \"not so\"];",
              "host.cache_line must be a power of two"},
             {"adapter = ", "adapter = \"tb3\";",
              "adapter is \"tb3\"; there are tb2, lanai, bgp"},

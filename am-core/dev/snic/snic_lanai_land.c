@@ -108,9 +108,9 @@ am_status_t snic_lanai_register(struct snic_dev *snic, void *base, size_t bytes,
     for (size_t i = 0; i < count; i++) {
         uint32_t page = first + (uint32_t)i;
 
-        copies->pages.page[page] = (struct lanai_page){
-                start + i * NS_LANAI_PAGE_BYTES, LANAI_PAGE_NONE,
-                copies->pages.generation};
+        copies->pages.page[page] =
+                (struct lanai_page){start + i * NS_LANAI_PAGE_BYTES,
+                                    LANAI_PAGE_NONE, copies->pages.generation};
         if (entry_of(snic, page)->frame == NS_LANAI_TLB_NONE &&
             i < NS_LANAI_TLB_ENTRIES) {
             entry_set(snic, page, &copies->pages.page[page]);
@@ -124,8 +124,8 @@ void snic_lanai_deregister(struct snic_dev *snic, const struct am_dev_key *key)
 {
     struct lanai_copies *copies = lanai_copies_of(snic);
     uint32_t first = lanai_key_address(key) / NS_LANAI_PAGE_BYTES;
-    size_t count = page_count(lanai_key_address(key) % NS_LANAI_PAGE_BYTES,
-                              key->w[1]);
+    size_t count =
+            page_count(lanai_key_address(key) % NS_LANAI_PAGE_BYTES, key->w[1]);
 
     if (copies == NULL || !snic_key_reaches(key, 0, key->w[1]) ||
         lanai_page_at(&copies->pages, first, lanai_key_generation(key)) ==

@@ -285,7 +285,7 @@ static inline struct ns_lanai_wire *ns_lanai_wire_of(struct ns_packet *packet)
 /* Put a packet on the network with all that its receiver is to be told. */
 void ns_lanai_inject(struct ns_lanai *lanai, struct ns_packet *packet);
 /* Is it as it was injected? */
-bool ns_lanai_crc_good(struct ns_packet *packet);
+bool ns_lanai_crc_good(const struct ns_lanai *lanai, struct ns_packet *packet);
 /* Out of SRAM; its sender is told nothing. */
 void ns_lanai_drop(struct ns_lanai *lanai, struct ns_packet *packet,
                    uint32_t stat);

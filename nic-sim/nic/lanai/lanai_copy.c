@@ -58,8 +58,7 @@ static void miss(struct ns_lanai *lanai, struct ns_packet *packet,
 void ns_lanai_copy_receive(struct ns_lanai *lanai, struct ns_packet *packet,
                            const struct ns_lanai_wire *wire)
 {
-    uint32_t to =
-            translate(lanai, wire, packet->bytes - NS_LANAI_WIRE_BYTES);
+    uint32_t to = translate(lanai, wire, packet->bytes - NS_LANAI_WIRE_BYTES);
 
     if (to == NS_LANAI_TLB_NONE ||
         (wire->notice != 0 && lanai->peers[packet->source].misses > 0)) {

@@ -19,38 +19,23 @@ void ns_lanai_wake(struct ns_lanai *lanai)
 
 /* ---------------------------------------------------------------------- CRC */
 
-/* CRC-32 (IEEE 802.3), four bits at a time. */
-static uint32_t crc_add(uint32_t crc, const uint8_t *data, size_t bytes)
-{
-    static const uint32_t table[16] = {
-            0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
-            0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-            0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-            0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
-
-    for (size_t i = 0; i < bytes; i++) {
-        crc = table[(crc ^ data[i]) & 15] ^ crc >> 4;
-        crc = table[(crc ^ data[i] >> 4) & 15] ^ crc >> 4;
-    }
-    return crc;
-}
-
 /* Of a whole packet, as if its field were 0. */
-static uint32_t packet_crc(struct ns_packet *packet)
+static uint32_t packet_crc(const struct ns_lanai *lanai,
+                           struct ns_packet *packet)
 {
     struct ns_lanai_wire *wire = ns_lanai_wire_of(packet);
     uint32_t kept = wire->crc;
     uint32_t crc;
 
     wire->crc = 0;
-    crc = ~crc_add(UINT32_MAX, packet->data, packet->bytes);
+    crc = am_crc32c_add(&lanai->net->crc32c, 0, packet->data, packet->bytes);
     wire->crc = kept;
     return crc;
 }
 
-bool ns_lanai_crc_good(struct ns_packet *packet)
+bool ns_lanai_crc_good(const struct ns_lanai *lanai, struct ns_packet *packet)
 {
-    return ns_lanai_wire_of(packet)->crc == packet_crc(packet);
+    return ns_lanai_wire_of(packet)->crc == packet_crc(lanai, packet);
 }
 
 /* ------------------------------------------------------------------ packets */
@@ -114,7 +99,7 @@ void ns_lanai_inject(struct ns_lanai *lanai, struct ns_packet *packet)
     }
     peer->owed = 0;
     peer->tell_at_ps = NS_NEVER;
-    wire->crc = packet_crc(packet);
+    wire->crc = packet_crc(lanai, packet);
     lanai->stats[NS_NIC_STAT_SENT]++;
     ns_trace(&lanai->component, NS_TRACE_INJECT, packet->id, packet->bytes);
     ns_myrinet_inject(lanai->net, packet);

@@ -217,7 +217,7 @@ bool ns_lanai_goback_receive(struct ns_lanai *lanai, struct ns_packet *packet,
 {
     struct ns_lanai_peer *peer = &lanai->peers[packet->source];
 
-    if (!ns_lanai_crc_good(packet)) {
+    if (!ns_lanai_crc_good(lanai, packet)) {
         ns_lanai_drop(lanai, packet, NS_LANAI_STAT_CORRUPT);
         return false;
     }
@@ -251,7 +251,7 @@ bool ns_lanai_goback_receive(struct ns_lanai *lanai, struct ns_packet *packet,
 
 bool ns_lanai_host_receive(struct ns_lanai *lanai, struct ns_packet *packet)
 {
-    if (!ns_lanai_crc_good(packet)) {
+    if (!ns_lanai_crc_good(lanai, packet)) {
         ns_lanai_drop(lanai, packet, NS_LANAI_STAT_CORRUPT);
         return false;
     }

@@ -40,7 +40,7 @@ void ns_lanai_window_told(struct ns_lanai *lanai, struct ns_lanai_peer *peer,
 static bool window_receive(struct ns_lanai *lanai, struct ns_packet *packet,
                            const struct ns_lanai_wire *wire)
 {
-    if (!ns_lanai_crc_good(packet)) {
+    if (!ns_lanai_crc_good(lanai, packet)) {
         lanai->failure = "a packet came with a wrong CRC, and with "
                          "lanai.reliability=none the NI trusts the network";
         ns_lanai_drop(lanai, packet, NS_LANAI_STAT_CORRUPT);

@@ -1,14 +1,17 @@
 /*
- * CRC32C (Castagnoli polynomial, as in iSCSI, RFC 3720), by tables, eight
- * bytes at a time.  The table belongs to the caller, so nothing is global.
+ * CRC32C (Castagnoli polynomial, as in iSCSI, RFC 3720), eight bytes at a time:
+ * by the processor's instruction where there is one, else by tables.  These
+ * belong to the caller, so nothing is global.
  */
-#ifndef AM_CHAN_CRC32C_H
-#define AM_CHAN_CRC32C_H
+#ifndef AM_BASE_CRC32C_H
+#define AM_BASE_CRC32C_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct am_crc32c {
+    bool instruction; /* the processor has one */
     uint32_t table[8][256];
 };
 
