@@ -22,10 +22,11 @@ static uint64_t stream_ps(const struct am_dev_attr *attr, bool get,
     uint64_t per_byte = perf->shared_core ? send + recv
                         : send > recv     ? send
                                           : recv;
-    uint64_t request = get ? perf->wire.fixed_ps +
-                                       perf->send_overhead.fixed_ps +
-                                       perf->recv_overhead.fixed_ps
-                           : 0;
+    /* the owner is asked, and waits for its turn on the core if it shares one */
+    uint64_t request =
+            get ? perf->wire.fixed_ps + perf->send_overhead.fixed_ps +
+                            perf->recv_overhead.fixed_ps + perf->turn_ps
+                : 0;
 
     return linfn_ps(&perf->wire, bytes) +
            packets * perf->send_overhead.fixed_ps +

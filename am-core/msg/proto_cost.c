@@ -16,9 +16,10 @@
  *   put       s + s + b(n)
  *
  * Where ranks take turns on a core every second receive comes too late (eager:
- * x(n) + c(n) / 2), an answer costs a turn (prefix, get and put), and so does a
- * region that is full until the receiver had its own (buffered: the part of a
- * turn that the message fills of the region).
+ * x(n) + c(n) / 2), an answer costs a turn (prefix, put, and get but for a
+ * single copy, which asks nobody), and so does a region that is full until the
+ * receiver had its own (buffered: the part of a turn that the message fills of
+ * the region).
  */
 #include "msg/proto_cost.h"
 
@@ -74,7 +75,7 @@ static uint64_t stream_ps(const struct am_cost_in *in, size_t bytes)
 static uint64_t bulk_ps(const struct am_cost_in *in, bool get, size_t bytes)
 {
     uint32_t need = get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
-    uint64_t stream = stream_ps(in, bytes);
+    uint64_t stream = stream_ps(in, bytes) + (get ? in->perf.turn_ps : 0);
     uint64_t single = line(get ? &in->perf.get : &in->perf.put, bytes);
 
     return (in->caps & need) != 0 && in->contiguous && single < stream ? single
@@ -124,8 +125,7 @@ uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,
     case AM_PROTO_PREFIX:
         return prefix_ps(in, bytes);
     case AM_PROTO_GET:
-        return 5 * short_ps(in) / 2 + in->perf.turn_ps +
-               bulk_ps(in, true, bytes);
+        return 5 * short_ps(in) / 2 + bulk_ps(in, true, bytes);
     case AM_PROTO_PUT:
         return 2 * short_ps(in) + in->perf.turn_ps + bulk_ps(in, false, bytes);
     default:

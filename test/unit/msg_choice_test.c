@@ -206,6 +206,30 @@ static size_t eager_end(struct world *world, bool buffered)
     return bytes;
 }
 
+/* The same ranks when all goes by rendezvous: a short message is fetched by its
+ * receiver, where it can without the sender; a long one streams. */
+static void test_turns_rndv(void)
+{
+    static const struct am_option none[] = {{"AM_EAGER_MAX", "0"},
+                                            {"AM_BUFFERED_MAX", "0"},
+                                            {"AM_PREFIX_MAX", "0"},
+                                            {NULL, NULL}};
+    const struct am_option *lists[] = {none, none, none, NULL};
+    const struct am_proto_kind *kind;
+    struct world world;
+    bool single;
+
+    world_open(&world, 3, lists);
+    world_settle(&world);
+    (void)am_ctx_poll_wait(world.ctx[0]);
+    kind = kind_at(&world);
+    single = (kind->cost.caps & AM_DEV_CAP_GET) != 0;
+    assert_int_equal(am_proto_select(kind, 12, true), single ? G : U);
+    assert_int_equal(am_proto_select(kind, 12, false), U);
+    assert_int_equal(am_proto_select(kind, 1 << 20, true), U);
+    world_close(&world);
+}
+
 /* Ranks that outnumber the CPUs: short rings, no region that one message
  * fills, and no long message that comes before its receive. */
 static void test_turns(void **state)
@@ -231,6 +255,7 @@ static void test_turns(void **state)
     assert_true(kind_at(&world)->cost.perf.turn_ps > 0);
     assert_true(eager_end(&world, false) < alone);
     world_close(&world);
+    test_turns_rndv();
     assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 

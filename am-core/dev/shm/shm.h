@@ -174,6 +174,7 @@ struct shm_dev {
     /* waiting */
     bool membarrier; /* asymmetric fence available */
     bool crowd_known, crowded;
+    uint32_t crowd_spin; /* empty polls before the first yield */
     bool core_shared; /* another context waits on my CPU */
 };
 

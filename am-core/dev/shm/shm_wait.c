@@ -33,6 +33,7 @@
 #define CORE_CALLS     16 /* look whether I share my core */
 #define CORE_RANKS     8  /* with so many others at a time */
 #define CROWDED_SPIN   2
+#define PAIRED_SPIN    8 /* when at most two ranks share a core */
 #define CROWDED_YIELDS 200
 #define TURN_PS        UINT64_C(1100000) /* that hand-off, in the cost model */
 #define NAP_NS         20000000 /* sockets and dead peers are looked at */
@@ -99,6 +100,9 @@ static bool crowd_compute(struct shm_dev *dev, bool *known_p)
     for (int i = 0; i < SHM_CPU_WORDS; i++) {
         cpus += (uint32_t)__builtin_popcountll(all[i]);
     }
+    /* One that comes to the core of another soon finds what the two on the next
+     * core have sent since; where more wait on it they had better go on. */
+    dev->crowd_spin = ranks <= 2 * cpus ? PAIRED_SPIN : CROWDED_SPIN;
     return ranks > cpus;
 }
 
@@ -216,7 +220,7 @@ static bool wait_auto(struct shm_dev *dev, uint64_t idle)
         if (idle >= CROWDED_YIELDS) {
             return true;
         }
-        if (idle >= CROWDED_SPIN) {
+        if (idle >= (crowded ? dev->crowd_spin : CROWDED_SPIN)) {
             sched_yield();
         }
         return false;
