@@ -2,7 +2,8 @@
 EXTRA_DIST += test/mpi/run test/mpi/xfail test/mpi/faults test/mpi/wait.c \
     test/mpi/rests test/mpi/rest.c test/mpi/programs \
     test/mpi/messages.c test/mpi/counters.c \
-    test/mpi/variables.c test/mpi/flood.c test/mpi/atomic.c test/mpi/large.c
+    test/mpi/variables.c test/mpi/flood.c test/mpi/collectives.c \
+    test/mpi/atomic.c test/mpi/large.c
 
 # Part of make check: needs no MPICH.
 dist_check_SCRIPTS += test/mpi/cvars

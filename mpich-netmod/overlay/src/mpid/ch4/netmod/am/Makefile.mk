@@ -15,6 +15,7 @@ mpi_core_sources += src/mpid/ch4/netmod/am/func_table.c \
                     src/mpid/ch4/netmod/am/am_client.c \
                     src/mpid/ch4/netmod/am/am_spawn.c \
                     src/mpid/ch4/netmod/am/am_win.c \
+                    src/mpid/ch4/netmod/am/am_coll.c \
                     src/mpid/ch4/netmod/am/am_hooks.c
 
 errnames_txt_files += src/mpid/ch4/netmod/am/errnames.txt

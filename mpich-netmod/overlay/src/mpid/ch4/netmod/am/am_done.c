@@ -15,6 +15,12 @@
 #define NAP_POLLS 4096u
 #define NAP_NS    50000
 
+/* A yield that lasts longer than a nap has let somebody compute: a thread of this
+ * process that waits for another one by spinning, for instance.  The next rests are
+ * naps then: who sleeps gets the core from who computes when he wakes, who yields
+ * waits for the end of that time slice, some milliseconds. */
+#define NAPS      512u
+
 int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -31,21 +37,34 @@ int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status)
     return mpi_errno;
 }
 
-static void rest(bool nap)
+static int64_t now_ns(void)
 {
-    struct timespec time = {.tv_nsec = NAP_NS };
+    struct timespec time;
 
-    if (nap) {
-        nanosleep(&time, NULL);
-    } else {
-        sched_yield();
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t) time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static void rest(bool may_nap, unsigned idle_polls)
+{
+    static _Thread_local unsigned naps_due;
+    struct timespec nap = {.tv_nsec = NAP_NS };
+    int64_t begin;
+
+    if (may_nap && (idle_polls >= NAP_POLLS || naps_due > 0)) {
+        naps_due -= naps_due > 0;
+        nanosleep(&nap, NULL);
+        return;
     }
+    begin = now_ns();
+    sched_yield();
+    naps_due = now_ns() - begin > NAP_NS ? NAPS : 0;
 }
 
 /* Give up the core, and meanwhile the lock of all threads: MPICH's own yield lets
  * the lock go only for an instant, and its threads starve each other.  The loops
  * that wait let the lock go too, so nothing relies on its being held. */
-static void rest_unlocked(bool nap)
+static void rest_unlocked(bool may_nap, unsigned idle_polls)
 {
 #if defined(MPICH_IS_THREADED) && MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__GLOBAL
     if (MPIR_ThreadInfo.isThreaded) {
@@ -58,7 +77,7 @@ static void rest_unlocked(bool nap)
         mutex->owner = 0;
         MPIDU_Thread_mutex_unlock(mutex, &err);
         MPIR_Assert(err == 0);
-        rest(nap);
+        rest(may_nap, idle_polls);
         MPIDU_Thread_mutex_lock(mutex, &err, MPL_THREAD_PRIO_LOW);
         MPIR_Assert(err == 0);
         mutex->count = count;
@@ -67,7 +86,7 @@ static void rest_unlocked(bool nap)
     }
 #endif
     /* the lock of one vci stays held, and other threads may want it */
-    rest(nap && !MPIR_ThreadInfo.isThreaded);
+    rest(may_nap && !MPIR_ThreadInfo.isThreaded, idle_polls);
 }
 
 int MPIDI_AM_idle(int vci, int events, int blocking)
@@ -79,10 +98,9 @@ int MPIDI_AM_idle(int vci, int events, int blocking)
     }
     if (blocking == MPIDI_AM_YIELD) {
         /* one vci of several may be idle while others are not */
-        rest_unlocked(MPIDI_AM_global.n_ctx == 1 &&
-                      MPIDI_AM_global.idle_polls[vci] >= NAP_POLLS);
+        rest_unlocked(MPIDI_AM_global.n_ctx == 1, MPIDI_AM_global.idle_polls[vci]);
     } else {
-        rest(false);
+        rest(false, 0);
     }
     return MPI_SUCCESS;
 }

@@ -48,7 +48,16 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_vci(int flag, MPIR_Comm * comm, int src_ra
 #undef MPIDI_NM_mpi_rput
 #undef MPIDI_NM_mpi_rget
 #undef MPIDI_NM_mpi_fetch_and_op
+/* The release's collectives, but for small ones where ranks outnumber cores (am_coll.c). */
+#define MPIDI_NM_mpi_barrier   MPIDI_AM_generic_barrier
+#define MPIDI_NM_mpi_reduce    MPIDI_AM_generic_reduce
+#define MPIDI_NM_mpi_allreduce MPIDI_AM_generic_allreduce
+#define MPIDI_NM_mpi_alltoall  MPIDI_AM_generic_alltoall
 #include "netmod_am_fallback_coll.h"
+#undef MPIDI_NM_mpi_barrier
+#undef MPIDI_NM_mpi_reduce
+#undef MPIDI_NM_mpi_allreduce
+#undef MPIDI_NM_mpi_alltoall
 #include "netmod_am_fallback_part.h"
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_AM_locked_isend(const void *buf, MPI_Aint count,
@@ -233,6 +242,64 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_fetch_and_op(const void *origin_addr, 
     }
     return MPIDI_AM_generic_fetch_and_op(origin_addr, result_addr, datatype, target_rank,
                                          target_disp, op, win, addr, winattr);
+}
+#endif
+
+/* ------------------------------------------------------------ collectives */
+
+#ifndef MPIDI_ENABLE_AM_ONLY
+/* May a collective of so much data go flat?  An algorithm that the user chose stays. */
+#define MPIDI_AM_FLAT(comm_, NAME_, count_, datatype_) \
+    (unlikely(MPIDI_AM_COMM(comm_).flat) && \
+     MPIR_CVAR_##NAME_##_INTRA_ALGORITHM == MPIR_CVAR_##NAME_##_INTRA_ALGORITHM_auto && \
+     MPIDI_AM_flat_fits(count_, datatype_, MPIDI_AM_FLAT_##NAME_##_BYTES))
+
+MPL_STATIC_INLINE_PREFIX bool MPIDI_AM_flat_fits(MPI_Aint count, MPI_Datatype datatype,
+                                                 MPI_Aint most)
+{
+    MPI_Aint bytes;
+
+    MPIR_Datatype_get_size_macro(datatype, bytes);
+    return count <= most && bytes <= most && bytes * count <= most;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_barrier(MPIR_Comm * comm, MPIR_Errflag_t * errflag)
+{
+    return MPIDI_AM_FLAT(comm, BARRIER, 0, MPI_BYTE) ?
+        MPIDI_AM_flat_barrier(comm, errflag) : MPIDI_AM_generic_barrier(comm, errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce(const void *sendbuf, void *recvbuf,
+                                                 MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
+                                                 int root, MPIR_Comm * comm,
+                                                 MPIR_Errflag_t * errflag)
+{
+    return MPIDI_AM_FLAT(comm, REDUCE, count, datatype) ?
+        MPIDI_AM_flat_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag) :
+        MPIDI_AM_generic_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allreduce(const void *sendbuf, void *recvbuf,
+                                                    MPI_Aint count, MPI_Datatype datatype,
+                                                    MPI_Op op, MPIR_Comm * comm,
+                                                    MPIR_Errflag_t * errflag)
+{
+    return MPIDI_AM_FLAT(comm, ALLREDUCE, count, datatype) ?
+        MPIDI_AM_flat_allreduce(sendbuf, recvbuf, count, datatype, op, comm, errflag) :
+        MPIDI_AM_generic_allreduce(sendbuf, recvbuf, count, datatype, op, comm, errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoall(const void *sendbuf, MPI_Aint sendcount,
+                                                   MPI_Datatype sendtype, void *recvbuf,
+                                                   MPI_Aint recvcount, MPI_Datatype recvtype,
+                                                   MPIR_Comm * comm, MPIR_Errflag_t * errflag)
+{
+    if (sendbuf != MPI_IN_PLACE && MPIDI_AM_FLAT(comm, ALLTOALL, recvcount, recvtype)) {
+        return MPIDI_AM_flat_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                      comm, errflag);
+    }
+    return MPIDI_AM_generic_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                     comm, errflag);
 }
 #endif
 

@@ -9,6 +9,7 @@
 
 int MPIDI_AM_mpi_comm_commit_pre_hook(MPIR_Comm * comm)
 {
+    MPIDI_AM_comm_flat_set(comm);
     return MPI_SUCCESS;
 }
 

@@ -14,6 +14,7 @@
 #define MPIDI_AM_REQ(req)   ((req)->dev.ch4.netmod.am)
 #define MPIDI_AM_AV(av)     ((av)->netmod.am)
 #define MPIDI_AM_WIN(win)   ((win)->dev.netmod.am)
+#define MPIDI_AM_COMM(comm) ((comm)->dev.ch4.netmod.am)
 
 /* The peer that `av` is, for a message from my vci `src` to its vci `dst`. */
 #define MPIDI_AM_PEER(av, src, dst)   (MPIDI_AM_AV(av).peer[src][dst])
@@ -26,6 +27,7 @@ typedef struct {
     int n_ctx;
     /* in a row, of callers that do not sleep on the doorbell */
     unsigned idle_polls[MPIDI_CH4_MAX_VCIS];
+    bool crowded;               /* my node has more ranks of this world than CPUs for them */
 } MPIDI_AM_global_t;
 
 /* After so many such a caller gives up the core once: others may want it to send to us. */
@@ -107,6 +109,24 @@ int MPIDI_AM_get(void *origin_addr, int origin_count, MPI_Datatype origin_dataty
 int MPIDI_AM_fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
                           int target_rank, MPI_Aint target_disp, MPI_Op op, MPIR_Win * win,
                           MPIDI_av_entry_t * av, bool * is_native);
+
+/* am_coll.c: collectives of ranks that take turns on their cores.  All ranks of `comm` are on
+ * this node; the arguments are those of MPI. */
+#define MPIDI_AM_FLAT_BARRIER_BYTES   1
+#define MPIDI_AM_FLAT_REDUCE_BYTES    8192
+#define MPIDI_AM_FLAT_ALLREDUCE_BYTES 8192
+#define MPIDI_AM_FLAT_ALLTOALL_BYTES  8192      /* to each rank */
+void MPIDI_AM_comm_flat_set(MPIR_Comm * comm);
+int MPIDI_AM_flat_barrier(MPIR_Comm * comm, MPIR_Errflag_t * errflag);
+int MPIDI_AM_flat_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                         MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm * comm,
+                         MPIR_Errflag_t * errflag);
+int MPIDI_AM_flat_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                            MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                            MPIR_Errflag_t * errflag);
+int MPIDI_AM_flat_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                           MPIR_Comm * comm, MPIR_Errflag_t * errflag);
 
 /* am_world.c: contexts and addresses */
 int MPIDI_AM_world_open(void);

@@ -34,7 +34,7 @@ typedef struct {
 } MPIDI_AM_addr_t;
 
 typedef struct {
-    int dummy;
+    int flat;                   /* small collectives go by am_coll.c */
 } MPIDI_AM_comm_t;
 
 typedef struct {

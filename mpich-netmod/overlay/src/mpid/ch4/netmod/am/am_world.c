@@ -3,7 +3,8 @@
  * ranks of the world.  Addresses go through MPICH's shared memory of the node,
  * and through PMI between nodes.
  */
-#include <mpidimpl.h>
+#include <mpidimpl.h>          /* first: it asks for what sched.h has of Linux */
+#include <sched.h>
 #include "am_impl.h"
 #include "mpidu_bc.h"
 #include "mpidu_init_shm.h"
@@ -12,9 +13,10 @@
 #define OPTIONS_MAX  128
 
 /* The first exchange carries whether a rank failed before it, so that all
- * learn it and one of them speaks. */
+ * learn it and one of them speaks; and where a rank may run. */
 struct card {
     uint64_t failed;
+    cpu_set_t cpus;             /* empty: not known */
     char address[AM_ADDRESS_BYTES];
 };
 
@@ -59,6 +61,23 @@ static int gather(const void *mine, void *all, size_t bytes)
     goto fn_exit;
 }
 
+/* Have the ranks of my node fewer CPUs together than they are? */
+static bool node_is_crowded(const struct card *cards)
+{
+    const int *nodes = MPIR_Process.node_map;
+    int ranks = 0;
+    cpu_set_t all;
+
+    CPU_ZERO(&all);
+    for (int i = 0; i < MPIR_Process.size; i++) {
+        if (nodes[i] == nodes[MPIR_Process.rank]) {
+            CPU_OR(&all, &all, &cards[i].cpus);
+            ranks++;
+        }
+    }
+    return CPU_COUNT(&all) > 0 && ranks > CPU_COUNT(&all);
+}
+
 /* The first exchange: sets failed_rank; `all` may be NULL. */
 static int exchange_cards(struct exchange *exchange, const struct card *card, void *all,
                           size_t bytes)
@@ -70,6 +89,7 @@ static int exchange_cards(struct exchange *exchange, const struct card *card, vo
     MPIR_Assertp(cards != NULL);
     exchange->first_done = true;
     mpi_errno = gather(card, cards, sizeof(*cards));
+    MPIDI_AM_global.crowded = mpi_errno == MPI_SUCCESS && node_is_crowded(cards);
     for (int i = size - 1; mpi_errno == MPI_SUCCESS && i >= 0; i--) {
         if (cards[i].failed) {
             exchange->failed_rank = i;
@@ -89,6 +109,8 @@ static int world_allgather(void *arg, const void *mine, void *all, size_t bytes)
     bool in_card = bytes <= sizeof(card.address);
 
     if (!exchange->first_done) {
+        CPU_ZERO(&card.cpus);
+        (void) sched_getaffinity(0, sizeof(card.cpus), &card.cpus);
         if (in_card) {
             memcpy(card.address, mine, bytes);
         }

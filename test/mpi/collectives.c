@@ -1,0 +1,324 @@
+/*
+ * For test/mpi/programs: small collectives of ranks that take turns on their
+ * cores.  Operations that do not commute, data with gaps, values in place,
+ * every root, sizes on both sides of where MPICH's own algorithms take over,
+ * and communicators whose ranks are in another order.  Last, where ranks do
+ * outnumber the cores, that each collective sends no more messages than it must.
+ */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PRIME     32749
+#define GAP       8 /* bytes after each element */
+#define GUARD     0x5a
+#define COUNT_MAX 1100
+
+static int failures;
+
+static void check(int good, const char *what, int rank, int size, int at)
+{
+    if (!good && failures++ < 10) {
+        printf("failed: %s (rank %d of %d, %d)\n", what, rank, size, at);
+    }
+}
+
+/* A 2 by 2 matrix modulo PRIME, and a gap. */
+struct element {
+    int m[4];
+    char gap[GAP];
+};
+
+static void product(const int *a, const int *b, int *to)
+{
+    int out[4];
+
+    for (int i = 0; i < 4; i++) {
+        out[i] = (a[i & 2] * b[i & 1] % PRIME +
+                  a[(i & 2) + 1] * b[(i & 1) + 2] % PRIME) %
+                 PRIME;
+    }
+    memcpy(to, out, sizeof(out));
+}
+
+/* What MPI asks of an operation: inout = in op inout. */
+static void multiply(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    struct element *a = in, *b = inout;
+
+    (void)type;
+    for (int i = 0; i < *count; i++) {
+        product(a[i].m, b[i].m, b[i].m);
+    }
+}
+
+static void fill(struct element *to, int count, int rank)
+{
+    memset(to, GUARD, sizeof(*to) * COUNT_MAX);
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < 4; k++) {
+            to[i].m[k] = (rank * 131 + i * 17 + k * 7 + rank * k) % PRIME;
+        }
+    }
+}
+
+/* The product over all ranks, in their order, and nothing else was written. */
+static void check_product(const struct element *got, int count,
+                          const char *what, int rank, int size)
+{
+    static struct element one[COUNT_MAX], all[COUNT_MAX];
+    int good = 1;
+
+    fill(all, count, 0);
+    for (int r = 1; r < size; r++) {
+        fill(one, count, r);
+        for (int i = 0; i < count; i++) {
+            product(all[i].m, one[i].m, all[i].m);
+        }
+    }
+    for (int i = 0; i < COUNT_MAX; i++) {
+        good = good && memcmp(&got[i], &all[i], sizeof(got[i])) == 0;
+    }
+    check(good, what, rank, size, count);
+}
+
+static void reductions(MPI_Comm comm, int rank, int size, MPI_Datatype type,
+                       MPI_Op op, int count)
+{
+    static struct element mine[COUNT_MAX], result[COUNT_MAX];
+
+    fill(mine, count, rank);
+    memset(result, GUARD, sizeof(result));
+    MPI_Allreduce(mine, result, count, type, op, comm);
+    check_product(result, count, "allreduce keeps the order of ranks", rank,
+                  size);
+    fill(result, count, rank);
+    MPI_Allreduce(MPI_IN_PLACE, result, count, type, op, comm);
+    check_product(result, count, "allreduce in place", rank, size);
+    for (int root = 0; root < size; root++) {
+        memset(result, GUARD, sizeof(result));
+        MPI_Reduce(mine, result, count, type, op, root, comm);
+        if (rank == root) {
+            check_product(result, count, "reduce keeps the order of ranks",
+                          rank, size);
+        }
+        fill(result, count, rank);
+        MPI_Reduce(rank == root ? MPI_IN_PLACE : result, result, count, type,
+                   op, root, comm);
+        if (rank == root) {
+            check_product(result, count, "reduce in place", rank, size);
+        }
+    }
+}
+
+static void broadcasts(MPI_Comm comm, int rank, int size, MPI_Datatype type,
+                       int count)
+{
+    static struct element got[COUNT_MAX], wanted[COUNT_MAX];
+
+    for (int root = 0; root < size; root++) {
+        fill(wanted, count, root + 1000);
+        memset(got, GUARD, sizeof(got));
+        if (rank == root) {
+            memcpy(got, wanted, sizeof(got));
+        }
+        MPI_Bcast(got, count, type, root, comm);
+        check(memcmp(got, wanted, sizeof(got)) == 0, "bcast", rank, size,
+              count);
+    }
+}
+
+/* Elements with gaps leave, whole numbers arrive. */
+static void exchange(MPI_Comm comm, int rank, int size, MPI_Datatype type,
+                     int count)
+{
+    struct element *out =
+            malloc(sizeof(*out) * (size_t)(count * size + COUNT_MAX));
+    int *in = calloc((size_t)(4 * count * size + 1), sizeof(*in));
+    int good = 1;
+
+    for (int to = 0; to < size; to++) {
+        fill(out + to * count, count, rank * 37 + to);
+    }
+    MPI_Alltoall(out, count, type, in, 4 * count, MPI_INT, comm);
+    for (int from = 0; from < size; from++) {
+        fill(out, count, from * 37 + rank);
+        for (int i = 0; i < count; i++) {
+            good = good && memcmp(in + 4 * (from * count + i), out[i].m,
+                                  sizeof(out[i].m)) == 0;
+        }
+    }
+    check(good, "alltoall", rank, size, count);
+    /* in place: what I got goes back to where it came from */
+    MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, 4 * count, MPI_INT,
+                 comm);
+    for (int to = 0; to < size; to++) {
+        fill(out, count, rank * 37 + to);
+        for (int i = 0; i < count; i++) {
+            good = good && memcmp(in + 4 * (to * count + i), out[i].m,
+                                  sizeof(out[i].m)) == 0;
+        }
+    }
+    check(good, "alltoall in place", rank, size, count);
+    free(out);
+    free(in);
+}
+
+/* Nobody leaves a barrier before all have come to it. */
+static void barriers(MPI_Comm comm, int rank, int size)
+{
+    volatile int *mine, *theirs;
+    MPI_Aint bytes;
+    MPI_Comm node;
+    MPI_Win win;
+    int unit, near, good = 1;
+
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &near);
+    MPI_Comm_free(&node);
+    MPI_Allreduce(MPI_IN_PLACE, &near, 1, MPI_INT, MPI_MIN, comm);
+    if (near < size) {
+        return; /* no memory that all see */
+    }
+    MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, comm,
+                            (void *)&mine, &win);
+    *mine = 0;
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
+    MPI_Barrier(comm);
+    for (int turn = 1; turn < 200; turn++) {
+        for (volatile int late = 0; turn % size == rank && late < 20000;
+             late++) {
+        }
+        *mine = turn;
+        MPI_Win_sync(win);
+        MPI_Barrier(comm);
+        MPI_Win_sync(win);
+        for (int r = 0; r < size; r++) {
+            MPI_Win_shared_query(win, r, &bytes, &unit, (void *)&theirs);
+            good = good && *theirs >= turn;
+        }
+    }
+    check(good, "barrier", rank, size, 0);
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+}
+
+static void on(MPI_Comm comm)
+{
+    static const int counts[] = {0, 1, 3, 512, 513, 1025};
+    MPI_Datatype tight, spaced;
+    MPI_Op op;
+    int rank, size;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    MPI_Type_contiguous(4, MPI_INT, &tight);
+    MPI_Type_create_resized(tight, 0, sizeof(struct element), &spaced);
+    MPI_Type_commit(&spaced);
+    MPI_Op_create(multiply, 0, &op);
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        reductions(comm, rank, size, spaced, op, counts[i]);
+        broadcasts(comm, rank, size, spaced, counts[i]);
+        exchange(comm, rank, size, spaced, counts[i]);
+    }
+    barriers(comm, rank, size);
+    MPI_Op_free(&op);
+    MPI_Type_free(&spaced);
+    MPI_Type_free(&tight);
+}
+
+/* ------------------------------------------------------ how many messages */
+
+static unsigned long long sent(MPI_T_pvar_session session,
+                               MPI_T_pvar_handle handle)
+{
+    unsigned long long number = 0;
+
+    MPI_T_pvar_read(session, handle, &number);
+    return number;
+}
+
+static int pvar_named(const char *part)
+{
+    int count = 0;
+
+    MPI_T_pvar_get_num(&count);
+    for (int i = 0; i < count; i++) {
+        char name[128];
+        int length = sizeof(name), verbosity, class, bind, read_only,
+            continuous, atomic;
+        MPI_Datatype type;
+
+        if (MPI_T_pvar_get_info(i, name, &length, &verbosity, &class, &type,
+                                NULL, NULL, NULL, &bind, &read_only,
+                                &continuous, &atomic) == MPI_SUCCESS &&
+            strstr(name, part) != NULL && strstr(name, "bytes") == NULL) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static void count_messages(int rank, int size)
+{
+    unsigned long long wanted[3] = {size <= 4 ? (size - 1) * size
+                                              : 2 * (size - 1),
+                                    (size - 1) * size, size - 1};
+    static long out[64], in[64];
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    int provided, values, index;
+
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    index = pvar_named("msg_tx_eager");
+    check(index >= 0, "there is a counter of eager messages", rank, size, 0);
+    MPI_T_pvar_session_create(&session);
+    MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &values);
+    for (int i = 0; i < 3; i++) {
+        unsigned long long mine = sent(session, handle), all = 0;
+
+        if (i == 0) {
+            MPI_Allreduce(out, in, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+        } else if (i == 1) {
+            MPI_Alltoall(out, 1, MPI_LONG, in, 1, MPI_LONG, MPI_COMM_WORLD);
+        } else {
+            MPI_Reduce(out, in, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+        }
+        mine = sent(session, handle) - mine;
+        MPI_Reduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0,
+                   MPI_COMM_WORLD);
+        check(rank != 0 || all == wanted[i],
+              "so many messages of allreduce, alltoall, reduce", (int)all,
+              (int)wanted[i], i);
+    }
+    MPI_T_pvar_handle_free(session, &handle);
+    MPI_T_pvar_session_free(&session);
+    MPI_T_finalize();
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm other;
+    cpu_set_t cpus;
+    int rank, size;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    on(MPI_COMM_WORLD);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &other);
+    on(other);
+    MPI_Comm_free(&other);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &other);
+    on(other);
+    MPI_Comm_free(&other);
+    if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 &&
+        CPU_COUNT(&cpus) < size && argc > 1 && strcmp(argv[1], "count") == 0) {
+        count_messages(rank, size);
+    }
+    MPI_Finalize();
+    return failures > 0;
+}
