@@ -45,14 +45,17 @@ static __attribute__((noinline)) void rx_data(struct shm_ep *ep, uint32_t class,
     struct shm_rx *rx = &ep->rx[class];
     uint32_t offset = ((volatile struct shm_slot *)slot)->u.ext.offset;
     uint32_t bytes = ((volatile struct shm_slot *)slot)->u.ext.bytes;
-    uint64_t total = shm_data_need(kind == SHM_ALL_DATA ? hdr_bytes : 0, bytes);
+    uint32_t lead = kind == SHM_DATA ? offset % SHM_LINE : 0;
+    uint32_t start = offset - lead;
+    uint64_t total = shm_data_need(kind == SHM_ALL_DATA ? hdr_bytes : 0,
+                                   (uint64_t)lead + bytes);
     uint32_t at = (uint32_t)(rx->data_head & (rx->ring_bytes - 1));
-    uint32_t skip = offset == 0 && at != 0 ? rx->ring_bytes - at : 0;
+    uint32_t skip = start == 0 && at != 0 ? rx->ring_bytes - at : 0;
     char *data = rx->data + offset;
     void *hdr = slot->u.ext.hdr;
 
     if (hdr_bytes + bytes > ep->seg->header.packet_bytes[class] ||
-        (skip == 0 && offset != at) || offset + total > rx->ring_bytes ||
+        (skip == 0 && start != at) || start + total > rx->ring_bytes ||
         (kind == SHM_DATA && hdr_bytes > SHM_EXT_BYTES) ||
         hdr_bytes > dev->base.attr.hdr_bytes_max) {
         dev->stats[AM_DEV_STAT_RX_BAD]++;

@@ -171,8 +171,10 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     struct shm_tx *tx = &ep->tx[class];
     size_t bytes = payload->bytes;
     bool hdr_out = hdr_bytes > SHM_EXT_BYTES;
-    uint64_t total =
-            hdr_out ? shm_data_need(hdr_bytes, bytes) : shm_data_units(bytes);
+    uint32_t lead = hdr_out || payload->fill != NULL
+                            ? 0
+                            : shm_data_lead(payload->data, bytes);
+    uint64_t total = shm_data_need(hdr_out ? hdr_bytes : 0, lead + bytes);
     struct shm_slot *slot;
     uint64_t skip;
     uint32_t at;
@@ -191,7 +193,7 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
         return AM_ERR_AGAIN;
     }
     slot = tx->next;
-    at = (uint32_t)((tx->data_tail + skip) & (tx->ring_bytes - 1));
+    at = (uint32_t)((tx->data_tail + skip) & (tx->ring_bytes - 1)) + lead;
     tx->data_tail += skip + total;
     tx->data_count += total;
     slot->u.ext.offset = at;
