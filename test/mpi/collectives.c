@@ -302,10 +302,12 @@ static void count_messages(int rank, int size)
 int main(int argc, char **argv)
 {
     MPI_Comm other;
-    cpu_set_t cpus;
+    cpu_set_t cpus, after;
     int rank, size;
 
     MPI_Init(&argc, &argv);
+    CPU_ZERO(&cpus);
+    sched_getaffinity(0, sizeof(cpus), &cpus);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     on(MPI_COMM_WORLD);
@@ -315,8 +317,10 @@ int main(int argc, char **argv)
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &other);
     on(other);
     MPI_Comm_free(&other);
-    if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 &&
-        CPU_COUNT(&cpus) < size && argc > 1 && strcmp(argv[1], "count") == 0) {
+    CPU_ZERO(&after);
+    sched_getaffinity(0, sizeof(after), &after);
+    check(CPU_EQUAL(&cpus, &after), "the CPUs that I may use", rank, size, 0);
+    if (CPU_COUNT(&cpus) < size && argc > 1 && strcmp(argv[1], "count") == 0) {
         count_messages(rank, size);
     }
     MPI_Finalize();

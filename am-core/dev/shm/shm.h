@@ -174,8 +174,10 @@ struct shm_dev {
     /* waiting */
     bool membarrier; /* asymmetric fence available */
     bool crowd_known, crowded;
-    uint32_t crowd_spin; /* empty polls before the first yield */
-    bool core_shared; /* another context waits on my CPU */
+    bool paired;          /* at most two ranks to a core */
+    uint32_t spread_in;   /* yields until I look whether to change the core */
+    uint32_t spread_rest; /* yields after the last change; 0: it helped */
+    bool core_shared;     /* another context waits on my CPU */
 };
 
 extern const struct am_dev_ops am_shm_ops;
