@@ -10,7 +10,7 @@ NS_TARGETS = nic-sim/machines/sp-thin.expect \
     nic-sim/machines/myrinet-ppro-rcpy.expect \
     nic-sim/machines/bgp.expect
 EXTRA_DIST += $(NS_MACHINES) $(NS_TARGETS) \
-    test/sim/invented.conf test/sim/timeline.py docs/simulator.md \
+    test/sim/common.sh test/sim/invented.conf test/sim/timeline.py docs/simulator.md \
     nic-sim/examples/ring.c am-core/tools/am_sim.list
 
 if BUILD_SIM

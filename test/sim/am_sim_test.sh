@@ -1,24 +1,16 @@
 #!/bin/sh
 # am_sim: the targets of every machine that has an .expect file; the stages of
 # a message; the same trace hash however it is run; mistakes told clearly.
-set -u
-sim=${AM_BUILDDIR:-.}/am_sim
-machines=${AM_SRCDIR:-.}/nic-sim/machines
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
-
-bad() {
-    echo "not so: $*" >&2
-    failed=1
-}
+# shellcheck source=test/sim/common.sh
+. "${AM_SRCDIR:-.}/test/sim/common.sh"
+machines=$source/nic-sim/machines
 
 for expect in "$machines"/*.expect; do
     name=$(sed -n 's/^machine = "\(.*\)";$/\1/p' "$expect")
     "$sim" --check "$expect" "$name" || bad "$name meets the targets of $expect"
 done
 
-"$sim" --explain "${AM_SRCDIR:-.}/test/sim/invented.conf" >"$work/out" ||
+"$sim" --explain "$source/test/sim/invented.conf" >"$work/out" ||
     bad "the example of docs/simulator.md runs"
 
 # A machine that is another one must miss: the check can fail.
@@ -27,20 +19,14 @@ done
 grep -q 'store_bandwidth.*MISSED' "$work/out" ||
     bad "the bandwidth is what missed"
 
-all=$("$sim" --list | sed -n '/^figures/q; s/^  \([a-z].*\)/\1/p')
-[ -n "$all" ] || bad "there are machines"
 for name in $all; do
     "$sim" --explain $name --trace "$work/trace.json" >"$work/out" ||
         bad "explain works on $name"
     grep -q '^sum, exactly' "$work/out" || bad "the stages add up on $name"
-    python3 "${AM_SRCDIR:-.}/test/sim/timeline.py" "$work/trace.json" ||
+    python3 "$source/test/sim/timeline.py" "$work/trace.json" ||
         bad "the timeline of $name opens"
 done
 
-hash_of() {
-    "$sim" --json --figure round_trip "$@" |
-        sed -n 's/.*"trace_hash":"\([0-9a-f]*\)".*/\1/p'
-}
 for name in $all; do
     hash=$(hash_of $name)
     [ -n "$hash" ] || bad "JSON has a trace hash"
@@ -91,7 +77,7 @@ targets 'os = ["0 us", "5", "none at all"];
 told "$x:4: os: its target is 0, of which there is no percentage" \
     --check "$x" sp-thin
 # A get, whose memory is elsewhere in each run.
-hash=$("$sim" --json --figure get bgp | sed -n 's/.*"trace_hash":"\([0-9a-f]*\)".*/\1/p')
+hash=$("$sim" --json --figure get bgp | hash_in)
 for way in --no-sleep --spin --threads --no-progress; do
     "$sim" --json $way --figure get bgp | grep -q "\"trace_hash\":\"$hash\"" ||
         bad "$way leaves the trace of a get as it is"
@@ -106,7 +92,6 @@ done
 grep -q 'fill up' "$work/err" || bad "and told why"
 
 # A receive FIFO of two entries overflows; the window recovers, byte exact.
-perf=${AM_BUILDDIR:-.}/am_perf
 "$perf" --sim sp-thin --set 'nic.receive_fifo=2 entries' \
     --set 'nic.pop_batch=1 entries' --json bw --op store_async --sizes 64k \
     --iterations 40 >"$work/out" || bad "bulk data survive overflow"
@@ -167,7 +152,7 @@ grep -q -e '--seed "-1": expected a number' "$work/err" || bad "and told so"
 # The same seed, the same run; another, other packets that a link loses.
 seeded() { # SEED: the trace of a run with faults
     "$perf" --sim sp-thin --set net.fault.drop=1/20 --seed "$1" --json \
-        --iterations 50 rtt | sed -n 's/.*"trace_hash":"\([0-9a-f]*\)".*/\1/p'
+        --iterations 50 rtt | hash_in
 }
 first=$(seeded 5)
 [ -n "$first" ] || bad "a run with a seed"

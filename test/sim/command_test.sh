@@ -2,27 +2,11 @@
 # am_sim's command line: machine files that it writes can be read; what does
 # not go together, or is not there on this machine, is told in one sentence;
 # what JSON lines and bars have.
-set -u
-sim=${AM_BUILDDIR:-.}/am_sim
-perf=${AM_BUILDDIR:-.}/am_perf
-source=${AM_SRCDIR:-.}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
-
-bad() {
-    echo "not so: $*" >&2
-    failed=1
-}
-
-hash_of() {
-    "$sim" --json --figure round_trip "$@" |
-        sed -n 's/.*"trace_hash":"\([0-9a-f]*\)".*/\1/p'
-}
+# shellcheck source=test/sim/common.sh
+. "${AM_SRCDIR:-.}/test/sim/common.sh"
 
 # What --print writes is a machine file: of the same machine, with all of its
 # settings.
-all=$("$sim" --list | sed -n '/^figures/q; s/^  \([a-z].*\)/\1/p')
 for name in $all "$source/test/sim/invented.conf"; do
     "$sim" --print "$name" >"$work/one.conf" || bad "--print $name"
     "$sim" --print "$work/one.conf" >"$work/two.conf" ||

@@ -4,12 +4,10 @@
 # So over Blue Gene/P, whose links send again themselves.
 # Polls are slow, as some tests wait by counting them; chunks are small, as some
 # have small buffers.
-set -u
+# shellcheck source=test/sim/common.sh
+. "${AM_SRCDIR:-.}/test/sim/common.sh"
 AM_CHAN_CHUNK=8
 export AM_CHAN_CHUNK
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
 
 # run WHAT PROGRAM MACHINE SETTING...: it ends well, and packets were WHAT.
 run() {
@@ -18,10 +16,8 @@ run() {
     shift 2
     echo "$name, $*"
     "${AM_BUILDDIR:-.}/test/sim/${name}_sim" "$@" >"$work/out" || failed=1
-    grep -q "^# simulated.* [1-9][0-9]* $what" "$work/out" || {
-        echo "not so: $name, $*: packets were $what" >&2
-        failed=1
-    }
+    grep -q "^# simulated.* [1-9][0-9]* $what" "$work/out" ||
+        bad "$name, $*: packets were $what"
 }
 
 for reliability in ni host; do

@@ -1,24 +1,20 @@
 #!/bin/sh
 # Every test of am_perf on every simulated machine: it ends well, what it moves
 # arrives unharmed, and nothing is lost.
-set -u
-build=${AM_BUILDDIR:-.}
-machines=$("$build/am_sim" --list | sed -n '/^figures/q; s/^  \([a-z].*\)/\1/p')
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
+# shellcheck source=test/sim/common.sh
+. "${AM_SRCDIR:-.}/test/sim/common.sh"
 
 on() {
-    "$build/am_perf" --sim "$@" >"$work/out" 2>"$work/err" ||
-        { echo "not so: am_perf --sim $*: $(cat "$work/err")" >&2; failed=1; }
+    "$perf" --sim "$@" >"$work/out" 2>"$work/err" ||
+        bad "am_perf --sim $*: $(cat "$work/err")"
     grep -q '^# simulated.*, 0 dropped' "$work/out" ||
-        { echo "not so: am_perf --sim $* loses nothing" >&2; failed=1; }
+        bad "am_perf --sim $* loses nothing"
 }
 
-tests=$("$build/am_perf" --help | sed -n '/^tests:/,$s/^  \([a-z]*\)  .*/\1/p' |
+tests=$("$perf" --help | sed -n '/^tests:/,$s/^  \([a-z]*\)  .*/\1/p' |
     grep -v '^limits$')
 [ "$(echo "$tests" | wc -l)" -ge 10 ] || { echo "no tests found" >&2; exit 1; }
-for machine in $machines; do
+for machine in $all; do
     for test in $tests; do
         case $test in
         match) on "$machine" --iterations 2 --depth 8 match ;;

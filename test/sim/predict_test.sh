@@ -1,16 +1,8 @@
 #!/bin/sh
 # am_sim --predict on every machine: each row that it must have, with a value
 # above zero; and what is predicted depends on the machine.
-set -u
-sim=${AM_BUILDDIR:-.}/am_sim
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
-
-bad() {
-    echo "not so: $*" >&2
-    failed=1
-}
+# shellcheck source=test/sim/common.sh
+. "${AM_SRCDIR:-.}/test/sim/common.sh"
 
 # Lines "metric bytes unit value"; bytes are 0 for what has no size.
 rows() { # MACHINE [OPTION...]

@@ -2,17 +2,8 @@
 # am_sim --run: the example scenario is built as a user builds it, against
 # nothing but the headers that are installed, and runs on every machine; what
 # goes wrong is told.
-set -u
-sim=${AM_BUILDDIR:-.}/am_sim
-source=${AM_SRCDIR:-.}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
-
-bad() {
-    echo "not so: $*" >&2
-    failed=1
-}
+# shellcheck source=test/sim/common.sh
+. "${AM_SRCDIR:-.}/test/sim/common.sh"
 
 build() { # NAME, of a source in $work or the examples
     # shellcheck disable=SC2086
@@ -26,7 +17,7 @@ cp "$source"/am-core/include/*.h "$source/am-core/tools/am_sim.h" \
 build "$source/nic-sim/examples/ring"
 ring=$work/ring.so
 
-for machine in $("$sim" --list | sed -n '/^figures/q; s/^  \([a-z].*\)/\1/p'); do
+for machine in $all; do
     "$sim" --run "$ring" -n 6 "$machine" 7 >"$work/out" ||
         bad "the ring runs on $machine"
     grep -q '^42 hops, [0-9.]* us each$' "$work/out" || bad "7 rounds of 6"
@@ -34,17 +25,16 @@ for machine in $("$sim" --list | sed -n '/^figures/q; s/^  \([a-z].*\)/\1/p'); d
         "$work/out" || bad "the last line tells time and trace of $machine"
 done
 # Every way to run it: one trace.
-hash_of() {
-    "$sim" --json --run "$ring" "$@" |
-        sed -n 's/.*"trace_hash":"\([0-9a-f]*\)".*/\1/p'
+ring_hash() {
+    "$sim" --json --run "$ring" "$@" | hash_in
 }
-hash=$(hash_of -n 4 sp-thin)
+hash=$(ring_hash -n 4 sp-thin)
 [ -n "$hash" ] || bad "JSON has a trace hash"
 for way in --no-sleep --spin --threads; do
-    [ "$(hash_of $way -n 4 sp-thin)" = "$hash" ] || bad "$way: the same trace"
+    [ "$(ring_hash $way -n 4 sp-thin)" = "$hash" ] || bad "$way: the same trace"
 done
-[ "$(hash_of -n 4 sp-thin 11)" != "$hash" ] || bad "its arguments matter"
-[ "$(AM_SIM_MACHINE=sp-thin hash_of -n 4)" = "$hash" ] ||
+[ "$(ring_hash -n 4 sp-thin 11)" != "$hash" ] || bad "its arguments matter"
+[ "$(AM_SIM_MACHINE=sp-thin ring_hash -n 4)" = "$hash" ] ||
     bad "AM_SIM_MACHINE names the machine"
 # Arguments without a machine need "--"; with one they may have it.
 for words in "-- 7" "sp-thin -- 7" "sp-thin 7" "-n 6 -- 7" "-- 7 -n 4"; do

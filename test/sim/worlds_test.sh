@@ -1,12 +1,9 @@
 #!/bin/sh
 # The tests of am and msg, unmodified, on every simulated machine but sp-thin,
 # on which they are tests of their own.
-set -u
-build=${AM_BUILDDIR:-.}
-machines=$("$build/am_sim" --list | sed -n '/^figures/q; s/^  \([a-z].*\)/\1/p' |
-    grep -v '^sp-thin$')
-failed=0
-for machine in $machines; do
+# shellcheck source=test/sim/common.sh
+. "${AM_SRCDIR:-.}/test/sim/common.sh"
+for machine in $(echo "$all" | grep -v '^sp-thin$'); do
     for name in dev_conform am_request am_region am_client am_close am_post \
         msg_proto msg_order msg_flow msg_choice; do
         # Some checks of dev_conform wait by counting polls: slow ones, where
@@ -16,7 +13,7 @@ for machine in $machines; do
         dev_conform-bgp) setting='host.driver_poll=1 us' ;;
         esac
         echo "$name on $machine"
-        "$build/test/sim/${name}_sim" "$machine" ${setting:+"$setting"} \
+        "${AM_BUILDDIR:-.}/test/sim/${name}_sim" "$machine" ${setting:+"$setting"} \
             >/dev/null || failed=1
     done
 done
