@@ -38,6 +38,37 @@ struct am_dev *sim_dev_open(struct ns_sim_node *view,
     return dev;
 }
 
+static void *accept_peer(void *arg, struct am_dev_ep *ep, uint32_t rank)
+{
+    struct sim_peer *peers = arg;
+
+    assert_true(rank < SIM_DEV_NODES_MAX);
+    peers[rank].ep = ep;
+    return &peers[rank];
+}
+
+struct am_dev *sim_dev_open_peers(struct ns_sim_node *view,
+                                  struct am_dev_params params, void *node,
+                                  struct sim_peer *peers)
+{
+    struct am_dev_ep *eps[SIM_DEV_NODES_MAX] = {NULL};
+    void *users[SIM_DEV_NODES_MAX];
+    struct am_dev *dev;
+
+    params.up.arg = peers;
+    params.up.accept = accept_peer;
+    for (uint32_t i = 0; i < view->size; i++) {
+        peers[i].node = node;
+        users[i] = &peers[i];
+    }
+    dev = sim_dev_open(view, params, users, eps);
+    for (uint32_t i = 0; i < view->size; i++) {
+        peers[i].ep = eps[i];
+    }
+    ns_sim_barrier(view);
+    return dev;
+}
+
 void sim_dev_poll(struct am_dev *dev)
 {
     if (dev->ops->poll(dev, 64) == 0) {

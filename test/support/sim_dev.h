@@ -17,6 +17,19 @@ struct am_dev *sim_dev_open(struct ns_sim_node *view,
                             struct am_dev_params params, void *const *users,
                             struct am_dev_ep **eps);
 
+/* A node as another one's driver knows it: what upcalls get as `user`. */
+struct sim_peer {
+    void *node; /* whose driver it is */
+    struct am_dev_ep *ep;
+    uint64_t next; /* the test's: number of its next packet */
+};
+
+/* The same for `peers`, one for each node, with two upcalls of `up`: packet and
+ * ready.  All nodes have opened theirs then. */
+struct am_dev *sim_dev_open_peers(struct ns_sim_node *view,
+                                  struct am_dev_params params, void *node,
+                                  struct sim_peer *peers);
+
 /* Poll once, and wait if nothing came. */
 void sim_dev_poll(struct am_dev *dev);
 

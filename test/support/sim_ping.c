@@ -19,31 +19,23 @@ enum {
     FLOOD
 };
 
-struct node;
-
-struct peer {
-    struct node *node;
-    struct am_dev_ep *ep;
-    uint64_t flood_next; /* its packets come in order */
-};
-
 struct node {
     struct scene *scene;
     struct ns_sim_node *view;
     struct am_dev *dev;
-    struct peer peers[NODES_MAX];
+    struct sim_peer peers[NODES_MAX]; /* their floods come in order */
     uint64_t stats[AM_DEV_STAT_COUNT];
     char error[128];
     uint32_t pongs, floods;
     bool ready;
 };
 
-static void send_word(struct peer *peer, uint32_t class, uint64_t kind,
+static void send_word(struct sim_peer *peer, uint32_t class, uint64_t kind,
                       uint64_t value, uint32_t data_bytes)
 {
     const uint64_t hdr = kind << 48 | value;
     static const uint8_t data[4096];
-    struct am_dev *dev = peer->node->dev;
+    struct am_dev *dev = ((struct node *)peer->node)->dev;
 
     while (dev->ops->send(peer->ep, class, &hdr, sizeof(hdr), data,
                           data_bytes) == AM_ERR_AGAIN) {
@@ -53,7 +45,8 @@ static void send_word(struct peer *peer, uint32_t class, uint64_t kind,
 static void packet(void *user, uint32_t class, const void *hdr,
                    size_t hdr_bytes, void *data, size_t data_bytes)
 {
-    struct peer *peer = user;
+    struct sim_peer *peer = user;
+    struct node *node = peer->node;
     uint64_t word;
 
     (void)data;
@@ -64,58 +57,42 @@ static void packet(void *user, uint32_t class, const void *hdr,
     case PING:
         assert_int_equal(class, AM_DEV_REQUEST);
         send_word(peer, AM_DEV_REPLY, PONG, 0, 0);
-        peer->node->pongs++;
+        node->pongs++;
         break;
     case PONG:
         assert_int_equal(class, AM_DEV_REPLY);
-        peer->node->pongs++;
+        node->pongs++;
         break;
     default:
         assert_int_equal(word >> 48, FLOOD);
-        assert_true(peer->node->ready);
-        assert_true((word & 0xffffffff) >= peer->flood_next);
-        peer->flood_next = (word & 0xffffffff) + 1;
-        peer->node->floods++;
+        assert_true(node->ready);
+        assert_true((word & 0xffffffff) >= peer->next);
+        peer->next = (word & 0xffffffff) + 1;
+        node->floods++;
         break;
     }
 }
 
 static bool ready(void *user)
 {
-    return ((struct peer *)user)->node->ready;
-}
+    const struct sim_peer *peer = user;
 
-static void *accept_peer(void *arg, struct am_dev_ep *ep, uint32_t rank)
-{
-    struct node *node = arg;
-
-    assert_true(rank < NODES_MAX);
-    node->peers[rank].ep = ep;
-    return &node->peers[rank];
+    return ((const struct node *)peer->node)->ready;
 }
 
 static void node_open(struct node *node, struct scene *scene,
                       struct ns_sim_node *view)
 {
     const struct am_dev_params params = {
-            .up = {node, packet, ready, accept_peer, NULL},
+            .up = {.packet = packet, .ready = ready},
             .stats = node->stats,
             .error = node->error,
             .error_bytes = sizeof(node->error),
     };
-    struct am_dev_ep *eps[NODES_MAX] = {NULL};
-    void *users[NODES_MAX];
 
+    assert_true(view->size <= NODES_MAX);
     *node = (struct node){.scene = scene, .view = view, .ready = true};
-    for (uint32_t i = 0; i < view->size; i++) {
-        node->peers[i].node = node;
-        users[i] = &node->peers[i];
-    }
-    node->dev = sim_dev_open(view, params, users, eps);
-    for (uint32_t i = 0; i < view->size; i++) {
-        node->peers[i].ep = eps[i];
-    }
-    ns_sim_barrier(view);
+    node->dev = sim_dev_open_peers(view, params, node, node->peers);
 }
 
 static void poll_until(struct node *node, const uint32_t *count,

@@ -16,7 +16,7 @@ uint8_t data_byte(uint64_t source, uint64_t number, uint64_t at)
 static void packet(void *user, uint32_t class, const void *hdr,
                    size_t hdr_bytes, void *data, size_t data_bytes)
 {
-    struct peer *peer = user;
+    struct sim_peer *peer = user;
     struct node *node = peer->node;
     uint64_t source = (uint64_t)(peer - node->peers);
     uint64_t number;
@@ -31,37 +31,18 @@ static void packet(void *user, uint32_t class, const void *hdr,
     node->got++;
 }
 
-static void *accept_peer(void *arg, struct am_dev_ep *ep, uint32_t rank)
-{
-    struct node *node = arg;
-
-    assert_true(rank < NODES_MAX);
-    node->peers[rank].ep = ep;
-    return &node->peers[rank];
-}
-
 struct node *node_open(struct ns_sim_node *view)
 {
     struct node *node = calloc(1, sizeof(*node));
-    struct am_dev_ep *eps[NODES_MAX] = {NULL};
-    void *users[NODES_MAX];
     const struct am_dev_params params = {
-            .up = {node, packet, NULL, accept_peer, NULL},
+            .up = {.packet = packet},
             .stats = node->stats,
             .error = node->error,
             .error_bytes = sizeof(node->error),
     };
 
     node->view = view;
-    for (uint32_t i = 0; i < view->size; i++) {
-        node->peers[i].node = node;
-        users[i] = &node->peers[i];
-    }
-    node->dev = sim_dev_open(view, params, users, eps);
-    for (uint32_t i = 0; i < view->size; i++) {
-        node->peers[i].ep = eps[i];
-    }
-    ns_sim_barrier(view);
+    node->dev = sim_dev_open_peers(view, params, node, node->peers);
     return node;
 }
 

@@ -23,18 +23,10 @@ struct scene {
     char error[256];
 };
 
-struct node;
-
-struct peer {
-    struct node *node;
-    struct am_dev_ep *ep;
-    uint64_t next; /* its packets come once and in order */
-};
-
 struct node {
     struct ns_sim_node *view;
     struct am_dev *dev;
-    struct peer peers[NODES_MAX];
+    struct sim_peer peers[NODES_MAX]; /* their packets come once, in order */
     uint64_t stats[AM_DEV_STAT_COUNT];
     char error[128];
     uint64_t got, done;
