@@ -131,6 +131,18 @@ static void broadcasts(MPI_Comm comm, int rank, int size, MPI_Datatype type,
     }
 }
 
+/* Has `in` the elements of `seed`, packed?  `space` has room for them. */
+static int holds(const int *in, struct element *space, int count, int seed)
+{
+    int good = 1;
+
+    fill(space, count, seed);
+    for (int i = 0; i < count; i++) {
+        good = good && memcmp(in + 4 * i, space[i].m, sizeof(space[i].m)) == 0;
+    }
+    return good;
+}
+
 /* Elements with gaps leave, whole numbers arrive. */
 static void exchange(MPI_Comm comm, int rank, int size, MPI_Datatype type,
                      int count)
@@ -145,22 +157,15 @@ static void exchange(MPI_Comm comm, int rank, int size, MPI_Datatype type,
     }
     MPI_Alltoall(out, count, type, in, 4 * count, MPI_INT, comm);
     for (int from = 0; from < size; from++) {
-        fill(out, count, from * 37 + rank);
-        for (int i = 0; i < count; i++) {
-            good = good && memcmp(in + 4 * (from * count + i), out[i].m,
-                                  sizeof(out[i].m)) == 0;
-        }
+        good = good &&
+               holds(in + 4 * from * count, out, count, from * 37 + rank);
     }
     check(good, "alltoall", rank, size, count);
     /* in place: what I got goes back to where it came from */
     MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, 4 * count, MPI_INT,
                  comm);
     for (int to = 0; to < size; to++) {
-        fill(out, count, rank * 37 + to);
-        for (int i = 0; i < count; i++) {
-            good = good && memcmp(in + 4 * (to * count + i), out[i].m,
-                                  sizeof(out[i].m)) == 0;
-        }
+        good = good && holds(in + 4 * to * count, out, count, rank * 37 + to);
     }
     check(good, "alltoall in place", rank, size, count);
     free(out);
