@@ -14,8 +14,13 @@
  * bystander  lat, while the other ranks wait in a receive
  * flood      all send 1 MiB in messages of BYTES to rank 0, which receives
  *            only when they have sent: rank 0's memory in bytes
+ *
+ * On 2 ranks each line also has flag_ns, how long a flag in shared memory takes
+ * from one to the other (the longer of before and after the measurement): a
+ * virtual machine may move its cores nearer to each other or farther away.
  */
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +31,14 @@
 #define WINDOW     64
 #define TARGET_S   0.05 /* one timed run lasts about this long */
 #define ROUNDS     5    /* of which the median counts */
+#define FLAG_TURNS 20000
 #define FLOOD_BYTES (1 << 20)
 
 struct bench {
     int rank, size, bytes;
     char *out, *in;
     char *theirs; /* memory that the other rank shares */
+    double flag_ns;
 };
 
 typedef void (*body_fn)(struct bench *b, int iterations);
@@ -261,8 +268,9 @@ static void report(const struct bench *b, const char *test,
 {
     if (b->rank == 0) {
         printf("{\"test\": \"%s\", \"metric\": \"%s\", \"ranks\": %d, "
-               "\"bytes\": %d, \"value\": %.1f, \"unit\": \"%s\"}\n",
-               test, metric, b->size, b->bytes, value, unit);
+               "\"bytes\": %d, \"value\": %.1f, \"unit\": \"%s\", "
+               "\"flag_ns\": %.1f}\n",
+               test, metric, b->size, b->bytes, value, unit, b->flag_ns);
         fflush(stdout);
     }
 }
@@ -280,6 +288,38 @@ static void share(struct bench *b, MPI_Win *window)
                          &b->theirs);
 }
 
+/* Half a round trip of a flag between two ranks, each on its own line. */
+static void flag_pass(struct bench *b)
+{
+    _Atomic int *flags, *mine, *theirs;
+    MPI_Aint bytes;
+    MPI_Win window;
+    double begin, ns;
+    int unit;
+
+    MPI_Win_allocate_shared(b->rank == 0 ? 512 : 0, 1, MPI_INFO_NULL,
+                            MPI_COMM_WORLD, &flags, &window);
+    MPI_Win_shared_query(window, 0, &bytes, &unit, &flags);
+    mine = flags + (b->rank == 0 ? 0 : 64);
+    theirs = flags + (b->rank == 0 ? 64 : 0);
+    atomic_store(mine, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    begin = MPI_Wtime();
+    for (int i = 1; i <= FLAG_TURNS; i++) {
+        if (b->rank == 0) {
+            atomic_store_explicit(mine, i, memory_order_release);
+        }
+        while (atomic_load_explicit(theirs, memory_order_acquire) < i) {
+        }
+        if (b->rank == 1) {
+            atomic_store_explicit(mine, i, memory_order_release);
+        }
+    }
+    ns = (MPI_Wtime() - begin) * 0.5e9 / FLAG_TURNS;
+    b->flag_ns = ns > b->flag_ns ? ns : b->flag_ns;
+    MPI_Win_free(&window);
+}
+
 static void measure(struct bench *b, const struct test *test)
 {
     double seconds[ROUNDS], value;
@@ -290,8 +330,15 @@ static void measure(struct bench *b, const struct test *test)
         share(b, &window);
     }
     iterations = calibrate(b, test->body);
+    b->flag_ns = 0;
+    if (b->size == 2) {
+        flag_pass(b);
+    }
     for (int i = 0; i < ROUNDS; i++) {
         seconds[i] = timed(b, test->body, iterations) / iterations;
+    }
+    if (b->size == 2) {
+        flag_pass(b);
     }
     qsort(seconds, ROUNDS, sizeof(seconds[0]), by_value);
     value = seconds[ROUNDS / 2];

@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
-"""Tests of am_sweep, am_compare, nas_run, nas_compare and what they share.
+"""Tests of am_sweep, am_compare, nas_run, nas_compare, mpi_compare and what they
+share.
 
 No MPI and nothing to measure: fake_command stands in for both.
 """
 
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
 import json
 import os
 import random
@@ -667,6 +672,60 @@ def write_program(path, words):
 def write_script(path, body):
     write_text(path, "#!/bin/sh\n" + body + "\n")
     os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
+
+
+def load(tool):
+    """A tool as a module."""
+    loader = importlib.machinery.SourceFileLoader(
+        tool, os.path.join(TOOLS, tool))
+    module = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader(tool, loader))
+    loader.exec_module(module)
+    return module
+
+
+class MpiCompareTest(unittest.TestCase):
+    tool = load("mpi_compare")
+
+    def row(self, size, ours, theirs, copies, flags=()):
+        return {"test": "bw", "ranks": 2, "bytes": size, "bar": 1.3,
+                "upper": False, "unit": "B/s", "copies": {"copy": copies},
+                "flags": [list(f) for f in flags] or [[]] * len(ours),
+                "values": {"am": ours, "other": theirs}}
+
+    def test_states_of_the_machine(self):
+        row = self.row(8, [3, 9, 5, 4], [1] * 4, [1] * 4,
+                       [(66, 70), (285, 300), (67, 290), (72, 69)])
+        alone = self.row(8, [1] * 8, [1] * 8, [1] * 8,
+                         [(68, 70)] * 7 + [(68, 130)])
+        states = self.tool.machine_states([row, alone])
+        self.assertEqual(states, [(66, 72), (285, 300), (0, 0)])
+        near, = self.tool.in_state([row], *states[0])
+        self.assertEqual(near["values"]["am"], [3, 4])
+        far, = self.tool.in_state([row], *states[1])
+        self.assertEqual(far["copies"]["copy"], [1])
+        self.assertEqual(self.tool.in_state([row], *states[2]), [])
+
+    def test_ratio_is_of_rounds(self):
+        """Half of the rounds in another state: the medians say nothing."""
+        values = {"am": [40, 41, 10, 11, 42], "a": [20, 20, 5, None, 60],
+                  "b": [1] * 5}
+        _, met, ratio = self.tool.verdict(values, 1.3, False)
+        self.assertEqual((met, ratio), (True, 2))
+        _, met, ratio = self.tool.verdict(values, 0.5, True)
+        self.assertEqual((met, ratio), (False, 40))
+        self.assertEqual(self.tool.verdict({"am": [1]}, 1, True)[1], None)
+
+    def test_drops(self):
+        def missed(ours, copies):
+            rows = [self.row(size, [mine] * 3, [1] * 3, [copy] * 3)
+                    for size, mine, copy in zip((1, 2), ours, copies)]
+            with contextlib.redirect_stdout(io.StringIO()):
+                return self.tool.drops(rows)
+        self.assertEqual(missed((100, 91), (9, 9)), 0)
+        self.assertEqual(missed((100, 89), (9, 9)), 1)
+        self.assertEqual(missed((100, 60), (9, 6)), 0)
+        self.assertEqual(missed((100, 50), (9, 8)), 1)
 
 
 if __name__ == "__main__":
