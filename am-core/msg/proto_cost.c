@@ -10,7 +10,8 @@
  *           cheaper
  *
  *   eager     x(n) + c(n) / 16: now and then the receive comes too late
- *   buffered  allocation + c(n) or x(n) + s + c(n)
+ *   buffered  allocation + c(n) or x(n) + s + c(n) + c(n) n / r, where the region
+ *             of r bytes has no room for the next message meanwhile
  *   prefix    allocation + s + c(p) + max(s, c(p)) + b(n - p), p the prefix
  *   get       s + s + b(n), and half a message to end it
  *   put       s + s + b(n)
@@ -99,6 +100,7 @@ static uint64_t buffered_ps(const struct am_cost_in *in, size_t bytes)
     }
     return ALLOC_PS + short_ps(in) + copy_ps(in, bytes) +
            (mapped ? copy_ps(in, bytes) : stream_ps(in, bytes)) +
+           copy_ps(in, bytes * bytes / in->region_bytes) +
            in->perf.turn_ps * bytes / in->region_bytes;
 }
 
