@@ -5,4 +5,9 @@
 #include "am/core.h"
 #include "msg/msg.h"
 
+const char *am_version(void)
+{
+    return AM_VERSION_STRING;
+}
+
 const struct am_module *const am_modules[] = {&am_msg_module, NULL};

@@ -4,7 +4,7 @@ libam_la_SOURCES = am-core/lib.c am-core/am/core.h am-core/am/core_inl.h \
     am-core/msg/msg.h
 libam_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) -fvisibility=hidden
 libam_la_LIBADD = $(HWLOC_LIBS)
-libam_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0
+libam_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:1
 
 # The same objects with every symbol visible, for tests of the inside.
 check_LTLIBRARIES += libamtest.la

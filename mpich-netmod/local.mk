@@ -1,6 +1,6 @@
 # mpich-netmod: the netmod's sources and `make mpich`.
-EXTRA_DIST += docs/mpich.md mpich-netmod/overlay mpich-netmod/patches \
-    mpich-netmod/scripts
+EXTRA_DIST += docs/mpich.md mpich-netmod/entries.txt mpich-netmod/overlay \
+    mpich-netmod/patches mpich-netmod/scripts
 
 # MPICH needs a libam at a fixed place; this one is refreshed by every
 # `make mpich`, so a changed libam is taken over without building MPICH again.

@@ -40,6 +40,10 @@ am_status_t am_connect_all(struct am_ctx *ctx, const void *blobs)
     size_t *part_bytes = calloc(ctx->size, sizeof(*part_bytes));
     am_status_t status = AM_OK;
 
+    if (ctx->forked.is) {
+        status = am_forked_refuse(ctx);
+        goto out;
+    }
     ctx->blobs = malloc(bytes);
     if (ctx->blobs == NULL || parts == NULL || part_bytes == NULL) {
         status = AM_ERR_MEMORY;
@@ -66,6 +70,9 @@ am_status_t am_connect_all(struct am_ctx *ctx, const void *blobs)
                     am_blob_part(&ctx->blobs[rank], dev, &part_bytes[rank]);
         }
         status = dev->ops->connect_all(dev, parts, part_bytes, ctx->size);
+        if (status != AM_OK && dev->error != NULL) {
+            snprintf(ctx->error, sizeof(ctx->error), "%s", dev->error);
+        }
     }
 out:
     free(parts);

@@ -8,6 +8,9 @@
  *                    <-- ACK (when asked for)
  *   get over send:   GET(region, offset, bytes, landing) -->
  *                    <-- STREAM, STREAM, ...   (or REFUSED)
+ *
+ * Where all of a transfer lies goes with each piece of it, and an answer counts
+ * once the last packet has gone; am/bulk_rx.c checks both.
  */
 #include "config.h"
 
@@ -69,24 +72,50 @@ static void fill_from_data(void *arg, void *to, size_t bytes)
 }
 
 static am_status_t stream_packet(struct am_bulk *bulk, uint32_t handler,
-                                 const uint64_t *words, uint32_t word_count,
-                                 size_t bytes)
+                                 uint32_t aux, const uint64_t *words,
+                                 uint32_t word_count, size_t bytes)
 {
     size_t at = bulk->local_offset + bulk->sent_bytes;
     void *base = bytes == 0 ? NULL : am_data_at(&bulk->local, at, bytes);
     struct fill fill = {&bulk->local, at};
 
     if (base == NULL && bytes > 0) {
-        return am_op_send_fill(&bulk->op, handler, 0, words, word_count,
+        return am_op_send_fill(&bulk->op, handler, aux, words, word_count,
                                fill_from_data, &fill, bytes);
     }
-    return am_op_send(&bulk->op, handler, 0, words, word_count, base, bytes);
+    return am_op_send(&bulk->op, handler, aux, words, word_count, base, bytes);
+}
+
+/* Does a piece need words to say where the whole lies? */
+static uint32_t stream_words(const struct am_bulk *bulk)
+{
+    return bulk->bytes > UINT32_MAX ? STREAM_LONG_WORDS : STREAM_WORDS;
+}
+
+/* Any packet but the last. */
+static am_status_t stream_piece(struct am_bulk *bulk, size_t bytes)
+{
+    size_t left = bulk->bytes - bulk->sent_bytes;
+    uint32_t word_count = stream_words(bulk);
+    uint64_t words[STREAM_LONG_WORDS] = {
+            [STREAM_REGION] = bulk->key.w[0],
+            [STREAM_OFFSET] = bulk->offset + bulk->sent_bytes,
+            [STREAM_START] = bulk->sent_bytes,
+            [STREAM_LEFT] = left,
+    };
+
+    if (word_count == STREAM_WORDS && bulk->key.w[0] == 0) {
+        words[STREAM_REGION] = bulk->sent_bytes;
+    }
+    return stream_packet(bulk, AM_H_STREAM,
+                         word_count == STREAM_WORDS ? (uint32_t)left : 0, words,
+                         word_count, bytes);
 }
 
 /* The final packet: what is left, the handler, the wish for an answer. */
 static am_status_t stream_last(struct am_bulk *bulk, size_t bytes)
 {
-    uint64_t words[LAST_WORDS + 4] = {
+    uint64_t words[LAST_WORDS + LAST_ARGUMENTS] = {
             [LAST_REGION] = bulk->key.w[0],
             [LAST_OFFSET] = bulk->offset + bulk->sent_bytes,
             [LAST_HANDLER] = bulk->handler,
@@ -96,7 +125,7 @@ static am_status_t stream_last(struct am_bulk *bulk, size_t bytes)
 
     memcpy(words + LAST_WORDS, bulk->words,
            bulk->word_count * sizeof(uint64_t));
-    return stream_packet(bulk, AM_H_STREAM_LAST, words,
+    return stream_packet(bulk, AM_H_STREAM_LAST, 0, words,
                          LAST_WORDS + bulk->word_count, bytes);
 }
 
@@ -104,10 +133,12 @@ static am_status_t stream_last(struct am_bulk *bulk, size_t bytes)
 static size_t stream_step(const struct am_bulk *bulk)
 {
     const size_t page = 4096;
-    size_t last_max = am_peer_payload_max(bulk->op.peer, LAST_WORDS + 4);
+    size_t last_max =
+            am_peer_payload_max(bulk->op.peer, LAST_WORDS + LAST_ARGUMENTS);
 
-    return last_max < page ? am_peer_payload_max(bulk->op.peer, 2)
-                           : am_packet_step(bulk->bytes, last_max);
+    return last_max < page
+                   ? am_peer_payload_max(bulk->op.peer, stream_words(bulk))
+                   : am_packet_step(bulk->bytes, last_max);
 }
 
 /* Send what there is space for.  AM_ERR_AGAIN: more later. */
@@ -117,12 +148,11 @@ static am_status_t stream_run(struct am_bulk *bulk)
     uint64_t *stats = peer->ctx->stats;
     bool last_matters = bulk->handler != 0 || bulk->handle != 0;
     size_t packet = stream_step(bulk);
-    size_t last_max = am_peer_payload_max(peer, LAST_WORDS + 4);
+    size_t last_max = am_peer_payload_max(peer, LAST_WORDS + LAST_ARGUMENTS);
     am_status_t status = AM_OK;
 
     while (bulk->sent_bytes < bulk->bytes || last_matters) {
         size_t left = bulk->bytes - bulk->sent_bytes;
-        uint64_t words[2] = {bulk->key.w[0], bulk->offset + bulk->sent_bytes};
         size_t bytes = left < packet ? left : packet;
 
         if (last_matters && left <= last_max) {
@@ -130,7 +160,7 @@ static am_status_t stream_run(struct am_bulk *bulk)
             last_matters = status != AM_OK;
             bytes = left;
         } else {
-            status = stream_packet(bulk, AM_H_STREAM, words, 2, bytes);
+            status = stream_piece(bulk, bytes);
         }
         if (status != AM_OK) {
             return status;
@@ -148,14 +178,26 @@ static bool source_is_gone(struct am_bulk *bulk)
                                                AM_HANDLE_REGION) == NULL;
 }
 
+/* ... and who waits for the rest is told. */
+static am_status_t refuse_rest(struct am_bulk *bulk)
+{
+    am_status_t status =
+            am_op_send(&bulk->op, AM_H_REFUSED, 0, &bulk->key.w[0], 1, NULL, 0);
+
+    if (status != AM_ERR_AGAIN) {
+        am_bulk_end(bulk, AM_ERR_INVALID);
+        status = AM_OK;
+    }
+    return status;
+}
+
 static am_status_t put_run(struct am_op *op)
 {
     struct am_bulk *bulk = am_container(op, struct am_bulk, op);
     am_status_t status = AM_OK;
 
     if (source_is_gone(bulk)) {
-        am_bulk_end(bulk, AM_ERR_INVALID);
-        return AM_OK;
+        return refuse_rest(bulk);
     }
     if (bulk->by_device && bulk->sent_bytes < bulk->bytes) {
         status = am_bulk_copy(bulk, device_done);
@@ -234,6 +276,14 @@ static void device_done(void *arg, am_status_t status)
     }
 }
 
+/* Can there be a region that holds this?  A range that wraps is found here, as
+ * its later pieces look sound by themselves. */
+static bool bulk_is_sound(const struct am_bulk *bulk)
+{
+    return bulk->offset <= SIZE_MAX - bulk->bytes &&
+           (bulk->key.w[0] == 0 || bulk->key.w[0] > UINT32_MAX);
+}
+
 /* Start at once unless others wait; what is left is queued. */
 static void bulk_start(struct am_bulk *bulk, struct am_peer *peer,
                        am_op_run_fn run)
@@ -242,6 +292,10 @@ static void bulk_start(struct am_bulk *bulk, struct am_peer *peer,
     bulk->op.queued = false;
     bulk->op.peer = peer;
     bulk->in_device = false;
+    if (!bulk_is_sound(bulk)) {
+        am_bulk_end(bulk, AM_ERR_INVALID);
+        return;
+    }
     bulk->by_device =
             peer->index == peer->ctx->rank || am_bulk_single(bulk, peer);
     if (!am_list_is_empty(&peer->bulk) || run(&bulk->op) == AM_ERR_AGAIN) {
@@ -276,11 +330,6 @@ void am_bulk_put(struct am_bulk *bulk, struct am_peer *peer,
     bulk_start(bulk, peer, put_run);
 }
 
-static void get_landed(void *arg, am_status_t status)
-{
-    am_bulk_end(arg, status);
-}
-
 void am_bulk_get(struct am_bulk *bulk, struct am_peer *peer,
                  const struct am_data *local, const struct am_key *key,
                  size_t offset, size_t bytes, am_done_fn done, void *arg)
@@ -308,9 +357,10 @@ void am_bulk_get(struct am_bulk *bulk, struct am_peer *peer,
         am_bulk_end(bulk, AM_ERR_MEMORY);
         return;
     }
-    bulk->landing.expected_bytes = bytes;
-    bulk->landing.landed = get_landed;
-    bulk->landing.landed_arg = bulk;
+    bulk->landing.peer = peer;
+    bulk->landing.rights = AM_DEV_CAP_PUT;
+    bulk->landing.get = bulk;
+    bulk->landing.landed_bytes = 0;
     bulk_start(bulk, peer, get_run);
 }
 

@@ -1,77 +1,30 @@
 /*
  * Transfers as a single copy: by the device's put or get, or to this very
- * context; and what that costs, compared with a stream.
+ * context; and whether that costs less than a stream.
  */
 #include "config.h"
 
+#include "am/cost.h"
 #include "am/ctx.h"
-
-static uint64_t linfn_ps(const struct am_linfn *f, size_t bytes)
-{
-    return f->fixed_ps + f->per_byte_fs * (uint64_t)bytes / 1000;
-}
-
-/* What the two ways cost, by the device's numbers. */
-static uint64_t stream_ps(const struct am_dev_attr *attr, bool get,
-                          size_t bytes)
-{
-    const struct am_dev_perf *perf = &attr->perf;
-    uint64_t packets = bytes / attr->packet_bytes_max + 1;
-    uint64_t send = perf->send_overhead.per_byte_fs;
-    uint64_t recv = perf->recv_overhead.per_byte_fs;
-    uint64_t per_byte = perf->shared_core ? send + recv
-                        : send > recv     ? send
-                                          : recv;
-    /* the owner is asked, and waits for its turn on the core if it shares one */
-    uint64_t request =
-            get ? perf->wire.fixed_ps + perf->send_overhead.fixed_ps +
-                            perf->recv_overhead.fixed_ps + perf->turn_ps
-                : 0;
-
-    return linfn_ps(&perf->wire, bytes) +
-           packets * perf->send_overhead.fixed_ps +
-           perf->recv_overhead.fixed_ps + per_byte * (uint64_t)bytes / 1000 +
-           request;
-}
-
-/* UINT64_MAX: the device has no such thing. */
-static uint64_t single_ps(const struct am_dev_attr *attr, bool get,
-                          size_t bytes)
-{
-    uint32_t need = get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
-
-    return (attr->caps & need) == 0
-                   ? UINT64_MAX
-                   : linfn_ps(get ? &attr->perf.get : &attr->perf.put, bytes);
-}
-
-uint64_t am_bulk_cost_ps(const struct am_peer *peer, bool get, size_t bytes,
-                         bool contiguous)
-{
-    const struct am_dev_attr *attr = &peer->dev->attr;
-    uint64_t stream = stream_ps(attr, get, bytes);
-    uint64_t single = contiguous ? single_ps(attr, get, bytes) : UINT64_MAX;
-
-    return single < stream ? single : stream;
-}
 
 bool am_bulk_single(const struct am_bulk *bulk, const struct am_peer *peer)
 {
     const struct am_dev_attr *attr = &peer->dev->attr;
 
     return bulk->key.w[3] != 0 &&
-           single_ps(attr, bulk->get, bulk->bytes) <
-                   stream_ps(attr, bulk->get, bulk->bytes) &&
+           am_cost_single_ps(&attr->perf, attr->caps, bulk->get, bulk->bytes) <
+                   am_cost_bulk_stream_ps(&attr->perf, attr->packet_bytes_max,
+                                          bulk->get, bulk->bytes) &&
            am_data_at(&bulk->local, bulk->local_offset, bulk->bytes) != NULL;
 }
 
 /* To or from a region of this very context: one copy. */
 static am_status_t self_copy(struct am_bulk *bulk)
 {
-    struct am_ctx *ctx = bulk->op.peer->ctx;
     size_t offset = bulk->offset;
-    struct am_region *region =
-            am_region_find(ctx, bulk->key.w[0], &offset, bulk->bytes);
+    struct am_region *region = am_region_find(
+            bulk->op.peer, bulk->get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT,
+            bulk->key.w[0], &offset, bulk->bytes);
     const struct am_data *from = bulk->get ? NULL : &bulk->local;
     const struct am_data *to = bulk->get ? &bulk->local : NULL;
     size_t from_at = bulk->local_offset, to_at = bulk->local_offset;

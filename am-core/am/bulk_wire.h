@@ -4,14 +4,32 @@
 #ifndef AM_AM_BULK_WIRE_H
 #define AM_AM_BULK_WIRE_H
 
-/* Words of STREAM_LAST; up to four of the handler follow. */
+/*
+ * Words of STREAM.  Each piece says where the whole transfer lies, so that the
+ * target refuses all of one that does not fit, from the first piece on.  STREAM_START
+ * counts the bytes of the transfer before this piece, STREAM_LEFT those from it
+ * to the end.  While both are below 2^32 they cost no words: what is left is
+ * the header's aux, and the start, which is needed for a bare address only, is
+ * STREAM_REGION (no handle is so small).
+ */
+enum {
+    STREAM_REGION, /* a handle, or 0 for a bare address */
+    STREAM_OFFSET,
+    STREAM_WORDS,
+    STREAM_START = STREAM_WORDS,
+    STREAM_LEFT,
+    STREAM_LONG_WORDS
+};
+
+/* Words of STREAM_LAST; up to LAST_ARGUMENTS of the handler follow. */
 enum {
     LAST_REGION,
     LAST_OFFSET,
     LAST_HANDLER, /* index; 0: none */
     LAST_ACK,     /* the sender's handle; 0: none */
     LAST_BYTES,   /* of the whole transfer */
-    LAST_WORDS
+    LAST_WORDS,
+    LAST_ARGUMENTS = 4
 };
 
 enum {

@@ -120,6 +120,7 @@ static am_status_t send_prepare_long(struct am_send *send)
             am_region_open(ctx, &send->region, &send->data, AM_DEV_CAP_GET);
 
     if (status == AM_OK) {
+        send->region.peer = send->op.peer;
         send->handle = am_handle_new(ctx, AM_HANDLE_SEND, send);
         status = send->handle == 0 ? AM_ERR_MEMORY : AM_OK;
     }

@@ -19,6 +19,7 @@ static void recv_end(struct am_recv *recv, am_status_t status)
         am_list_remove(&recv->link);
         free(recv->copy);
     }
+    recv->peer->landing--;
     am_pool_put(ctx->send_pool, recv);
     if (done != NULL) {
         done(arg, status);
@@ -130,9 +131,25 @@ am_status_t am_recv_supply(struct am_recv *recv, const struct am_data *landing,
     return AM_OK;
 }
 
-/* Check what a send names.  AM_ERR_INVALID is counted as bad; AM_ERR_MEMORY. */
+/* A send is for a client that nobody registered: say so, once for each peer. */
+static void client_missing(struct am_peer *peer, uint32_t id)
+{
+    struct am_ctx *ctx = peer->ctx;
+
+    if (!peer->client_said) {
+        peer->client_said = true;
+        am_log(&ctx->log, AM_LOG_WARN,
+               "a send from %s %u is lost: it is for client %u, which is not "
+               "registered (others are counted as rx_bad_packet)",
+               peer->index < ctx->size ? "rank" : "late peer", peer->index, id);
+    }
+}
+
+/* Check what a send names, and how long it is.  AM_ERR_INVALID is counted as
+ * bad; AM_ERR_MEMORY. */
 static am_status_t recv_new(struct am_token *token, uint64_t client_word,
-                            size_t payload_bytes, struct am_client **client_p,
+                            size_t payload_bytes, uint64_t bytes,
+                            struct am_client **client_p,
                             struct am_recv **recv_p)
 {
     struct am_ctx *ctx = token->ctx;
@@ -141,8 +158,11 @@ static am_status_t recv_new(struct am_token *token, uint64_t client_word,
     struct am_recv *recv;
 
     if (id >= ctx->client_count || info_bytes > AM_INFO_BYTES_MAX ||
-        info_bytes > payload_bytes) {
+        info_bytes > payload_bytes || bytes > PTRDIFF_MAX) {
         ctx->stats[AM_STAT_RX_BAD_PACKET]++;
+        if (id >= ctx->client_count) {
+            client_missing(token->peer, id);
+        }
         return AM_ERR_INVALID;
     }
     recv = am_pool_get(ctx->send_pool);
@@ -153,6 +173,8 @@ static am_status_t recv_new(struct am_token *token, uint64_t client_word,
     memset(recv, 0, sizeof(*recv));
     recv->ctx = ctx;
     recv->peer = token->peer;
+    recv->peer->landing++;
+    recv->bytes = bytes;
     *client_p = ctx->clients[id];
     *recv_p = recv;
     return AM_OK;
@@ -161,14 +183,22 @@ static am_status_t recv_new(struct am_token *token, uint64_t client_word,
 static void handle_send(struct am_token *token, const uint64_t *words,
                         uint32_t word_count, void *data, size_t bytes)
 {
-    uint64_t client_word =
-            word_count == SEND_WORDS ? words[SEND_CLIENT] : UINT64_MAX;
-    size_t info_bytes = client_word >> 32;
     struct am_client *client;
     struct am_recv *recv;
+    uint64_t client_word;
+    size_t info_bytes;
 
-    if (recv_new(token, client_word, bytes, &client, &recv) == AM_OK) {
-        recv->bytes = bytes - info_bytes;
+    if (!am_token_has(token, word_count, SEND_WORDS)) {
+        return;
+    }
+    client_word = am_word(words, SEND_CLIENT);
+    info_bytes = client_word >> 32;
+    if (am_word(words, SEND_BYTES) != bytes - info_bytes) {
+        token->ctx->stats[AM_STAT_RX_BAD_PACKET]++;
+        return;
+    }
+    if (recv_new(token, client_word, bytes, bytes - info_bytes, &client,
+                 &recv) == AM_OK) {
         recv_offer(recv, client, data, info_bytes,
                    (const char *)data + info_bytes);
     }
@@ -185,16 +215,18 @@ static void handle_rts(struct am_token *token, const uint64_t *words,
     if (!am_token_has(token, word_count, RTS_WORDS)) {
         return;
     }
-    client_word = words[RTS_CLIENT];
-    status = recv_new(token, client_word, bytes, &client, &recv);
+    client_word = am_word(words, RTS_CLIENT);
+    status = recv_new(token, client_word, bytes, am_word(words, RTS_BYTES),
+                      &client, &recv);
     if (status != AM_OK) {
-        fin_send(token->peer, words[RTS_HANDLE], status);
+        fin_send(token->peer, am_word(words, RTS_HANDLE), status);
         return;
     }
     recv->is_long = true;
-    recv->bytes = words[RTS_BYTES];
-    recv->sender = words[RTS_HANDLE];
-    memcpy(recv->key.w, words + RTS_KEY, sizeof(recv->key.w));
+    recv->sender = am_word(words, RTS_HANDLE);
+    for (uint32_t i = 0; i < 4; i++) {
+        recv->key.w[i] = am_word(words, RTS_KEY + i);
+    }
     recv_offer(recv, client, data, client_word >> 32, NULL);
 }
 
@@ -208,9 +240,13 @@ static void handle_fin(struct am_token *token, const uint64_t *words,
     if (!am_token_has(token, word_count, FIN_WORDS)) {
         return;
     }
-    send = am_handle_find(ctx, words[FIN_HANDLE], AM_HANDLE_SEND);
-    status = (int64_t)words[FIN_STATUS];
-    if (send == NULL || send->op.peer != token->peer) {
+    send = am_handle_find(ctx, am_word(words, FIN_HANDLE), AM_HANDLE_SEND);
+    status = (int64_t)am_word(words, FIN_STATUS);
+    if (send == NULL) {
+        return;
+    }
+    if (!am_op_is_out(&send->op, token->peer)) {
+        ctx->stats[AM_STAT_RX_BAD_HANDLE]++;
         return;
     }
     if (status > AM_OK || status < AM_ERR_CANCELLED) {

@@ -74,10 +74,19 @@ struct am_peer {
     bool dead;
     /* cold */
     struct am_dev *dev;
+    bool named;      /* am_connect has given its index away */
+    bool accepted;   /* it connected to this context */
+    bool crossed;    /* and this one to it at the same time */
+    bool hidden;     /* another connection to the same context is used */
+    uint32_t landing; /* sends of it to clients that have not ended */
     bool paid;  /* a message is built, charged for, and waits for space */
     void *blob; /* address of a late peer, or NULL */
+    char *death; /* how it died, as a sentence; NULL: it lives, or no memory */
     struct am_list ordered, bulk;
     struct am_list busy_link; /* on ctx->busy while an op is queued */
+    uint32_t queued_count;    /* requests that handlers queued */
+    bool client_said;         /* it sent to a client that there is not */
+    uint64_t handler_said[AM_HANDLERS_MAX / 64]; /* bits: the same, handlers */
 };
 
 /* What a handler gets.  Packets are handled one after the other, so that a
@@ -111,8 +120,13 @@ struct am_module {
     void (*close)(struct am_ctx *ctx, uint32_t slot);
     /* A peer died: fail what waits for it. */
     void (*peer_dead)(struct am_ctx *ctx, struct am_peer *peer);
+    /* Is nothing of it under way, so that it may be closed?  NULL: nothing. */
+    bool (*peer_idle)(struct am_ctx *ctx, struct am_peer *peer);
     /* Free peer->msg and the like. */
     void (*peer_close)(struct am_ctx *ctx, struct am_peer *peer);
+    /* In the child of a fork: let every call ask am for its peer.  NULL: it
+     * does.  Sets fields only (base/forked.h). */
+    void (*forked)(struct am_ctx *ctx, uint32_t slot);
     /* Text for am_describe(ctx, what); 0 if `what` is not this module's. */
     size_t (*describe)(struct am_ctx *ctx, const char *what, char *text,
                        size_t bytes);
@@ -135,6 +149,12 @@ static inline void *am_module_data(const struct am_ctx *ctx, uint32_t slot)
 }
 
 void am_module_set_data(struct am_ctx *ctx, uint32_t slot, void *data);
+
+/* Read a word of a packet once, as memory that its sender may still write. */
+static inline uint64_t am_word(const uint64_t *words, uint32_t index)
+{
+    return *(const volatile uint64_t *)&words[index];
+}
 
 struct am_env *am_ctx_env(struct am_ctx *ctx);
 struct am_log *am_ctx_log(struct am_ctx *ctx);
@@ -214,22 +234,25 @@ void *am_data_at(const struct am_data *data, size_t offset, size_t bytes);
 
 /* ------------------------------------------------------- regions, transfers */
 
+struct am_bulk;
+
 /* A region over any am_data; embed it, or am_region_register allocates one. */
 struct am_region {
     struct am_ctx *ctx;
     struct am_data data;
-    uint64_t handle;    /* what a peer names it by; 0: closed */
-    struct am_dev *dev; /* that dev_key is registered with; or NULL */
+    uint64_t handle;      /* what a peer names it by; 0: closed */
+    struct am_peer *peer; /* the only one that may name it; NULL: any */
+    uint32_t rights;      /* AM_DEV_CAP_PUT, GET: what it may do */
+    struct am_dev *dev;   /* that dev_key is registered with; or NULL */
     struct am_dev_key dev_key;
-    size_t landed_bytes;   /* of a transfer into it, counted */
-    size_t expected_bytes; /* `landed` is called when all are here */
-    am_done_fn landed;     /* may be NULL */
-    void *landed_arg;
+    struct am_bulk *get; /* that lands here, in order, or NULL */
+    size_t landed_bytes; /* of it */
     struct am_list link; /* on ctx->public_regions, if registered */
 };
 
-/* Open a region over `data` in caller's memory; with its key peers may do what
- * `caps` say (AM_DEV_CAP_PUT, GET) by the device.  AM_ERR_MEMORY. */
+/* Open a region over `data` in caller's memory; with its key any peer, or the
+ * one that the caller then puts in region->peer, may do what `caps` say
+ * (AM_DEV_CAP_PUT, GET), by the device too.  AM_ERR_MEMORY. */
 am_status_t am_region_open(struct am_ctx *ctx, struct am_region *region,
                            const struct am_data *data, uint32_t caps);
 /* After this a late access of a peer is counted as rx_bad_region, dropped. */
@@ -245,7 +268,8 @@ void am_region_key_for(const struct am_region *region,
  * untouched until `done`.  `done` is called from am_ctx_poll only.  When
  * `handler` is non-zero a put runs it at the target after the data is in place.
  * A put is done when `local` may be reused; with `acknowledged` set, when the
- * data is in place.  Legal in a handler.
+ * data is in place.  Legal in a handler.  A range that no region can hold, and a
+ * key that is none, end it with AM_ERR_INVALID, as the peer's refusal does.
  */
 struct am_bulk {
     struct am_op op;
@@ -278,9 +302,6 @@ void am_bulk_cancel(struct am_bulk *bulk);
 void am_bulk_get(struct am_bulk *bulk, struct am_peer *peer,
                  const struct am_data *local, const struct am_key *key,
                  size_t offset, size_t bytes, am_done_fn done, void *arg);
-/* How a transfer of `bytes` would go, for the cost model: picoseconds. */
-uint64_t am_bulk_cost_ps(const struct am_peer *peer, bool get, size_t bytes,
-                         bool contiguous);
 
 #include "am/core_inl.h"
 #endif

@@ -224,6 +224,7 @@ static struct am_ctx *ctx_new(const struct am_params *params)
     am_list_init(&ctx->public_regions);
     am_list_init(&ctx->manys);
     am_list_init(&ctx->deferred);
+    am_forked_watch(ctx);
     pools_open(ctx);
     ctx->peer_max = ctx->size;
     ctx->peer_count = ctx->size;
@@ -319,7 +320,10 @@ void am_close(struct am_ctx *ctx)
     if (ctx == NULL) {
         return;
     }
-    am_ctx_stats_write(ctx);
+    am_forked_close(ctx);
+    if (!ctx->forked.is) {
+        am_ctx_stats_write(ctx);
+    }
     am_peers_drop_ops(ctx);
     for (uint32_t i = 0; am_modules[i] != NULL; i++) {
         if (ctx->module_stats[i] != NULL) {

@@ -7,11 +7,12 @@
 #include "am/core.h"
 #include "base/assert.h"
 #include "base/config.h"
+#include "base/forked.h"
 #include "base/pool.h"
 
 #define AM_DEVS_MAX    4
 #define AM_TABLES_MAX  (10 + AM_MODULES_MAX) /* am, chan, devices, modules */
-#define AM_QUEUE_MAX   65536      /* requests queued by handlers, at most */
+#define AM_QUEUE_MAX   65536      /* requests to a peer queued by handlers */
 #define AM_POLL_BUDGET 64         /* packets of one lane in one poll */
 #define AM_ONE_BYTES   640        /* an object of one_pool */
 #define AM_SEND_BYTES  768        /* an object of send_pool */
@@ -98,6 +99,14 @@ AM_STATIC_ASSERT(sizeof(struct am_blob) == AM_ADDRESS_BYTES, "wire format");
 
 struct am_posts;
 
+/* A context in the child of a fork: what it had (forked.c). */
+struct am_forked {
+    struct am_fork_watch watch;
+    bool is, told;
+    uint32_t dev_count, peer_count;
+    struct am_posts *posts;
+};
+
 struct am_ctx {
     struct am_ctx_modules modules; /* first: am_module_data */
     /* hot: what a poll and a short send read */
@@ -137,7 +146,6 @@ struct am_ctx {
     uint32_t client_count;
     struct am_list manys;    /* client.c: sends to many under way */
     struct am_list deferred; /* short receives that hold a copy */
-    uint32_t queued_count;   /* requests that handlers queued */
     uint64_t checked_ps;
     bool attends;           /* `attention` is always set: simulated, posts */
     struct am_posts *posts; /* post.c; NULL until opened */
@@ -146,6 +154,9 @@ struct am_ctx {
     void *table_values[AM_TABLES_MAX]; /* by table of am_config_tables() */
     uint64_t *module_stats[AM_MODULES_MAX];
     char error[512];
+    struct am_forked forked;
+    am_dead_fn dead; /* the user's; NULL: none */
+    void *dead_arg;
 };
 
 /* ---------------------------------------------------------------- peer.c */
@@ -155,13 +166,28 @@ struct am_peer *am_peer_new(struct am_ctx *ctx, uint32_t index);
 /* Is it the introduction to a late peer?  Then it is malloc's own. */
 bool am_op_is_hello(const struct am_op *op);
 void am_peers_close(struct am_ctx *ctx);
-void am_peer_init(struct am_ctx *ctx); /* register the handler */
+/* Free one that nothing refers to any more. */
+void am_peer_free(struct am_ctx *ctx, struct am_peer *peer);
 /* The device upcalls. */
 void *am_peer_accept(void *arg, struct am_dev_ep *ep, uint32_t rank);
 void am_peer_dead(void *user, const char *why);
+/* The `send` of a dead peer, and of one that is not connected yet: no test on
+ * the path of the living. */
+am_status_t am_send_to_dead(struct am_dev_ep *ep, uint32_t class, uint64_t first,
+                            const uint64_t *words, const void *data,
+                            size_t data_bytes);
 /* This device's part of a blob, NULL if it has none. */
 const void *am_blob_part(const struct am_blob *blob, const struct am_dev *dev,
                          size_t *bytes_p);
+
+/* ----------------------------------------------------------- peer_late.c */
+
+void am_peer_init(struct am_ctx *ctx); /* register the handler */
+/* The peer with this address if it is known and there, else UINT32_MAX. */
+uint32_t am_peer_find(const struct am_ctx *ctx, const struct am_blob *blob);
+/* Let go of those that nobody here asked for and that have left.
+ * Not while a device is polled. */
+void am_peers_reap(struct am_ctx *ctx);
 
 /* ------------------------------------------------------------- request.c */
 
@@ -190,18 +216,30 @@ void am_handle_free(struct am_ctx *ctx, uint64_t handle);
 int am_posts_run(struct am_ctx *ctx);
 void am_posts_close(struct am_ctx *ctx);
 
+/* -------------------------------------------------------------- forked.c */
+
+/* From now on a child of this process cannot use the context. */
+void am_forked_watch(struct am_ctx *ctx);
+/* This is such a child: say so, once.  AM_ERR_FORKED. */
+am_status_t am_forked_refuse(struct am_ctx *ctx);
+/* The context closes, wherever it is. */
+void am_forked_close(struct am_ctx *ctx);
+
 /* -------------------------------------------------------------- region.c */
 
-/* The region that a peer names by handle and offset, or by handle 0 and an
+/* The region that `peer` names by handle and offset, or by handle 0 and an
  * address (then *offset becomes relative); NULL, counted, when the range is
- * not inside one. */
-struct am_region *am_region_find(struct am_ctx *ctx, uint64_t handle,
-                                 size_t *offset, size_t bytes);
+ * not inside one, or the peer may not do there what `rights` say. */
+struct am_region *am_region_find(const struct am_peer *peer, uint32_t rights,
+                                 uint64_t handle, size_t *offset, size_t bytes);
 
 /* ------------------------------------------------------------ dispatch.c */
 
 void am_dispatch(void *user, uint32_t class, const void *hdr, size_t hdr_bytes,
                  void *data, size_t bytes);
+/* A message is for a handler that nobody registered: count it, and say so the
+ * first time that this peer sends one there. */
+void am_handler_missing(struct am_peer *peer, uint64_t handler);
 /* Has the message the words that it should have?  If not it is counted; then
  * drop it before looking at one. */
 bool am_token_has(const struct am_token *token, uint32_t word_count,
@@ -215,6 +253,21 @@ void am_client_init(struct am_ctx *ctx);
 void am_client_fini(struct am_ctx *ctx);
 /* The transfer has ended: its done function is called later in the poll. */
 void am_bulk_end(struct am_bulk *bulk, am_status_t status);
+
+/* Answers of a peer are taken only for what is out: all of it is sent, nothing
+ * of it is in a queue any more, or with the device. */
+static inline bool am_op_is_out(const struct am_op *op,
+                                const struct am_peer *peer)
+{
+    return op->peer == peer && !op->queued;
+}
+
+static inline bool am_bulk_is_out(const struct am_bulk *bulk,
+                                  const struct am_peer *peer)
+{
+    return am_op_is_out(&bulk->op, peer) && !bulk->in_device;
+}
+
 /* bulk_copy.c: is a single copy possible, and cheaper than a stream? */
 bool am_bulk_single(const struct am_bulk *bulk, const struct am_peer *peer);
 /* Copy: AM_OK when it is done, AM_DONE when the device is at it and calls
@@ -234,6 +287,8 @@ int am_bulk_finish(struct am_ctx *ctx);
 int am_poll_blocked(struct am_ctx *ctx, bool for_space);
 /* Look for dead peers, if the last look was some time ago.  Not in a poll. */
 void am_check_peers(struct am_ctx *ctx);
+/* Is a rank of the job dead? */
+bool am_rank_is_dead(const struct am_ctx *ctx);
 
 /* ---------------------------------------------------------------- info.c */
 

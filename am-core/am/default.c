@@ -72,6 +72,7 @@ am_status_t am_init(void)
     if (status != AM_OK) {
         return status;
     }
+    process.pmi.timeout_ms = am_connect_timeout_ms(NULL, 0);
     params.rank = process.pmi.rank;
     params.size = process.pmi.size;
     status = am_open(&params, &process.ctx);
@@ -119,17 +120,6 @@ struct am_ctx *am_default(void)
     return process.ctx;
 }
 
-/* Then no barrier of the job will ever end. */
-static bool rank_is_dead(const struct am_ctx *ctx)
-{
-    for (uint32_t i = 0; i < ctx->size; i++) {
-        if (ctx->peers[i] != NULL && ctx->peers[i]->dead) {
-            return true;
-        }
-    }
-    return false;
-}
-
 am_status_t am_barrier(void)
 {
     am_status_t status;
@@ -138,8 +128,11 @@ am_status_t am_barrier(void)
     if (process.ctx == NULL) {
         return AM_ERR_INVALID;
     }
-    if (rank_is_dead(process.ctx)) {
-        return AM_ERR_PEER;
+    if (process.ctx->forked.is) {
+        return am_forked_refuse(process.ctx);
+    }
+    if (am_rank_is_dead(process.ctx)) {
+        return AM_ERR_PEER; /* then no barrier of the job will ever end */
     }
     status = am_pmi_barrier_enter(&process.pmi);
     if (status != AM_OK) {
@@ -157,7 +150,7 @@ am_status_t am_barrier(void)
             am_check_peers(process.ctx);
         }
         events = am_ctx_poll(process.ctx); /* peers may wait for our replies */
-        if (events < 0 && rank_is_dead(process.ctx)) {
+        if (events < 0 && am_rank_is_dead(process.ctx)) {
             return (am_status_t)events;
         }
         empty_polls = events > 0 ? 0 : empty_polls + 1;

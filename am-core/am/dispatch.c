@@ -23,6 +23,27 @@ static inline void hand_over(struct am_peer *peer, uint32_t class,
                 bytes == 0 ? NULL : data, bytes);
 }
 
+void am_handler_missing(struct am_peer *peer, uint64_t handler)
+{
+    struct am_ctx *ctx = peer->ctx;
+    uint64_t bit = UINT64_C(1) << handler % 64;
+    uint64_t *said;
+
+    ctx->stats[AM_STAT_RX_BAD_HANDLER]++;
+    if (handler >= AM_HANDLERS_MAX) {
+        return;
+    }
+    said = &peer->handler_said[handler / 64];
+    if ((*said & bit) == 0) {
+        *said |= bit;
+        am_log(&ctx->log, AM_LOG_WARN,
+               "a message from %s %u is lost: it is for handler %u, which is "
+               "not registered (others are counted as rx_bad_handler)",
+               peer->index < ctx->size ? "rank" : "late peer", peer->index,
+               (unsigned)handler);
+    }
+}
+
 /* Dispatch with all that the hot path leaves out: bad packets, a trace, a host
  * that pays.  Reads the header anew, and believes only what it reads. */
 static __attribute__((noinline)) void
@@ -40,7 +61,7 @@ dispatch_odd(struct am_peer *peer, uint32_t class,
         return;
     }
     if (handler->fn == NULL) {
-        ctx->stats[AM_STAT_RX_BAD_HANDLER]++;
+        am_handler_missing(peer, (uint8_t)bits);
         return;
     }
     if (ctx->watched) {

@@ -6,9 +6,12 @@
 #include "am/ctx.h"
 #include "chan/chan.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define CONNECT_TIMEOUT_MS "60000"
 
 static am_status_t check_devices(const char *text, char *accepted, size_t bytes)
 {
@@ -66,7 +69,7 @@ static const struct am_config_row ctx_rows[] = {
          "name none: one of am_sim --list, or a file; empty: am_perf runs on "
          "this machine",
          offsetof(struct am_values, sim_machine), NULL, NULL},
-        {"AM_CONNECT_TIMEOUT", "60000", AM_CONFIG_COUNT, "ms",
+        {"AM_CONNECT_TIMEOUT", CONNECT_TIMEOUT_MS, AM_CONFIG_COUNT, "ms",
          "how long a job's ranks wait for each other when they start",
          offsetof(struct am_values, connect_timeout_ms), NULL, NULL},
 };
@@ -154,6 +157,19 @@ const void *am_ctx_values(const struct am_ctx *ctx,
         }
     }
     return NULL;
+}
+
+uint64_t am_connect_timeout_ms(const struct am_option *options,
+                               uint32_t option_count)
+{
+    struct am_values values;
+    char error[512];
+
+    if (am_config_load(&am_ctx_config, &values, options, option_count, error,
+                       sizeof(error)) != AM_OK) {
+        return strtoull(CONNECT_TIMEOUT_MS, NULL, 10);
+    }
+    return values.connect_timeout_ms;
 }
 
 am_status_t am_variable(const struct am_ctx *ctx, uint32_t index,
@@ -300,6 +316,20 @@ static FILE *output_open(struct am_ctx *ctx, const char *name)
     return file;
 }
 
+/* The same for what was written to it; `error` is an errno, or 0 so far. */
+static void output_close(struct am_ctx *ctx, const char *variable,
+                         const char *name, FILE *file, int error)
+{
+    if (am_log_output_close(file) != 0 && error == 0) {
+        error = errno;
+    }
+    if (error != 0) {
+        am_log(&ctx->log, AM_LOG_ERROR,
+               "%s names the file %s, which is not complete: %s", variable,
+               name, strerror(error));
+    }
+}
+
 void am_ctx_stats_write(struct am_ctx *ctx)
 {
     const struct am_stat_row *rows;
@@ -320,11 +350,12 @@ void am_ctx_stats_write(struct am_ctx *ctx)
         }
     }
     if (file != NULL) {
-        am_log_output_close(file);
+        output_close(ctx, "AM_STATS", ctx->values.stats, file, 0);
     }
     file = ctx->trace == NULL ? NULL : output_open(ctx, ctx->values.trace);
     if (file != NULL) {
-        am_trace_write(ctx->trace, file);
-        am_log_output_close(file);
+        int error = am_trace_write(ctx->trace, file) != 0 ? errno : 0;
+
+        output_close(ctx, "AM_TRACE", ctx->values.trace, file, error);
     }
 }

@@ -284,14 +284,15 @@ static void handle_fetch_add(struct am_token *token, const uint64_t *words,
     if (!am_token_has(token, word_count, 4)) {
         return;
     }
-    offset = words[1];
-    answer[0] = words[3];
-    region = am_region_find(token->ctx, words[0], &offset, sizeof(uint64_t));
+    offset = am_word(words, 1);
+    answer[0] = am_word(words, 3);
+    region = am_region_find(token->peer, AM_DEV_CAP_PUT | AM_DEV_CAP_GET,
+                            am_word(words, 0), &offset, sizeof(uint64_t));
     if (region != NULL) {
         at = am_data_at(&region->data, offset, sizeof(uint64_t));
     }
     if (at != NULL && ((uintptr_t)at & 7) == 0) {
-        answer[1] = __atomic_fetch_add(at, words[2], __ATOMIC_ACQ_REL);
+        answer[1] = __atomic_fetch_add(at, am_word(words, 2), __ATOMIC_ACQ_REL);
         answer[2] = 1;
         token->ctx->stats[AM_STAT_FETCH_ADDS]++;
     }
@@ -304,13 +305,18 @@ static void handle_fetched(struct am_token *token, const uint64_t *words,
     struct fetch *fetch = NULL;
 
     if (am_token_has(token, word_count, 3)) {
-        fetch = am_handle_find(token->ctx, words[0], AM_HANDLE_FETCH);
+        fetch = am_handle_find(token->ctx, am_word(words, 0), AM_HANDLE_FETCH);
     }
-    if (fetch == NULL || fetch->op.peer != token->peer) {
+    if (fetch == NULL) {
         return;
     }
-    *fetch->old_p = words[1];
-    fetch_end(token->ctx, fetch, words[2] != 0 ? AM_OK : AM_ERR_INVALID);
+    if (!am_op_is_out(&fetch->op, token->peer)) {
+        token->ctx->stats[AM_STAT_RX_BAD_HANDLE]++;
+        return;
+    }
+    *fetch->old_p = am_word(words, 1);
+    fetch_end(token->ctx, fetch,
+              am_word(words, 2) != 0 ? AM_OK : AM_ERR_INVALID);
 }
 
 void am_fetch_fail(struct am_ctx *ctx, void *object, struct am_peer *peer)

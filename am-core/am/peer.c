@@ -1,5 +1,5 @@
 /*
- * Peers: connecting on first use, late connections, peers that die.
+ * Peers: connecting on first use, late connections.
  */
 #include "config.h"
 
@@ -8,14 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What a dead peer's `send` is: no test on the path of the living. */
-static am_status_t send_to_dead(struct am_dev_ep *ep, uint32_t class,
-                                uint64_t first, const uint64_t *words,
-                                const void *data, size_t data_bytes)
-{
-    return AM_ERR_PEER;
-}
 
 const void *am_blob_part(const struct am_blob *blob, const struct am_dev *dev,
                          size_t *bytes_p)
@@ -45,7 +37,7 @@ struct am_peer *am_peer_new(struct am_ctx *ctx, uint32_t index)
     }
     peer->ctx = ctx;
     peer->index = index;
-    peer->send = send_to_dead;
+    peer->send = am_send_to_dead;
     am_list_init(&peer->ordered);
     am_list_init(&peer->bulk);
     am_list_init(&peer->busy_link);
@@ -64,6 +56,11 @@ static void peer_bind(struct am_peer *peer, struct am_dev_ep *ep)
 /* Room for one more late peer; its index, or UINT32_MAX. */
 static uint32_t peer_index_new(struct am_ctx *ctx)
 {
+    for (uint32_t i = ctx->size; i < ctx->peer_count; i++) {
+        if (ctx->peers[i] == NULL) {
+            return i; /* of one that was let go */
+        }
+    }
     if (ctx->peer_count == ctx->peer_max) {
         uint32_t max = ctx->peer_max + ctx->peer_max / 2 + 8;
         struct am_peer **peers = realloc(ctx->peers, max * sizeof(*peers));
@@ -99,7 +96,9 @@ static am_status_t peer_connect(struct am_ctx *ctx, struct am_peer *peer,
         } else {
             snprintf(ctx->error, sizeof(ctx->error),
                      "cannot connect to rank %u by %s: %s", blob->rank,
-                     dev->ops->name, am_status_text(status));
+                     dev->ops->name,
+                     dev->error != NULL ? dev->error
+                                        : am_status_text(status));
         }
         return status;
     }
@@ -131,7 +130,7 @@ struct am_peer *am_peer_get(struct am_ctx *ctx, uint32_t index,
     struct am_peer *peer;
 
     if (index >= ctx->peer_count) {
-        *status_p = AM_ERR_INVALID;
+        *status_p = ctx->forked.is ? am_forked_refuse(ctx) : AM_ERR_INVALID;
         return NULL;
     }
     if (ctx->peers[index] != NULL) {
@@ -157,46 +156,6 @@ struct am_peer *am_peer_get(struct am_ctx *ctx, uint32_t index,
     return peer;
 }
 
-/* The peer with this address if it is known, else UINT32_MAX. */
-static uint32_t peer_find(struct am_ctx *ctx, const struct am_blob *blob)
-{
-    if (blob->rank < ctx->size && ctx->blobs != NULL &&
-        ctx->blobs[blob->rank].nonce == blob->nonce) {
-        return blob->rank;
-    }
-    for (uint32_t i = ctx->size; i < ctx->peer_count; i++) {
-        struct am_blob *known = ctx->peers[i]->blob;
-
-        if (known != NULL && known->nonce == blob->nonce &&
-            !ctx->peers[i]->dead) {
-            return i;
-        }
-    }
-    return UINT32_MAX;
-}
-
-/* A late peer introduces itself. */
-static void handle_hello(struct am_token *token, const uint64_t *words,
-                         uint32_t word_count, void *data, size_t bytes)
-{
-    struct am_peer *peer = token->peer;
-
-    if (peer->index < token->ctx->size || peer->blob != NULL ||
-        bytes != AM_ADDRESS_BYTES) {
-        token->ctx->stats[AM_STAT_RX_BAD_PACKET]++;
-        return;
-    }
-    peer->blob = malloc(bytes);
-    if (peer->blob != NULL) {
-        memcpy(peer->blob, data, bytes);
-    }
-}
-
-void am_peer_init(struct am_ctx *ctx)
-{
-    am_handler_set(ctx, AM_H_HELLO, handle_hello, NULL, "hello");
-}
-
 /* Introduce myself to a late peer: the first message on a new connection. */
 static am_status_t hello_run(struct am_op *op)
 {
@@ -217,42 +176,30 @@ bool am_op_is_hello(const struct am_op *op)
     return op->run == hello_run;
 }
 
-am_status_t am_connect(struct am_ctx *ctx, const void *address,
-                       uint32_t *peer_p)
+/* A peer that is not known yet, and the introduction to it. */
+static am_status_t connect_late(struct am_ctx *ctx, const struct am_blob *blob,
+                                uint32_t *peer_p)
 {
-    struct am_blob blob;
-    struct am_peer *peer;
-    struct am_op *hello;
-    uint32_t index;
-    am_status_t status;
+    uint32_t index = peer_index_new(ctx);
+    struct am_peer *peer =
+            index == UINT32_MAX ? NULL : am_peer_new(ctx, index);
+    struct am_op *hello = calloc(1, sizeof(*hello));
+    am_status_t status = AM_ERR_MEMORY;
 
-    memcpy(&blob, address, sizeof(blob));
-    if (blob.magic != AM_BLOB_MAGIC) {
-        return AM_ERR_INVALID;
-    }
-    index = blob.nonce == ctx->nonce ? ctx->rank : peer_find(ctx, &blob);
-    if (index != UINT32_MAX) {
-        *peer_p = index;
-        return AM_OK;
-    }
-    index = peer_index_new(ctx);
-    peer = index == UINT32_MAX ? NULL : am_peer_new(ctx, index);
-    hello = calloc(1, sizeof(*hello));
     if (peer == NULL || hello == NULL) {
-        status = AM_ERR_MEMORY;
         goto err_peer;
     }
-    peer->blob = malloc(sizeof(blob));
+    peer->blob = malloc(sizeof(*blob));
     if (peer->blob == NULL) {
-        status = AM_ERR_MEMORY;
         goto err_peer;
     }
-    memcpy(peer->blob, &blob, sizeof(blob));
-    status = peer_connect(ctx, peer, &blob, UINT32_MAX);
+    memcpy(peer->blob, blob, sizeof(*blob));
+    status = peer_connect(ctx, peer, blob, UINT32_MAX);
     if (status != AM_OK) {
         goto err_peer;
     }
     am_op_queue(hello, peer, hello_run, AM_OP_ORDERED);
+    peer->named = true;
     *peer_p = index;
     return AM_OK;
 
@@ -263,9 +210,33 @@ err_peer:
         free(peer);
     }
     if (index != UINT32_MAX) {
-        ctx->peer_count--;
+        ctx->peers[index] = NULL;
     }
     return status;
+}
+
+am_status_t am_connect(struct am_ctx *ctx, const void *address,
+                       uint32_t *peer_p)
+{
+    struct am_blob blob;
+    uint32_t index;
+
+    if (ctx->forked.is) {
+        return am_forked_refuse(ctx);
+    }
+    memcpy(&blob, address, sizeof(blob));
+    if (blob.magic != AM_BLOB_MAGIC) {
+        return AM_ERR_INVALID;
+    }
+    index = blob.nonce == ctx->nonce ? ctx->rank : am_peer_find(ctx, &blob);
+    if (index == UINT32_MAX) {
+        return connect_late(ctx, &blob, peer_p);
+    }
+    if (index >= ctx->size) {
+        ctx->peers[index]->named = true;
+    }
+    *peer_p = index;
+    return AM_OK;
 }
 
 am_status_t am_peer_address(struct am_ctx *ctx, uint32_t index, void *blob)
@@ -277,7 +248,7 @@ am_status_t am_peer_address(struct am_ctx *ctx, uint32_t index, void *blob)
     }
     if (index < ctx->size) {
         from = ctx->blobs == NULL ? NULL : &ctx->blobs[index];
-    } else if (index < ctx->peer_count) {
+    } else if (index < ctx->peer_count && ctx->peers[index] != NULL) {
         from = ctx->peers[index]->blob;
     }
     if (from == NULL) {
@@ -301,91 +272,34 @@ void *am_peer_accept(void *arg, struct am_dev_ep *ep, uint32_t rank)
         peer = am_peer_new(ctx, index);
     }
     if (peer != NULL) {
+        peer->accepted = true;
         peer_bind(peer, ep);
     }
     return peer;
 }
 
-/* End the transfers that wait for an answer of a dead peer. */
-static void operations_fail(struct am_ctx *ctx, struct am_peer *peer)
+void am_peer_free(struct am_ctx *ctx, struct am_peer *peer)
 {
-    for (uint32_t i = 0; i < ctx->handle_count; i++) {
-        void *object = ctx->handles[i].object;
-        struct am_bulk *bulk = object;
-
-        switch ((am_handle_kind_t)ctx->handles[i].kind) {
-        case AM_HANDLE_BULK:
-            if (bulk->op.peer == peer) {
-                am_bulk_fail(bulk, AM_ERR_PEER);
-            }
-            break;
-        case AM_HANDLE_FETCH:
-            am_fetch_fail(ctx, object, peer);
-            break;
-        case AM_HANDLE_SEND:
-            am_send_fail(ctx, object, peer);
-            break;
-        case AM_HANDLE_FREE:
-        case AM_HANDLE_REGION:
-            break;
+    for (uint32_t m = 0; am_modules[m] != NULL; m++) {
+        if (am_modules[m]->peer_close != NULL) {
+            am_modules[m]->peer_close(ctx, peer);
         }
     }
-}
-
-/* The job cannot go on without one of its ranks, so a poll fails; of a process
- * outside it only who waits for it is told. */
-void am_peer_dead(void *user, const char *why)
-{
-    struct am_peer *peer = user;
-    struct am_ctx *ctx = peer->ctx;
-    bool late = peer->index >= ctx->size;
-
-    peer->dead = true;
-    peer->send = send_to_dead;
-    ctx->attention = true;
-    ctx->stats[AM_STAT_PEERS_DEAD]++;
-    if (late) {
-        snprintf(ctx->error, sizeof(ctx->error),
-                 "a process outside the job is gone: %s", why);
-        am_log(&ctx->log, AM_LOG_WARN, "%s", ctx->error);
-    } else {
-        ctx->failed = true;
-        snprintf(ctx->error, sizeof(ctx->error), "rank %u is gone: %s",
-                 peer->index, why);
-        am_log(&ctx->log, AM_LOG_ERROR, "%s", ctx->error);
+    if (peer->ep != NULL) {
+        peer->dev->ops->disconnect(peer->ep);
     }
-    operations_fail(ctx, peer);
-    for (uint32_t i = 0; am_modules[i] != NULL; i++) {
-        if (am_modules[i]->peer_dead != NULL) {
-            am_modules[i]->peer_dead(ctx, peer);
-        }
-    }
-}
-
-bool am_peer_is_dead(const struct am_ctx *ctx, uint32_t index)
-{
-    return index < ctx->peer_count && ctx->peers[index] != NULL &&
-           ctx->peers[index]->dead;
+    ctx->peers[peer->index] = NULL;
+    free(peer->blob);
+    free(peer->death);
+    free(peer);
 }
 
 void am_peers_close(struct am_ctx *ctx)
 {
     for (uint32_t i = 0; ctx->peers != NULL && i < ctx->peer_count; i++) {
-        struct am_peer *peer = ctx->peers[i];
-
-        if (peer == NULL) {
-            continue;
+        if (ctx->peers[i] != NULL) {
+            am_peer_free(ctx, ctx->peers[i]);
         }
-        for (uint32_t m = 0; am_modules[m] != NULL; m++) {
-            if (am_modules[m]->peer_close != NULL) {
-                am_modules[m]->peer_close(ctx, peer);
-            }
-        }
-        if (peer->ep != NULL) {
-            peer->dev->ops->disconnect(peer->ep);
-        }
-        free(peer->blob);
-        free(peer);
     }
     free(ctx->peers);
 }

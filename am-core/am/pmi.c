@@ -116,6 +116,14 @@ static am_status_t bad_answer(struct am_pmi *pmi, const char *asked,
     return fail(pmi, "the launcher answered %s with \"%.80s\"", asked, line);
 }
 
+/* For read_line: -1 when there is no limit. */
+static int limit_ms(const struct am_pmi *pmi)
+{
+    return pmi->timeout_ms == 0        ? -1
+           : pmi->timeout_ms < INT_MAX ? (int)pmi->timeout_ms
+                                       : INT_MAX;
+}
+
 /* Send `request`, take one line into `line`, which must be the answer `cmd`. */
 static am_status_t ask(struct am_pmi *pmi, const char *what,
                        const char *request, const char *cmd, char *line)
@@ -130,7 +138,11 @@ static am_status_t ask(struct am_pmi *pmi, const char *what,
     }
     status = send_text(pmi, request);
     if (status == AM_OK) {
-        status = read_line(pmi, line, -1);
+        status = read_line(pmi, line, limit_ms(pmi));
+    }
+    if (status == AM_ERR_AGAIN) {
+        return fail(pmi, "the launcher did not answer %s within %llu ms", what,
+                    (unsigned long long)pmi->timeout_ms);
     }
     if (status == AM_OK && !am_pmi_answer_ok(line, cmd)) {
         return bad_answer(pmi, what, line);
@@ -343,7 +355,12 @@ int am_pmi_allgather(void *arg, const void *mine, void *all, size_t bytes)
         status = am_pmi_barrier_enter(pmi);
     }
     if (status == AM_OK) {
-        status = am_pmi_barrier_test(pmi, -1);
+        status = am_pmi_barrier_test(pmi, limit_ms(pmi));
+    }
+    if (status == AM_ERR_AGAIN) {
+        status = fail(pmi,
+                      "not all ranks came within %llu ms (AM_CONNECT_TIMEOUT)",
+                      (unsigned long long)pmi->timeout_ms);
     }
     for (uint32_t i = 0; i < pmi->size && status >= 0; i++) {
         if (i != pmi->rank) {

@@ -32,7 +32,9 @@ struct am_pmi {
     int fd; /* -1: not started by a launcher, or finalised */
     uint32_t rank, size;
     uint32_t sequence;  /* exchanges so far; the same on every rank */
-    size_t value_bytes; /* longest value the launcher stores, with its NUL */
+    uint64_t timeout_ms; /* of a wait for the launcher or, in an exchange, for
+                          * the other ranks; 0: none */
+    size_t value_bytes;  /* longest value the launcher stores, with its NUL */
     bool in_barrier;    /* barrier_in is sent, barrier_out has not come */
     bool broken;        /* an answer was wrong: the connection is of no use */
     char kvsname[AM_PMI_NAME_BYTES];
@@ -55,7 +57,8 @@ am_status_t am_pmi_attach(struct am_pmi *pmi, int fd, uint32_t rank,
 
 /*
  * An am_allgather_fn; `arg` is the struct am_pmi.  All ranks put their blob,
- * pass one barrier and get the others'.  0, or -1 with pmi->error.
+ * pass one barrier and get the others'.  0, or -1 with pmi->error: when a rank
+ * does not come within timeout_ms, too.
  */
 int am_pmi_allgather(void *arg, const void *mine, void *all, size_t bytes);
 

@@ -38,6 +38,9 @@ am_status_t am_ctx_post_open(struct am_ctx *ctx, uint32_t slot_count)
     size_t bytes = am_ring_bytes(slot_count, sizeof(struct post));
     struct am_posts *posts;
 
+    if (ctx->forked.is) {
+        return am_forked_refuse(ctx);
+    }
     if (ctx->posts != NULL || bytes == 0) {
         return AM_ERR_INVALID;
     }
@@ -74,6 +77,9 @@ am_status_t am_ctx_post(struct am_ctx *ctx, uint32_t dest, uint32_t handler,
     struct am_ring ring; /* this call's view: claims share only the memory */
     struct post *post;
 
+    if (ctx->forked.is) {
+        return AM_ERR_FORKED;
+    }
     if (ctx->posts == NULL || word_count > AM_WORDS_MAX ||
         handler >= AM_HANDLERS_MAX || bytes > AM_POST_BYTES) {
         return AM_ERR_INVALID;

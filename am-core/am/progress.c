@@ -97,6 +97,7 @@ static __attribute__((noinline)) void check_peers(struct am_ctx *ctx)
     for (uint32_t i = 0; i < ctx->dev_count; i++) {
         ctx->devs[i]->ops->check(ctx->devs[i]);
     }
+    am_peers_reap(ctx);
 }
 
 void am_check_peers(struct am_ctx *ctx)
@@ -104,6 +105,33 @@ void am_check_peers(struct am_ctx *ctx)
     ctx->polling = true; /* upcalls */
     check_peers(ctx);
     ctx->polling = false;
+}
+
+bool am_rank_is_dead(const struct am_ctx *ctx)
+{
+    for (uint32_t i = 0; i < ctx->size; i++) {
+        if (am_peer_is_dead(ctx, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+am_status_t am_check(struct am_ctx *ctx)
+{
+    if (ctx->polling) {
+        return AM_ERR_HANDLER;
+    }
+    am_check_peers(ctx);
+    return am_rank_is_dead(ctx) ? AM_ERR_PEER : AM_OK;
+}
+
+void am_check_now(struct am_ctx *ctx)
+{
+    if (!ctx->polling) {
+        ctx->checked_ps = am_env_now(ctx->env) - CHECK_EVERY_PS;
+        am_check_peers(ctx);
+    }
 }
 
 static __attribute__((noinline)) int poll_devices(struct am_ctx *ctx)
@@ -120,6 +148,9 @@ static __attribute__((noinline)) int poll_devices(struct am_ctx *ctx)
 static __attribute__((noinline)) int poll_attend(struct am_ctx *ctx, int count)
 {
     ctx->attention = ctx->attends;
+    if (ctx->forked.is) {
+        return am_forked_refuse(ctx);
+    }
     if (ctx->posts != NULL) {
         count += am_posts_run(ctx);
     }

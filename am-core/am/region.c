@@ -34,9 +34,9 @@ am_status_t am_region_open(struct am_ctx *ctx, struct am_region *region,
     }
     region->ctx = ctx;
     region->data = *data;
-    region->landed_bytes = 0;
-    region->expected_bytes = 0;
-    region->landed = NULL;
+    region->peer = NULL;
+    region->rights = caps;
+    region->get = NULL;
     region_register_device(region, caps);
     return AM_OK;
 }
@@ -97,22 +97,32 @@ void am_region_key(const struct am_region *region, struct am_key *key)
     am_region_key_for(region, NULL, key);
 }
 
-/* Is [offset, offset + bytes) inside the region? */
+/* Is [offset, offset + bytes) inside the region?  The one place that says so,
+ * whichever way the bytes go. */
 static bool region_holds(const struct am_region *region, size_t offset,
                          size_t bytes)
 {
     return offset <= region->data.bytes && bytes <= region->data.bytes - offset;
 }
 
-struct am_region *am_region_find(struct am_ctx *ctx, uint64_t handle,
-                                 size_t *offset, size_t bytes)
+static bool region_is_for(const struct am_region *region,
+                          const struct am_peer *peer, uint32_t rights)
 {
+    return (region->peer == NULL || region->peer == peer) &&
+           (region->rights & rights) == rights;
+}
+
+struct am_region *am_region_find(const struct am_peer *peer, uint32_t rights,
+                                 uint64_t handle, size_t *offset, size_t bytes)
+{
+    struct am_ctx *ctx = peer->ctx;
     struct am_region *region;
     struct am_list *node;
 
     if (handle != 0) {
         region = am_handle_find(ctx, handle, AM_HANDLE_REGION);
-        if (region != NULL && !region_holds(region, *offset, bytes)) {
+        if (region != NULL && (!region_is_for(region, peer, rights) ||
+                               !region_holds(region, *offset, bytes))) {
             ctx->stats[AM_STAT_RX_BAD_REGION]++;
             region = NULL;
         }

@@ -20,7 +20,7 @@ struct queued_request {
 static am_status_t queued_run(struct am_op *op)
 {
     struct queued_request *queued = am_container(op, struct queued_request, op);
-    struct am_ctx *ctx = op->peer->ctx;
+    struct am_peer *peer = op->peer;
     am_status_t status =
             am_op_send(op, queued->handler, 0, queued->words,
                        queued->word_count, queued->data, queued->bytes);
@@ -28,7 +28,7 @@ static am_status_t queued_run(struct am_op *op)
     if (status == AM_ERR_AGAIN) {
         return status;
     }
-    ctx->queued_count--;
+    peer->queued_count--;
     free(queued);
     return AM_OK;
 }
@@ -59,7 +59,9 @@ void am_peers_drop_ops(struct am_ctx *ctx)
     }
 }
 
-/* Off the fast path: a handler may neither wait nor fail for lack of space. */
+/* Off the fast path: a handler may neither wait nor fail for lack of space.
+ * am's own answers have no quota: peers wait for them, and bound how many there
+ * are by what they ask for. */
 static __attribute__((noinline)) am_status_t
 request_queue(struct am_peer *peer, uint32_t handler, const uint64_t *words,
               uint32_t word_count, const void *data, size_t bytes)
@@ -67,11 +69,15 @@ request_queue(struct am_peer *peer, uint32_t handler, const uint64_t *words,
     struct am_ctx *ctx = peer->ctx;
     struct queued_request *queued;
 
-    if (ctx->queued_count >= AM_QUEUE_MAX) {
+    if (peer->queued_count >= AM_QUEUE_MAX && handler >= AM_HANDLER_USER) {
         return AM_ERR_MEMORY;
     }
     queued = malloc(sizeof(*queued) + bytes);
     if (queued == NULL) {
+        if (handler < AM_HANDLER_USER) {
+            am_log(&ctx->log, AM_LOG_ERROR,
+                   "out of memory: an answer to peer %u is lost", peer->index);
+        }
         return AM_ERR_MEMORY;
     }
     queued->op.queued = false;
@@ -84,7 +90,7 @@ request_queue(struct am_peer *peer, uint32_t handler, const uint64_t *words,
     if (bytes > 0) {
         memcpy(queued->data, data, bytes);
     }
-    ctx->queued_count++;
+    peer->queued_count++;
     ctx->stats[AM_STAT_QUEUED]++;
     am_op_queue(&queued->op, peer, queued_run, AM_OP_ORDERED);
     return AM_OK;

@@ -118,11 +118,23 @@ FILE *am_log_output_open(const char *name, uint32_t rank)
                    : NULL;
 }
 
-void am_log_output_close(FILE *file)
+int am_log_output_close(FILE *file)
 {
-    if (file != stderr) {
-        fclose(file);
+    bool failed = ferror(file) != 0;
+    int error = EIO; /* of an earlier write, long forgotten */
+
+    if (fflush(file) != 0) {
+        failed = true;
+        error = errno;
     }
+    if (file == stderr) {
+        clearerr(file);
+    } else if (fclose(file) != 0 && !failed) {
+        failed = true;
+        error = errno;
+    }
+    errno = error;
+    return failed ? -1 : 0;
 }
 
 void am_log_close(struct am_log *log)
@@ -132,6 +144,22 @@ void am_log_close(struct am_log *log)
     }
     log->file = NULL;
     log->level = AM_LOG_NONE;
+}
+
+/* The file does not take the line.  That is said once, where it may be seen,
+ * and so are errors and warnings from now on; the rest is lost. */
+static void file_give_up(struct am_log *log, const char *line, size_t length)
+{
+    fprintf(stderr,
+            "am %u error: the file of AM_LOG cannot be written: %s; errors and "
+            "warnings follow here\n",
+            log->rank, strerror(errno));
+    fclose(log->file);
+    log->file = stderr;
+    if (log->level > AM_LOG_WARN) {
+        log->level = AM_LOG_WARN;
+    }
+    fwrite(line, 1, length, stderr);
 }
 
 void am_log_write(struct am_log *log, am_log_level_t level, const char *format,
@@ -157,6 +185,9 @@ void am_log_write(struct am_log *log, am_log_level_t level, const char *format,
         used = sizeof(line) - 2; /* cut; vsnprintf wrote no more than that */
     }
     line[used] = '\n';
-    fwrite(line, 1, used + 1, log->file);
-    fflush(log->file);
+    if ((fwrite(line, 1, used + 1, log->file) != used + 1 ||
+         fflush(log->file) != 0) &&
+        log->file != stderr) {
+        file_give_up(log, line, level <= AM_LOG_WARN ? used + 1 : 0);
+    }
 }

@@ -1,7 +1,8 @@
 /*
  * Log: levels, one sink for each context.  Nothing is printed unless AM_LOG
  * asks for it ("error", "warn", ... or "debug:/path/%r" with %r the rank).
- * The default level is warn: a healthy run prints nothing.
+ * The default level is warn: a healthy run prints nothing.  A file that cannot
+ * be written any more is given up for stderr, which says so.
  */
 #ifndef AM_BASE_LOG_H
 #define AM_BASE_LOG_H
@@ -34,7 +35,8 @@ void am_log_close(struct am_log *log);
 /* A file for output that a variable names: %r is the rank, "-" is stderr.
  * NULL with errno when it cannot be written. */
 FILE *am_log_output_open(const char *name, uint32_t rank);
-void am_log_output_close(FILE *file);
+/* 0, or -1 with errno when not all that was written to it has got there. */
+int am_log_output_close(FILE *file);
 
 void am_log_write(struct am_log *log, am_log_level_t level, const char *format,
                   ...) __attribute__((format(printf, 3, 4)));

@@ -30,6 +30,9 @@ const char *am_status_text(am_status_t status)
         return "a system call failed";
     case AM_ERR_CANCELLED:
         return "cancelled";
+    case AM_ERR_FORKED:
+        return "the context belongs to the process that this one was forked "
+               "from";
     }
     return "unknown status";
 }

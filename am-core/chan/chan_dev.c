@@ -211,6 +211,7 @@ static void chan_dead(void *user, const char *why)
     struct chan_dev *chan = chan_of(ep->wrap.base.dev);
 
     am_window_gone(&ep->window);
+    ep->window.parted = true;
     if (!ep->left) {
         chan->wrap.base.up.dead(ep->wrap.base.user, why);
     }
@@ -286,6 +287,7 @@ const struct am_dev_ops chan_ops = {
         .drained = chan_drained,
         .connect = am_wrap_connect,
         .disconnect = chan_disconnect,
+        .presence = chan_presence,
         .send = chan_send,
         .send_fill = chan_send_fill,
         .send_words = am_dev_send_words,

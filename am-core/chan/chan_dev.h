@@ -78,6 +78,7 @@ struct am_wrap_ep *chan_ep_new(struct am_wrap_dev *wrap);
 void chan_ep_delete(struct am_wrap_ep *ep);
 void *chan_landing(void *arg, uint32_t class, uint32_t bytes);
 void chan_disconnect(struct am_dev_ep *base);
+am_dev_presence_t chan_presence(struct am_dev_ep *base);
 /* Lower endpoint and memory, at once. */
 void chan_ep_end(struct chan_ep *ep);
 /* An endpoint that left: say BYE when drained, end it when that is known. */

@@ -56,6 +56,7 @@ void chan_ep_delete(struct am_wrap_ep *wrap_ep)
 
 void chan_ep_end(struct chan_ep *ep)
 {
+    am_window_farewell(&ep->window);
     chan_of(ep->wrap.base.dev)->wrap.lower->ops->disconnect(ep->wrap.lower);
     chan_ep_delete(&ep->wrap);
 }
@@ -72,6 +73,15 @@ void chan_ep_leave(struct chan_ep *ep)
     } else if (am_window_is_idle(window)) {
         chan_ep_end(ep);
     }
+}
+
+/* The window's BYE is news before the lower device's, and comes after all
+ * else. */
+am_dev_presence_t chan_presence(struct am_dev_ep *base)
+{
+    return chan_ep_of(base)->window.state == AM_WINDOW_GONE
+                   ? AM_DEV_LEFT
+                   : am_wrap_presence(base);
 }
 
 /* What was sent before must still arrive, and the peer must not wait for

@@ -210,6 +210,7 @@ static void packet_open(struct am_window *window, const struct am_chan_hdr *hdr,
         break;
     case AM_CHAN_GONE:
         am_window_gone(window);
+        window->parted = true;
         break;
     default: /* ACK: said all by its header */
         break;

@@ -41,7 +41,10 @@
  * a packet that a network held back cannot enter a later connection.
  *
  * An end that leaves says BYE until it is answered by GONE; a peer that heard it
- * waits for no acknowledgement any more.
+ * waits for no acknowledgement any more.  Whoever stops listening, be it that
+ * it answered or that it has waited long enough, says its last word several
+ * times (am_window_farewell): what is lost after that costs the other end a
+ * bounded wait and no message, for BYE is not said before all is acknowledged.
  *
  * Why it always ends.  Suppose that of infinitely many packets infinitely many
  * arrive unharmed, that both ends are ticked for ever, and that `ready` is
@@ -185,6 +188,7 @@ struct am_window {
     uint32_t ack_packets[AM_WINDOW_CLASSES]; /* explicit from here on */
     uint32_t due; /* control packets to send, WINDOW_DUE_* of window_inl.h */
     bool leaving; /* say BYE until it is answered */
+    bool parted;  /* the peer knows that this end is gone, or is gone itself */
     uint32_t hello_polls, hello_backoff; /* of HELLO and BYE, as those of tx */
     uint64_t hello_ps;
     struct am_window_tx tx[AM_WINDOW_CLASSES];
@@ -245,6 +249,14 @@ bool am_window_is_drained(const struct am_window *window);
  * GONE.  A peer that has heard of it drops what it still had to send.
  */
 void am_window_bye(struct am_window *window);
+
+/*
+ * The end of this end, after which nobody answers the peer any more.  If it may
+ * not know that yet, say so AM_WINDOW_FAREWELLS times at once: the last word
+ * has no answer, so only more of them make it likely that one arrives.
+ */
+#define AM_WINDOW_FAREWELLS 5
+void am_window_farewell(struct am_window *window);
 
 /* The peer is gone, by other news than its own: drop all, for ever. */
 void am_window_gone(struct am_window *window);

@@ -90,6 +90,22 @@ void am_window_gone(struct am_window *window)
     }
 }
 
+void am_window_farewell(struct am_window *window)
+{
+    bool gone = window->state == AM_WINDOW_GONE;
+
+    if (window->state == AM_WINDOW_OPENING || window->parted) {
+        return;
+    }
+    window->leaving = false;
+    for (uint32_t i = 0; i < AM_WINDOW_FAREWELLS; i++) {
+        window->due = gone ? WINDOW_DUE_GONE : WINDOW_DUE_BYE;
+        window_control(window, 0);
+    }
+    window->due = 0;
+    window->parted = true;
+}
+
 void am_window_bye(struct am_window *window)
 {
     if (window->state == AM_WINDOW_OPEN && !window->leaving) {

@@ -44,6 +44,11 @@ bool am_dev_no_connected(struct am_dev *dev)
     return true;
 }
 
+am_dev_presence_t am_dev_no_presence(struct am_dev_ep *ep)
+{
+    return AM_DEV_HERE;
+}
+
 bool am_dev_no_drained(struct am_dev *dev)
 {
     return true;

@@ -37,11 +37,9 @@ enum {
     AM_DEV_CAP_GET = 1 << 3,
     AM_DEV_CAP_FETCH_ADD = 1 << 4,
     AM_DEV_CAP_WAIT = 1 << 5, /* `wait` can sleep until something comes */
-    AM_DEV_CAP_MULTICAST = 1 << 6,
-    AM_DEV_CAP_COUNTER = 1 << 7,
-    AM_DEV_CAP_MAPPED = 1 << 8, /* `alloc` gives memory peers may write */
-    AM_DEV_CAP_TIMER = 1 << 9,  /* not RELIABLE; its channel is the timer's */
-    AM_DEV_CAP_COLLECTIVE = 1 << 10, /* the network combines and broadcasts */
+    AM_DEV_CAP_MAPPED = 1 << 6, /* `alloc` gives memory peers may write */
+    AM_DEV_CAP_TIMER = 1 << 7,  /* not RELIABLE; its channel is the timer's */
+    AM_DEV_CAP_COLLECTIVE = 1 << 8, /* the network combines and broadcasts */
 };
 
 enum {
@@ -90,6 +88,12 @@ struct am_dev_key {
 };
 
 typedef void (*am_dev_done_fn)(void *arg, am_status_t status);
+
+typedef enum {
+    AM_DEV_HERE,
+    AM_DEV_LEAVING, /* it takes nothing any more, but packets of it are here */
+    AM_DEV_LEFT
+} am_dev_presence_t;
 
 /* What the layer above supplies. */
 struct am_dev_up {
@@ -166,6 +170,8 @@ struct am_dev_ops {
                            size_t bytes, uint32_t rank, void *user,
                            struct am_dev_ep **ep_p);
     void (*disconnect)(struct am_dev_ep *ep);
+    /* Has a peer outside the job disconnected or closed? */
+    am_dev_presence_t (*presence)(struct am_dev_ep *ep);
 
     am_status_t (*send)(struct am_dev_ep *ep, uint32_t class, const void *hdr,
                         size_t hdr_bytes, const void *data, size_t data_bytes);
@@ -216,6 +222,8 @@ struct am_dev {
                           * puts its own here before the first connect */
     bool enough; /* set in an upcall: of this peer no more packets in this poll
                   * would be better; a device may leave that unheard */
+    const char *error; /* why connect_all or connect failed, as one sentence that
+                        * lives as long as the device; NULL: the status says it */
 };
 
 /* The devices of this build, NULL-terminated, in order of preference. */
@@ -250,6 +258,7 @@ void *am_dev_no_map(struct am_dev_ep *ep, const struct am_dev_key *key,
                     size_t offset, size_t bytes);
 bool am_dev_no_connected(struct am_dev *dev); /* true */
 bool am_dev_no_drained(struct am_dev *dev);   /* true */
+am_dev_presence_t am_dev_no_presence(struct am_dev_ep *ep); /* HERE */
 void am_dev_no_wait(struct am_dev *dev, uint64_t idle, bool may_sleep);
 void am_dev_no_check(struct am_dev *dev);
 size_t am_dev_no_describe(struct am_dev *dev, char *text, size_t bytes);

@@ -9,7 +9,8 @@ libam_la_SOURCES += \
     am-core/dev/shm/shm_ep.c \
     am-core/dev/shm/shm_mem.c am-core/dev/shm/shm_seg.c \
     am-core/dev/shm/shm_topo.c am-core/dev/shm/shm_sock.c \
-    am-core/dev/shm/shm_wait.c am-core/dev/shm/shm_alive.c
+    am-core/dev/shm/shm_wait.c am-core/dev/shm/shm_alive.c \
+    am-core/dev/shm/shm_look.c
 libam_la_SOURCES += \
     am-core/dev/wrap.c am-core/dev/wrap.h \
     am-core/dev/fault/fault.h am-core/dev/fault/fault_dev.c \

@@ -18,12 +18,22 @@ bool am_wrap_reachable(struct am_dev *dev, const void *address, size_t bytes)
     return lower->ops->reachable(lower, address, bytes);
 }
 
+/* What the lower device says of an error is the wrapper's as well. */
+static am_status_t error_pass(struct am_dev *dev, am_status_t status)
+{
+    if (status != AM_OK) {
+        dev->error = am_wrap_of(dev)->lower->error;
+    }
+    return status;
+}
+
 am_status_t am_wrap_connect_all(struct am_dev *dev, const void *const *parts,
                                 const size_t *part_bytes, uint32_t count)
 {
     struct am_dev *lower = am_wrap_of(dev)->lower;
 
-    return lower->ops->connect_all(lower, parts, part_bytes, count);
+    return error_pass(dev,
+                      lower->ops->connect_all(lower, parts, part_bytes, count));
 }
 
 bool am_wrap_connected(struct am_dev *dev)
@@ -31,6 +41,13 @@ bool am_wrap_connected(struct am_dev *dev)
     struct am_dev *lower = am_wrap_of(dev)->lower;
 
     return lower->ops->connected(lower);
+}
+
+am_dev_presence_t am_wrap_presence(struct am_dev_ep *base)
+{
+    struct am_dev_ep *lower = ((struct am_wrap_ep *)base)->lower;
+
+    return lower->dev->ops->presence(lower);
 }
 
 void am_wrap_check(struct am_dev *dev)
@@ -63,7 +80,8 @@ am_status_t am_wrap_connect(struct am_dev *dev, const void *address,
     if (ep == NULL) {
         return AM_ERR_MEMORY;
     }
-    status = lower->ops->connect(lower, address, bytes, rank, ep, &ep->lower);
+    status = error_pass(dev, lower->ops->connect(lower, address, bytes, rank,
+                                                 ep, &ep->lower));
     if (status != AM_OK) {
         wrap->ep_delete(ep);
         return status;

@@ -40,6 +40,7 @@ bool am_wrap_connected(struct am_dev *dev);
 am_status_t am_wrap_connect(struct am_dev *dev, const void *address,
                             size_t bytes, uint32_t rank, void *user,
                             struct am_dev_ep **ep_p);
+am_dev_presence_t am_wrap_presence(struct am_dev_ep *ep);
 void am_wrap_check(struct am_dev *dev);
 /* The lower device's `accept` upcall; its arg is the wrapper. */
 void *am_wrap_accept(void *arg, struct am_dev_ep *lower, uint32_t rank);

@@ -8,6 +8,10 @@
  * Peers are named by index: 0..size-1 are the ranks of the job, larger ones are
  * late connections (am_connect).
  *
+ * A context belongs to the process that opened it.  In a child after fork() each
+ * call that sends, receives or polls fails with AM_ERR_FORKED, which is logged
+ * once; am_close frees what is the child's, and no peer notices.
+ *
  * Names and rules follow Generic Active Messages 1.1 as given for SP AM
  * (Chang et al. 1996, section 1.1).  This header has contexts, handlers,
  * requests and progress; am_onesided.h (regions, store, get, put, fetch-and-
@@ -71,6 +75,14 @@ struct am_params {
 AM_API am_status_t am_open(const struct am_params *params,
                            struct am_ctx **ctx_p);
 
+/*
+ * How long am_open with these options waits for other ranks, in ms
+ * (AM_CONNECT_TIMEOUT), for callers whose own exchange is to keep to it.  Its
+ * default when am_open would not accept them.
+ */
+AM_API uint64_t am_connect_timeout_ms(const struct am_option *options,
+                                      uint32_t option_count);
+
 /* My address blob: AM_ADDRESS_BYTES bytes are written to `blob`.  AM_OK. */
 AM_API am_status_t am_address(struct am_ctx *ctx, void *blob);
 
@@ -90,6 +102,21 @@ AM_API am_status_t am_connect_all(struct am_ctx *ctx, const void *blobs);
  */
 AM_API am_status_t am_connect(struct am_ctx *ctx, const void *blob,
                               uint32_t *peer_p);
+
+/*
+ * Let go of a peer outside the job: its memory and its connection are freed, and
+ * its index may be given to a later one.  Both ends are to do so, when they have
+ * agreed that neither sends any more (as before am_close): what the other one
+ * sends after that is not looked at, and what this one has sent still arrives.
+ * Connect again when both have: one that has not may be given its old connection,
+ * whose other end is not looked at any more.
+ * A context that connected to this one and was never asked for here, by
+ * am_connect, is let go by itself when it has disconnected or closed.  Errors:
+ * AM_ERR_AGAIN (something of it is under way, or a message of it has not been
+ * received: poll, and call again), AM_ERR_INVALID (a rank of the job, or no
+ * peer).  Not in a handler: AM_ERR_HANDLER.
+ */
+AM_API am_status_t am_disconnect(struct am_ctx *ctx, uint32_t peer);
 
 /* Write the address blob of a known peer (AM_ADDRESS_BYTES) to `blob`.
  * AM_ERR_INVALID: no such peer. */
@@ -138,8 +165,28 @@ AM_API am_status_t am_barrier(void);
 /* The last error as one sentence, owned by the context, "" if none. */
 AM_API const char *am_error_text(const struct am_ctx *ctx);
 
+/*
+ * Look now whether a rank of the job has died, for a caller that waits for
+ * something else and does not poll.  No handler runs; what waits for a peer
+ * that has died ends.  AM_OK, or AM_ERR_PEER when one is dead (am_error_text has
+ * the sentence); AM_ERR_HANDLER in a handler.
+ */
+AM_API am_status_t am_check(struct am_ctx *ctx);
+
 /* Has this peer died?  Its sends fail with AM_ERR_PEER. */
 AM_API bool am_peer_is_dead(const struct am_ctx *ctx, uint32_t peer);
+
+/* How this peer died, as one sentence that names it, owned by the context; ""
+ * while it lives. */
+AM_API const char *am_peer_death(const struct am_ctx *ctx, uint32_t peer);
+
+/* `dead` is called, from a poll, once for each peer that dies from now on, when
+ * what was under way with it has ended; with the rules of a handler. */
+typedef void (*am_dead_fn)(void *arg, uint32_t peer);
+AM_API void am_set_dead(struct am_ctx *ctx, am_dead_fn dead, void *arg);
+
+/* Look for dead peers whenever the last look was.  Nothing in a handler. */
+AM_API void am_check_now(struct am_ctx *ctx);
 
 /* ---------------------------------------------------------------- handlers */
 
@@ -153,8 +200,9 @@ typedef void (*am_handler_fn)(struct am_token *token, const uint64_t *words,
 /*
  * Register `fn` at `index` (AM_HANDLER_USER..AM_HANDLERS_MAX-1) under `name`
  * (static storage; appears in traces).  All ranks must agree on the index.  A
- * request that is polled before that is counted as rx_bad_handler and dropped:
- * register right after am_open (no handler runs in it), or before a barrier.
+ * request that is polled before that is dropped, counted as rx_bad_handler and,
+ * the first one of each sender, told by a warning: register right after am_open
+ * (no handler runs in it), or before a barrier.
  * `arg` is what am_token_arg returns.  Errors: AM_ERR_INVALID.
  */
 AM_API am_status_t am_handler_register(struct am_ctx *ctx, uint32_t index,
@@ -174,7 +222,7 @@ AM_API void *am_token_arg(const struct am_token *token);
  * payload bytes (0..am_payload_max; `data` may be reused on return).  Blocks,
  * polling, while the peer's request space is full; inside a handler it is
  * queued instead.  Polls once after sending, as GAM's am_request does.
- * Errors: AM_ERR_INVALID, AM_ERR_PEER, AM_ERR_MEMORY (65,536 are queued).
+ * Errors: AM_ERR_INVALID, AM_ERR_PEER, AM_ERR_MEMORY (65,536 to it are queued).
  */
 AM_API am_status_t am_ctx_request(struct am_ctx *ctx, uint32_t dest,
                                   uint32_t handler, const uint64_t *words,

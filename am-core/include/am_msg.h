@@ -1,6 +1,7 @@
 /*
  * MPI-style two-sided messages on Active Messages: matching by context,
- * source and tag, and four protocols that carry the payload (see
+ * source and tag, and five protocols that carry the payload: eager, buffered,
+ * and prefix, get and put, which are the three forms of rendezvous (see
  * docs/architecture.md and `am_info -p`).  Nothing here knows MPI; the MPICH
  * netmod and am_perf are its users.
  *
@@ -8,8 +9,19 @@
  * Messages from one sender to one receiver match in the order sent.  A call
  * that returns AM_DONE is complete: no request exists and `done` is not called.
  * A call that returns AM_OK left a request pending: `done` is called exactly
- * once, from am_ctx_poll (or, for a receive that is cancelled, not at all),
- * after which the request is gone.  All calls but probes are legal in `done`.
+ * once, from am_ctx_poll (or not at all, when am_msg_cancel returns AM_DONE),
+ * after which the request is gone.
+ *
+ * Handlers.  No call here blocks or polls.  In a handler, a client's reception
+ * callback, `done` and every other function that am_ctx_poll calls, all calls
+ * here are legal but the two probes; sends leave at once while there is space
+ * and are queued otherwise.  A `lost` function (am_msg_set_lost) may only ask:
+ * am_peer_is_dead, am_rank, am_size.
+ *
+ * AM_ERR_INVALID: an argument is out of its range (peer, flags, kind of data, a
+ * pack or unpack function that is missing).  Unless the comment of a call says
+ * otherwise, a call that returns an error has changed nothing, *req_p and
+ * *status are not written, and `done` will not be called.
  */
 #ifndef AM_MSG_H
 #define AM_MSG_H
@@ -78,7 +90,11 @@ AM_API am_status_t am_msg_isend(struct am_ctx *ctx, uint32_t dest,
 
 /*
  * Post a receive into `data`.  AM_DONE: it matched a message that was all
- * there, and *status is written.  AM_OK: pending in *req_p.
+ * there, and *status is written; status->status says how the receive ended:
+ * AM_OK, AM_ERR_TRUNCATE, AM_ERR_MEMORY, or AM_ERR_PEER (the sender died before
+ * all of the message was here).  AM_OK: pending in *req_p, and `done` will get
+ * the same.  Errors: AM_ERR_INVALID, AM_ERR_MEMORY (no request; a message that
+ * waits goes on waiting).
  */
 AM_API am_status_t am_msg_irecv(struct am_ctx *ctx,
                                 const struct am_msg_envelope *envelope,
@@ -113,14 +129,20 @@ AM_API struct am_msg_req *am_msg_post(struct am_ctx *ctx, uint64_t key,
  * a probe): it returns the index of the dead peer (am_peer_is_dead) that the
  * receive can only wait for, or UINT32_MAX when it may still match.  One that
  * waits for the dead completes with AM_ERR_PEER, and status->peer names it.
+ * AM_MSG_REVOKED ends it, too, with AM_ERR_CANCELLED, whoever lives.
  * Without this call sources are taken to be peer indices, and a receive from
  * any source waits for the dead when all other ranks are.
  */
+#define AM_MSG_REVOKED (UINT32_MAX - 1)
 typedef uint32_t (*am_msg_lost_fn)(void *arg, am_msg_done_fn done,
                                    void *done_arg,
                                    const struct am_msg_envelope *envelope,
                                    const struct am_msg_mask *mask);
 AM_API void am_msg_set_lost(struct am_ctx *ctx, am_msg_lost_fn lost, void *arg);
+
+/* What `lost` answers has changed: it is asked about all posted receives at
+ * the next poll, and from now on about each that is posted, as after a death. */
+AM_API void am_msg_look(struct am_ctx *ctx);
 
 /* Give a pending request its completion function. */
 AM_API void am_msg_attach(struct am_msg_req *req, am_msg_done_fn done,
@@ -129,19 +151,29 @@ AM_API void am_msg_attach(struct am_msg_req *req, am_msg_done_fn done,
 /*
  * Is a matching message there?  Returns AM_DONE and fills *status (bytes and
  * bytes_sent are the message's length), or AM_ERR_AGAIN, or AM_ERR_PEER when
- * only a dead peer could have sent it.  Does not poll.
+ * only a dead peer could have sent it, or AM_ERR_CANCELLED (am_msg_set_lost).
+ * Does not poll.
  */
 AM_API am_status_t am_msg_iprobe(struct am_ctx *ctx,
                                  const struct am_msg_envelope *envelope,
                                  const struct am_msg_mask *mask,
                                  struct am_msg_status *status);
-/* The same, and the message is taken out of the queue; it must be received by
- * am_msg_imrecv, with the rules of irecv. */
+/*
+ * The same, and AM_DONE takes the message out of the queue: no other receive or
+ * probe finds it, and *message_p must be given to am_msg_imrecv.  AM_ERR_AGAIN,
+ * AM_ERR_PEER: as iprobe; *message_p is not written.
+ */
 AM_API am_status_t am_msg_improbe(struct am_ctx *ctx,
                                   const struct am_msg_envelope *envelope,
                                   const struct am_msg_mask *mask,
                                   struct am_msg_status *status,
                                   struct am_msg_req **message_p);
+/*
+ * Receive a message that am_msg_improbe took.  Results, *status and `done` as
+ * those of am_msg_irecv.  AM_ERR_INVALID (`message` was received already, or
+ * `data` is out of range), AM_ERR_MEMORY: the message is still the caller's, to
+ * be given to another am_msg_imrecv.
+ */
 AM_API am_status_t am_msg_imrecv(struct am_msg_req *message,
                                  const struct am_data *data,
                                  am_msg_done_fn done, void *arg,
@@ -149,9 +181,11 @@ AM_API am_status_t am_msg_imrecv(struct am_msg_req *message,
                                  struct am_msg_req **req_p);
 
 /*
- * Cancel a posted receive.  AM_DONE: it had not matched; the request is gone
- * and `done` will not be called.  AM_ERR_AGAIN: it matched already and will
- * complete as usual.
+ * Cancel a pending receive or send.  AM_DONE: it had not matched; the request
+ * is gone and `done` will not be called.  AM_OK: a send whose receiver must be
+ * asked; once it has answered, `done` gets AM_ERR_CANCELLED, or what it gets
+ * else when the message was matched before.  AM_ERR_AGAIN: it has matched, or
+ * does not wait for that, and completes as usual.
  */
 AM_API am_status_t am_msg_cancel(struct am_msg_req *req);
 

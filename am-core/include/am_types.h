@@ -14,11 +14,15 @@ extern "C" {
 #endif
 
 #define AM_VERSION_MAJOR  0
-#define AM_VERSION_MINOR  1
+#define AM_VERSION_MINOR  2
 #define AM_VERSION_PATCH  0
-#define AM_VERSION_STRING "0.1.0"
+#define AM_VERSION_STRING "0.2.0"
 
 #define AM_API __attribute__((visibility("default")))
+
+/* AM_VERSION_STRING of the libam that is running, which need not be the one
+ * whose headers were compiled.  A constant; may be called at any time. */
+AM_API const char *am_version(void);
 
 /* Limits.  Fixed at compile time; the wire formats depend on them. */
 #define AM_WORDS_MAX     16  /* 64-bit argument words of one request */
@@ -45,6 +49,7 @@ typedef enum {
     AM_ERR_HANDLER = -8,     /* not allowed inside a handler */
     AM_ERR_SYSTEM = -9,      /* a system call failed; see the log */
     AM_ERR_CANCELLED = -10,  /* cancelled before it matched */
+    AM_ERR_FORKED = -11,     /* the context belongs to this process's parent */
 } am_status_t;
 
 /* Text of a status, static storage, never NULL.  Legal in a handler. */

@@ -1,8 +1,11 @@
 # am-core/msg
 libam_la_SOURCES += \
     am-core/msg/match.c am-core/msg/match.h am-core/msg/match_inl.h \
+    am-core/msg/match_queue.h am-core/msg/match_unexpected.c \
     am-core/msg/msg.c am-core/msg/msg.h am-core/msg/msg_core.h \
-    am-core/msg/msg_buffer.c am-core/msg/msg_control.c \
+    am-core/msg/msg_buffer.c \
+    am-core/msg/msg_cancel.c am-core/msg/msg_cancel.h \
+    am-core/msg/msg_control.c \
     am-core/msg/msg_credit.c am-core/msg/msg_credit.h \
     am-core/msg/msg_done.c \
     am-core/msg/msg_id.c am-core/msg/msg_id.h \

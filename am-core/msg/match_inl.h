@@ -44,8 +44,7 @@ static inline void am_match_post(struct am_match *match,
     node->stamp = match->stamp++;
     if (__builtin_expect(!am_match_is_exact(node->key_mask, node->tag_mask),
                          0)) {
-        match->wild_count++;
-        am_list_push(&match->wild, &node->link);
+        am_match_post_wild(match, node);
         return;
     }
     am_match_push(match, node);

@@ -3,6 +3,7 @@
  */
 #include "msg/msg.h"
 
+#include "msg/msg_cancel.h"
 #include "msg/msg_credit.h"
 #include "msg/msg_id.h"
 #include "msg/msg_lost.h"
@@ -48,6 +49,7 @@ static am_status_t msg_open(struct am_ctx *ctx, uint32_t slot,
     am_proto_eager_register(msg);
     am_proto_buffered_register(msg);
     am_rndv_register(msg);
+    am_msg_cancel_register(msg);
     return AM_OK;
 }
 
@@ -163,6 +165,15 @@ static void peer_free(struct am_msg_peer *mp)
     free(mp);
 }
 
+static bool msg_peer_idle(struct am_ctx *ctx, struct am_peer *peer)
+{
+    struct am_msg_peer *mp = peer->msg;
+
+    return am_msg_of(ctx)->look_peer != peer &&
+           (mp == NULL ||
+            (am_list_is_empty(&mp->held) && am_list_is_empty(&mp->active)));
+}
+
 static void msg_peer_close(struct am_ctx *ctx, struct am_peer *peer)
 {
     if (peer->msg != NULL) {
@@ -186,6 +197,14 @@ static void msg_close(struct am_ctx *ctx, uint32_t slot)
     am_pool_fini(&msg->controls);
     free(msg->by_index);
     free(msg);
+}
+
+/* Then no call finds a peer here, and each asks am for it. */
+static void msg_forked(struct am_ctx *ctx, uint32_t slot)
+{
+    struct am_msg *msg = am_module_data(ctx, slot);
+
+    msg->by_index_count = 0;
 }
 
 /* "protocols": the tables of the kinds of peer there are in this job. */
@@ -218,6 +237,8 @@ const struct am_module am_msg_module = {
         .open = msg_open,
         .close = msg_close,
         .peer_dead = msg_peer_dead,
+        .peer_idle = msg_peer_idle,
         .peer_close = msg_peer_close,
+        .forked = msg_forked,
         .describe = msg_describe,
 };

@@ -37,7 +37,8 @@ typedef enum {
     AM_PROTO_COUNT
 } am_proto_t;
 
-/* AM_BUFFERING: who copies where (spec/buffering.md). */
+/* AM_BUFFERING: who copies where (Saphir, Message buffering and its effect on
+ * the communication performance of parallel computers, NASA RNS-94-004, 1994). */
 typedef enum {
     AM_BUFFERING_MPI,  /* the protocols below, by size */
     AM_BUFFERING_NX,   /* data always leaves at once; system memory there */
@@ -97,6 +98,7 @@ typedef enum {
     AM_REQ_STREAM,     /* send, more packets of an eager one    proto_eager */
     AM_REQ_WAIT,       /* send, envelope gone, answer awaited   proto_* */
     AM_REQ_TRANSFER,   /* send, am_bulk_put running             rndv */
+    AM_REQ_DROPPED,    /* cancelled stream that still comes in  msg_cancel */
 } am_req_state_t;
 
 /* What an arrived envelope says. */
@@ -129,11 +131,13 @@ struct am_msg_req {
     struct am_rndv *rndv;   /* region and bulk transfer, or NULL */
     void *buffer;           /* unexpected or packed payload, or NULL */
     size_t buffer_bytes;
-    struct am_msg_req *partner; /* stream in a buffer <-> its receive */
-    struct am_msg_info info;    /* received messages */
-    am_proto_t proto;           /* sends */
-    uint32_t slot;              /* streams */
+    struct am_msg_req *partner;  /* stream in a buffer <-> its receive */
+    struct am_msg_info info;     /* received messages */
+    struct am_match_links links; /* unexpected messages */
+    am_proto_t proto;            /* sends */
+    uint32_t slot;               /* streams */
     bool sync, packed, inside;
+    bool cancel; /* send: the receiver has been asked to drop it */
 };
 
 /* The sender's side of its region at a receiver. */
@@ -171,7 +175,7 @@ struct am_msg_peer {
     uint64_t share; /* packed: what this side grants */
     uint64_t extra; /* messages granted beyond it */
     uint64_t waiting_messages, waiting_bytes; /* of it, unexpected ones here */
-    bool stalled;
+    bool stalled, hello_seen, asked_region;
     struct am_op watch;
     uint32_t watch_polls;
     uint64_t watch_received;
@@ -212,7 +216,7 @@ struct am_msg {
     am_msg_lost_fn lost; /* msg_lost.c */
     void *lost_arg;
     struct am_op lost_op;
-    struct am_peer *dead_peer; /* the last that died */
+    struct am_peer *look_peer; /* lost_op is queued at it; NULL: no need yet */
     struct am_msg_id_entry *ids;
     uint32_t id_count, id_free;
     void *buffer_free[32]; /* msg_buffer.c: lists by class */
@@ -258,10 +262,9 @@ enum {
     AM_MSG_CONTROL_BYTES = 256
 }; /* one that waits for space */
 
-/* Read words of a peer once, as memory it may still write. */
 static inline uint64_t am_msg_word(const uint64_t *words, uint32_t index)
 {
-    return *(const volatile uint64_t *)&words[index];
+    return am_word(words, index);
 }
 
 /* ------------------------------------------------------- requests, msg_done */

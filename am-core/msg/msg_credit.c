@@ -72,6 +72,15 @@ void am_credit_hold(struct am_msg_req *send)
     }
 }
 
+void am_credit_unhold(struct am_msg_req *send)
+{
+    am_list_remove(&send->active);
+    send->active.next = NULL;
+    if (am_list_is_empty(&send->mp->held)) {
+        send->mp->eager_limit = send->mp->eager_short;
+    }
+}
+
 /* Start what was held, in order, as far as the credit goes. */
 static void release_held(struct am_msg_peer *mp)
 {
@@ -112,11 +121,12 @@ static uint64_t pay_debt(struct am_msg_peer *mp, uint64_t packed)
 void am_credit_returned(struct am_msg_peer *mp, uint64_t packed)
 {
     uint64_t have = mp->credit & ~AM_CREDIT_GUARDS;
+    uint64_t messages = am_credit_messages(packed) + am_credit_messages(have);
+    uint64_t bytes = am_credit_bytes(packed) + am_credit_bytes(have);
 
-    if ((packed & AM_CREDIT_GUARDS) != 0 ||
-        am_credit_messages(packed) + am_credit_messages(have) >
-                mp->granted_messages ||
-        am_credit_bytes(packed) + am_credit_bytes(have) > mp->granted_bytes) {
+    if ((packed & AM_CREDIT_GUARDS) != 0 || messages > mp->granted_messages ||
+        messages > AM_CREDIT_FIELD_MAX || bytes > mp->granted_bytes ||
+        bytes > AM_CREDIT_BYTES_MAX) {
         mp->msg->stats[AM_MSG_RX_BAD_CREDIT]++;
         return;
     }
@@ -227,6 +237,13 @@ static void grant_extra(struct am_msg_peer *mp)
     am_msg_control(mp, AM_MSG_H_GRANT, words, 2);
 }
 
+/* Does a peer that says so starve?  The messages of its extra grants are here
+ * then: one that keeps asking without sending gets no more. */
+static bool starves(const struct am_msg_peer *mp)
+{
+    return mp->owed != 0 || mp->waiting_messages >= mp->extra;
+}
+
 /* Runs once a poll while its peer is stalled and something is wanted. */
 static am_status_t watch_run(struct am_op *op)
 {
@@ -248,7 +265,9 @@ static am_status_t watch_run(struct am_op *op)
     }
     msg->probed = false;
     mp->watch_polls = 0;
-    grant_extra(mp);
+    if (starves(mp)) {
+        grant_extra(mp);
+    }
     return mp->stalled ? AM_DONE : AM_OK;
 }
 
@@ -291,10 +310,11 @@ static void hello_handle(struct am_token *token, const uint64_t *words,
     struct am_msg_peer *mp = am_msg_peer_of(msg, token->peer);
     uint64_t assumed, more, bytes_there, bytes_here, grant[2] = {0, 0};
 
-    if (mp == NULL || word_count != 1) {
+    if (mp == NULL || word_count != 1 || mp->hello_seen) {
         msg->stats[AM_MSG_RX_BAD_CREDIT]++;
         return;
     }
+    mp->hello_seen = true;
     assumed = am_msg_word(words, 0);
     more = am_credit_messages(assumed) > am_credit_messages(mp->share);
     grant[more] = am_credit_pack(
@@ -329,7 +349,7 @@ static void grant_handle(struct am_token *token, const uint64_t *words,
     have = mp->credit & ~AM_CREDIT_GUARDS;
     if (((add | less) & AM_CREDIT_GUARDS) != 0 ||
         am_credit_messages(add) + am_credit_messages(have) >
-                2 * AM_CREDIT_MESSAGES_MAX - 1 ||
+                AM_CREDIT_FIELD_MAX ||
         am_credit_bytes(add) + am_credit_bytes(have) > AM_CREDIT_BYTES_MAX ||
         am_credit_messages(less) > mp->granted_messages ||
         am_credit_bytes(less) > mp->granted_bytes) {

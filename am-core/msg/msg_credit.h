@@ -52,6 +52,7 @@
 #define AM_CREDIT_BYTES_MAX      ((UINT64_C(1) << 46) - 1)
 #define AM_CREDIT_MESSAGES_MAX   UINT64_C(16384)
 #define AM_CREDIT_MESSAGES_MIN   UINT64_C(16)
+#define AM_CREDIT_FIELD_MAX      UINT64_C(0x7fff) /* messages in one word */
 #define AM_CREDIT_FIRST_BYTES    (UINT64_C(64) * 1024)
 #define AM_CREDIT_FIRST_MESSAGES UINT64_C(256)
 #define AM_CREDIT_RIDE           (32 * AM_CREDIT_MESSAGE)
@@ -112,6 +113,9 @@ void am_credit_returned(struct am_msg_peer *mp, uint64_t packed);
 
 /* Hold a send back until there is credit, behind those held already. */
 void am_credit_hold(struct am_msg_req *req);
+
+/* Take a send that is held out of its place. */
+void am_credit_unhold(struct am_msg_req *req);
 
 /* A receive was posted while peers are stalled: start counting. */
 void am_credit_watch(struct am_msg *msg);

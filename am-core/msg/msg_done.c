@@ -98,7 +98,7 @@ void am_msg_status_fill(const struct am_msg_req *recv, am_status_t status,
             .envelope = {.context = (uint32_t)(recv->node.key >> 32),
                          .source = (uint32_t)recv->node.key,
                          .tag = recv->node.tag},
-            .peer = recv->mp->peer->index,
+            .peer = recv->mp != NULL ? recv->mp->peer->index : UINT32_MAX,
             .status = status,
             .bytes = status == AM_OK || status == AM_ERR_TRUNCATE ? bytes : 0,
             .bytes_sent = recv->info.length,
@@ -167,6 +167,10 @@ static void fail_one(struct am_msg_req *req, struct am_msg_peer *mp)
 
     if (req->rndv != NULL && req->rndv->busy) {
         am_list_push(&mp->active, &req->active); /* its transfer ends it */
+        return;
+    }
+    if (req->state == AM_REQ_DROPPED) {
+        am_msg_message_free(req);
         return;
     }
     if (req->state == AM_REQ_UNEXPECTED || req->state == AM_REQ_CLAIMED) {

@@ -1,10 +1,11 @@
 /*
- * Receives that can match nothing any more, because their sender has died.
- * Off every fast path: nothing here runs before the first death.
+ * Receives that can match nothing any more, because their sender has died or
+ * their context is given up.  Off every fast path: nothing here runs before the
+ * first death, or am_msg_look.
  *
- * After a death, and after each receive that is posted later, the posted ones
+ * After that, and after each receive that is posted later, the posted ones
  * are looked through once, from the next poll.  Who numbers the senders says
- * which of them wait for the dead (am_msg_set_lost).
+ * which of them are lost (am_msg_set_lost).
  */
 #include "msg/msg_lost.h"
 
@@ -49,21 +50,30 @@ void am_msg_set_lost(struct am_ctx *ctx, am_msg_lost_fn lost, void *arg)
     msg->lost_arg = arg;
 }
 
-/* The dead peer that a receive waits for; NULL: it may still come. */
-static struct am_msg_peer *lost_peer(struct am_msg *msg, am_msg_done_fn done,
-                                     void *done_arg,
-                                     const struct am_msg_envelope *envelope,
-                                     const struct am_msg_mask *mask)
+/* How a receive ends that can match nothing any more; AM_ERR_AGAIN: it may
+ * match.  *mp_p is the dead peer that it waits for. */
+static am_status_t lost_how(struct am_msg *msg, am_msg_done_fn done,
+                            void *done_arg,
+                            const struct am_msg_envelope *envelope,
+                            const struct am_msg_mask *mask,
+                            struct am_msg_peer **mp_p)
 {
     uint32_t index = msg->lost(msg->lost_arg, done, done_arg, envelope, mask);
     am_status_t status;
     struct am_peer *peer;
 
+    *mp_p = NULL;
+    if (index == AM_MSG_REVOKED) {
+        return AM_ERR_CANCELLED;
+    }
     if (index == UINT32_MAX || !am_peer_is_dead(msg->ctx, index)) {
-        return NULL;
+        return AM_ERR_AGAIN;
     }
     peer = am_peer_get(msg->ctx, index, &status);
-    return peer == NULL ? NULL : am_msg_peer_of(msg, peer);
+    if (peer != NULL) {
+        *mp_p = am_msg_peer_of(msg, peer);
+    }
+    return *mp_p == NULL ? AM_ERR_AGAIN : AM_ERR_PEER;
 }
 
 /* Is this posted receive lost?  Then it is the dead peer's from now on. */
@@ -76,8 +86,10 @@ static bool take_lost(void *arg, struct am_match_node *node)
     struct am_msg_mask mask = {(uint32_t)(node->key_mask >> 32),
                                (uint32_t)node->key_mask, node->tag_mask};
 
-    recv->mp = lost_peer(msg, recv->done, recv->arg, &envelope, &mask);
-    if (recv->mp == NULL) {
+    recv->status = lost_how(msg, recv->done, recv->arg, &envelope, &mask,
+                            &recv->mp);
+    if (recv->status == AM_ERR_AGAIN) {
+        recv->status = AM_OK;
         return false;
     }
     recv->state = AM_REQ_RECEIVING;
@@ -95,24 +107,43 @@ static am_status_t lost_run(struct am_op *op)
         struct am_match_node *node =
                 am_container(at, struct am_match_node, link);
 
-        am_msg_recv_finish(am_container(node, struct am_msg_req, node),
-                           AM_ERR_PEER);
+        struct am_msg_req *recv = am_container(node, struct am_msg_req, node);
+
+        am_msg_recv_finish(recv, recv->status);
     }
     return AM_OK;
 }
 
 static void look(struct am_msg *msg)
 {
-    if (msg->dead_peer != NULL && !msg->lost_op.queued &&
+    if (msg->look_peer != NULL && !msg->lost_op.queued &&
         am_match_posted_count(&msg->match) != 0) {
-        am_op_queue(&msg->lost_op, msg->dead_peer, lost_run, AM_OP_BULK);
+        am_op_queue(&msg->lost_op, msg->look_peer, lost_run, AM_OP_BULK);
     }
 }
 
 void am_msg_lost_dead(struct am_msg *msg, struct am_peer *peer)
 {
-    msg->dead_peer = peer;
+    msg->look_peer = peer;
     msg->trouble_count++;
+    look(msg);
+}
+
+void am_msg_look(struct am_ctx *ctx)
+{
+    struct am_msg *msg = am_msg_of(ctx);
+    am_status_t status;
+
+    if (msg->look_peer == NULL) {
+        /* any will do: the look is queued as work for it */
+        msg->look_peer =
+                am_list_is_empty(&msg->peers)
+                        ? am_peer_get(ctx, am_rank(ctx), &status)
+                        : am_container(msg->peers.next, struct am_msg_peer,
+                                       link)
+                                  ->peer;
+        msg->trouble_count++;
+    }
     look(msg);
 }
 
@@ -126,10 +157,11 @@ am_status_t am_msg_probe_trouble(struct am_msg *msg,
                                  const struct am_msg_envelope *envelope,
                                  const struct am_msg_mask *mask)
 {
+    struct am_msg_peer *dead;
+
     msg->probed = true;
     am_credit_watch(msg);
-    return msg->dead_peer != NULL &&
-                           lost_peer(msg, NULL, NULL, envelope, mask) != NULL
-                   ? AM_ERR_PEER
-                   : AM_ERR_AGAIN;
+    return msg->look_peer == NULL
+                   ? AM_ERR_AGAIN
+                   : lost_how(msg, NULL, NULL, envelope, mask, &dead);
 }

@@ -101,7 +101,7 @@ void am_msg_store(struct am_msg_req *message)
     }
     message->state = AM_REQ_UNEXPECTED;
     message->msg->stats[AM_MSG_UNEXP_MESSAGES]++;
-    am_match_store(&message->msg->match, &message->node);
+    am_match_store(&message->msg->match, &message->node, &message->links);
 }
 
 void am_msg_arrive(struct am_msg *msg, uint64_t key, uint32_t tag,
@@ -304,16 +304,6 @@ am_status_t am_msg_imrecv(struct am_msg_req *message,
         return AM_ERR_INVALID;
     }
     return receive_message(message, data, done, arg, status, req_p);
-}
-
-am_status_t am_msg_cancel(struct am_msg_req *req)
-{
-    if (req->state != AM_REQ_POSTED) {
-        return AM_ERR_AGAIN;
-    }
-    am_match_unpost(&req->msg->match, &req->node);
-    am_msg_req_put(req);
-    return AM_DONE;
 }
 
 /* ------------------------------------------------------------------ probes */

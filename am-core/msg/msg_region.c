@@ -189,10 +189,11 @@ static void ask_handle(struct am_token *token, const uint64_t *words,
     uint64_t bin_count = 0;
     size_t bin_bytes = 0;
 
-    if (mp == NULL || mp->rx_base != NULL) {
+    if (mp == NULL || mp->asked_region) {
         msg->stats[AM_MSG_RX_BAD_REGION]++;
         return;
     }
+    mp->asked_region = true;
     region_alloc(mp);
     am_msg_bins_parse(msg->config->buffer_bins, &bin_count, &bin_bytes);
     grant[0] = mp->rx_bytes;

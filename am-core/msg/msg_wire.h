@@ -43,7 +43,8 @@ enum {
     AM_MSG_H_PUT_END,
     /* to the receiver: w0 its id, w1 status: the sender cannot go on */
     AM_MSG_H_FAIL,
-    /* to the sender: w0 its id, w1 status: matched (sync), or all fetched */
+    /* to the sender: w0 its id, w1 status: matched (sync), or all fetched, or
+     * dropped (AM_ERR_CANCELLED, only after AM_MSG_H_CANCEL) */
     AM_MSG_H_END,
     /* w0 credit given back */
     AM_MSG_H_CREDIT,
@@ -53,6 +54,8 @@ enum {
     AM_MSG_H_GRANT,
     /* messages wait here for credit */
     AM_MSG_H_STALL,
+    /* to the receiver: w0 sender's id: drop its message unless it is matched */
+    AM_MSG_H_CANCEL,
     AM_MSG_H_LAST
 };
 

@@ -1,13 +1,12 @@
 /*
- * The cost model's formulas, one function a protocol.
+ * The cost of a message by each protocol, one function a protocol, from the
+ * costs of am/cost.h:
  *
- *   s       a short message: send overhead, wire, receive overhead
- *   x(n)    n bytes in packets: the first packet passes sender and receiver
- *           one after the other, the rest overlaps and the slower one decides
- *           (on one core all stages add)
+ *   s       a short message
+ *   x(n)    a stream of n bytes in packets
  *   c(n)    one more copy of n bytes
- *   b(n)    a bulk transfer: x(n), or the device's single copy if that is
- *           cheaper
+ *   b(n)    a bulk transfer: x(n), for a get after a request, or the device's
+ *           single copy if that is cheaper
  *
  *   eager     x(n) + c(n) / 16: now and then the receive comes too late
  *   buffered  allocation + c(n) or x(n) + s + c(n) + c(n) n / r, where the region
@@ -26,13 +25,6 @@
 
 #define ALLOC_PS UINT64_C(15000) /* two steps of the binned allocator */
 
-static uint64_t line(const struct am_linfn *f, size_t bytes)
-{
-    /* bytes stay below 2^37 in the choice, so no product overflows */
-    return f->fixed_ps + bytes / 1000 * f->per_byte_fs +
-           bytes % 1000 * f->per_byte_fs / 1000;
-}
-
 static uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -40,47 +32,28 @@ static uint64_t larger(uint64_t a, uint64_t b)
 
 static uint64_t short_ps(const struct am_cost_in *in)
 {
-    return line(&in->perf.send_overhead, 64) + line(&in->perf.wire, 64) +
-           line(&in->perf.recv_overhead, 64);
+    return am_cost_short_ps(&in->perf);
 }
 
-/* One copy: what the slower end of the device pays for each byte. */
 static uint64_t copy_ps(const struct am_cost_in *in, size_t bytes)
 {
-    struct am_linfn copy = {0, larger(in->perf.send_overhead.per_byte_fs,
-                                      in->perf.recv_overhead.per_byte_fs)};
-
-    return line(&copy, bytes);
+    return am_cost_copy_ps(&in->perf, bytes);
 }
 
 static uint64_t stream_ps(const struct am_cost_in *in, size_t bytes)
 {
-    size_t packet = in->packet_max == 0 ? 1 : in->packet_max;
-    size_t first = bytes < packet ? bytes : packet;
-    struct am_linfn send = in->perf.send_overhead;
-    struct am_linfn recv = in->perf.recv_overhead;
-    uint64_t first_ps = line(&send, first) + line(&in->perf.wire, first) +
-                        recv.fixed_ps + copy_ps(in, first);
-    uint64_t more = (bytes - first + packet - 1) / packet;
-    uint64_t send_ps = more * send.fixed_ps;
-    uint64_t recv_ps = more * recv.fixed_ps + copy_ps(in, bytes - first);
-
-    send.fixed_ps = 0;
-    send_ps += line(&send, bytes - first);
-    if (in->perf.shared_core) {
-        return first_ps + send_ps + recv_ps;
-    }
-    return first_ps + larger(send_ps, recv_ps);
+    return am_cost_stream_ps(&in->perf, in->packet_max, bytes);
 }
 
 static uint64_t bulk_ps(const struct am_cost_in *in, bool get, size_t bytes)
 {
-    uint32_t need = get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
-    uint64_t stream = stream_ps(in, bytes) + (get ? in->perf.turn_ps : 0);
-    uint64_t single = line(get ? &in->perf.get : &in->perf.put, bytes);
+    uint64_t stream =
+            am_cost_bulk_stream_ps(&in->perf, in->packet_max, get, bytes);
+    uint64_t single =
+            in->contiguous ? am_cost_single_ps(&in->perf, in->caps, get, bytes)
+                           : AM_COST_NEVER;
 
-    return (in->caps & need) != 0 && in->contiguous && single < stream ? single
-                                                                       : stream;
+    return single < stream ? single : stream;
 }
 
 /* A sender that does not wait for an answer is ahead of its receiver by a turn:

@@ -1,11 +1,10 @@
 /*
- * The cost model: how long one message takes by each protocol, from the
- * device's numbers (am_dev_perf).  Pure arithmetic in picoseconds; no floating
- * point.
+ * How long one message takes by each protocol, by the cost model of am/cost.h.
  */
 #ifndef AM_MSG_PROTO_COST_H
 #define AM_MSG_PROTO_COST_H
 
+#include "am/cost.h"
 #include "msg/msg_core.h"
 
 /* What a cost depends on besides the size. */
@@ -15,14 +14,11 @@ struct am_cost_in {
     size_t packet_max;   /* payload of one packet */
     size_t region_bytes; /* largest buffered message */
     size_t prefix_bytes;
-    bool mapped; /* stores go straight to the region */
     bool contiguous;
 };
 
-/* A cost that is never the lowest. */
-#define AM_COST_NEVER UINT64_MAX
-
-/* Time from the send to the end of the receive. */
+/* Time from the send to the end of the receive; AM_COST_NEVER: the protocol
+ * cannot carry that size. */
 uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,
                           size_t bytes);
 

@@ -15,6 +15,7 @@
  * The packets after FIRST go on the peer's bulk queue, so that a long stream
  * holds up nobody; its slot names it until its last packet.
  */
+#include "msg/msg_cancel.h"
 #include "msg/msg_credit.h"
 #include "msg/msg_id.h"
 #include "msg/proto.h"
@@ -354,6 +355,8 @@ static void stream_done(struct am_msg_req *req)
 {
     if (req->state == AM_REQ_RECEIVING) {
         am_msg_recv_finish(req, AM_OK);
+    } else if (req->state == AM_REQ_DROPPED) {
+        am_msg_drop(req);
     } else if (req->partner != NULL) {
         struct am_msg_req *recv = req->partner;
 

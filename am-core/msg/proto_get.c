@@ -23,7 +23,7 @@ static am_status_t get_emit(struct am_msg_req *send, bool queued)
         if (send->rndv->is_open) {
             am_region_key_for(&send->rndv->region, send->mp->peer, &key);
         } else {
-            status = am_rndv_open(send, AM_DEV_CAP_GET, &key);
+            status = am_rndv_open(send, AM_DEV_CAP_GET, send->data.bytes, &key);
         }
     }
     if (status == AM_OK) {

@@ -5,12 +5,13 @@
  *   RTS  ----------->  WAIT                    UNEXPECTED, or RECEIVING
  *   CTS  <-----------  TRANSFER (put, prefix)  RECEIVING, region open
  *   put, PUT_END --->  (done)                  (done)
- *   END  <-----------  (done)                  get: (done) when fetched
+ *   END  <-----------  (done)                  get: (done) when fetched; or
+ *                                              cancelled (msg_cancel.c)
  *   FAIL ----------->  (failed)                (failed)
  *
  * Every id in a message is looked up with its generation and its peer, every
- * length is checked against the request; what does not fit is counted and
- * dropped.
+ * length is checked against the request; what does not fit, or does not fit the
+ * request's state, is counted and dropped.
  */
 #include "msg/rndv.h"
 
@@ -43,14 +44,17 @@ void am_rndv_put(struct am_msg_req *req)
     req->rndv = NULL;
 }
 
-am_status_t am_rndv_open(struct am_msg_req *req, uint32_t caps,
+am_status_t am_rndv_open(struct am_msg_req *req, uint32_t caps, size_t bytes,
                          struct am_key *key)
 {
-    am_status_t status =
-            am_region_open(req->msg->ctx, &req->rndv->region, &req->data, caps);
+    struct am_data data = req->data;
+    am_status_t status;
 
+    data.bytes = bytes;
+    status = am_region_open(req->msg->ctx, &req->rndv->region, &data, caps);
     if (status == AM_OK) {
         req->rndv->is_open = true;
+        req->rndv->region.peer = req->mp->peer;
         am_region_key_for(&req->rndv->region, req->mp->peer, key);
     }
     return status;
@@ -92,7 +96,7 @@ am_status_t am_rndv_answer(struct am_msg_req *recv, size_t have)
     }
     status = am_rndv_get(recv);
     if (status == AM_OK) {
-        status = am_rndv_open(recv, AM_DEV_CAP_PUT, &key);
+        status = am_rndv_open(recv, AM_DEV_CAP_PUT, bytes, &key);
     }
     if (status != AM_OK) {
         am_rndv_end(mp, recv->info.remote_id, status);
@@ -228,7 +232,9 @@ static void end_handle(struct am_token *token, const uint64_t *words,
         send->sync = false; /* matched before its last packet left */
         return;
     }
-    if (send->state != AM_REQ_WAIT || status > 0 || status < AM_ERR_CANCELLED) {
+    if (send->state != AM_REQ_WAIT || status > 0 ||
+        status < AM_ERR_CANCELLED ||
+        (status == AM_ERR_CANCELLED && !send->cancel)) {
         msg->stats[AM_MSG_RX_BAD_ID]++;
         return;
     }
@@ -261,6 +267,10 @@ static void rts_handle(struct am_token *token, const uint64_t *words,
     riding = am_msg_word(words, 1);
     info.remote_id = am_msg_word(words, 2);
     info.length = am_msg_word(words, 3);
+    if (info.length > PTRDIFF_MAX) {
+        msg->stats[AM_MSG_RX_BAD_LENGTH]++;
+        return;
+    }
     if (kind == AM_MSG_RTS_GET) {
         for (uint32_t i = 0; i < 4; i++) {
             info.key.w[i] = am_msg_word(words, 5 + i);

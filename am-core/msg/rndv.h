@@ -19,9 +19,9 @@ am_status_t am_rndv_get(struct am_msg_req *req);
 /* Close the region and give the state back; the bulk is not busy. */
 void am_rndv_put(struct am_msg_req *req);
 
-/* Open a region over the request's data, where the peer may do what `caps` say
- * (as am_region_open), and its key for the peer. */
-am_status_t am_rndv_open(struct am_msg_req *req, uint32_t caps,
+/* Open a region over the first `bytes` of the request's data, where its peer,
+ * and no other, may do what `caps` say (as am_region_open), and its key. */
+am_status_t am_rndv_open(struct am_msg_req *req, uint32_t caps, size_t bytes,
                          struct am_key *key);
 
 /* Receiver: answer a request to send with the key of the receive buffer.

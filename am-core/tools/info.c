@@ -27,7 +27,8 @@ static const char usage[] =
         "  -d, --devices     devices and what they cost\n"
         "  -p, --protocols   protocol by message size, with the reasons\n"
         "      --json        one JSON object instead of text\n"
-        "      --markdown    -c as a table of defaults, as in README.md\n";
+        "      --markdown    -c as a table of defaults, as in\n"
+        "                    docs/variables.md\n";
 
 /* ---------------------------------------------------------------- version */
 

@@ -14,7 +14,8 @@ enum {
     CURVE_MAX = 32
 };
 
-#define SIZE_MIN_BLOCKING  16 /* spec/sp-am.md, the two bandwidth tests */
+/* The two bandwidth tests of SP AM (Chang et al. 1996). */
+#define SIZE_MIN_BLOCKING  16
 #define SIZE_MIN_PIPELINED 64
 #define SIZE_MAX_BYTES     (1 << 20)
 #define BLOCKING_TRANSFERS 32

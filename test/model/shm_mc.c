@@ -9,7 +9,7 @@
  *             bytes each by itself, late as from a store buffer)
  *   checked   in every state: each packet arrives once, in order, with its
  *             length; none is laid over one that is not consumed; a request is
- *             taken only if its reply finds room;
+ *             taken only if its reply finds room; no lane is declared broken;
  *             from every state: when both ends poll and all becomes visible,
  *             the largest request can be sent
  *
@@ -104,7 +104,7 @@ static void flight_add(uint32_t class, const struct shm_slot *slot,
         return;
     }
     if (payload > 0) {
-        new.at = slot->u.ext.offset;
+        new.at = (uint32_t)slot->u.ext.place;
     }
     if (new.at + new.bytes > class_bytes(mc.model->ring_bytes, class)) {
         fail("a payload over the ring's end");
@@ -190,11 +190,14 @@ static void normalise_lane(struct lane *lane, struct shm_tx *tx,
         uint32_t index = (at + i) & tx->mask;
 
         kept[index] = lane->slots[index];
-        kept[index].ctl -= laps;
+        kept[index].ctl -= laps | laps << 48; /* few: neither wraps */
     }
     memcpy(lane->slots, kept, sizeof(kept));
-    tx->lap = tx->next == tx->stop ? 0 : tx->lap - (uint32_t)laps;
+    tx->stamp = tx->next == tx->stop ? 0 : tx->stamp - (laps | laps << 48);
     rx->lap -= (uint32_t)laps;
+    rx->whole -= laps;
+    rx->told_slots -= slots;
+    rx->told_data -= bytes;
     tx->stop_at -= slots;
     tx->limit -= slots;
     rx->stop_at -= slots;
@@ -262,9 +265,15 @@ static void start(const struct model *model)
 /* One packet; what the looks at sockets count is not part of a state. */
 static int take(uint32_t end, uint32_t reply_bytes)
 {
+    int count;
+
     mc.reply_bytes = reply_bytes;
     mc.dev[end].polls = 0;
-    return shm_poll(&mc.dev[end].base, 1);
+    count = shm_poll(&mc.dev[end].base, 1);
+    if (mc.ep[end].broken != NULL) {
+        fail("a sound lane is declared broken");
+    }
+    return count;
 }
 
 static bool see(uint32_t class, bool bytes)

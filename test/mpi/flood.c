@@ -5,6 +5,8 @@
  * sender waits (in MPI_Send) or keeps what it has not sent (in MPI_Isend).
  * Usage: flood wait|keep SENDER_MB RECEIVER_MB
  */
+#include "peak.h"
+
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,24 +15,6 @@
 
 #define MESSAGE_BYTES 64
 #define MESSAGES      (1000000 / MESSAGE_BYTES)
-
-/* Most memory this process ever had, in kB. */
-static long peak_kb(void)
-{
-    FILE *file = fopen("/proc/self/status", "r");
-    char line[256];
-    long kb = -1;
-
-    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-        if (sscanf(line, "VmHWM: %ld kB", &kb) == 1) {
-            break;
-        }
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    return kb;
-}
 
 static void fill(unsigned char *data, int rank, int number)
 {

@@ -384,6 +384,7 @@ const struct am_dev_ops pipe_dev_ops = {
         .drained = am_dev_no_drained,
         .connect = pipe_connect,
         .disconnect = pipe_disconnect,
+        .presence = am_dev_no_presence,
         .send = pipe_send,
         .send_fill = pipe_send_fill,
         .send_words = am_dev_send_words,

@@ -10,6 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 GUARDED = "#ifndef %s\n#define %s\n%s\n#endif\n"
 LONG = "int f(void)\n{\n%s    return 0;\n}\n" % ("    /* */\n" * 60)
 ME = "/ho" + "me/me"
+STEPS = "| step | file | function |\n|---|---|---|\n"
 
 # check, file, its text, what the check must say (None: nothing)
 CASES = [
@@ -24,6 +25,8 @@ CASES = [
     ("includes", "am-core/base/a.h", "#include <config.h>\n", "config.h"),
     ("includes", "nic-sim/kernel/a.c", '#include "base/env.h"\n', None),
     ("includes", "nic-sim/kernel/a.c", '#include "dev/dev.h"\n', "dev.h"),
+    ("includes", "mpich-netmod/a.c", "#include <am.h>\n", None),
+    ("includes", "mpich-netmod/a.c", '#include "base/env.h"\n', "env.h"),
     ("calls", "am-core/am/a.c", 'char *x = getenv("A");\n', "getenv"),
     ("calls", "am-core/base/config.c", 'char *x = getenv("A");\n', None),
     ("calls", "am-core/am/a.c", "clock_gettime(0, &t);\n", "clock_gettime"),
@@ -47,6 +50,16 @@ CASES = [
     ("text", "a.c", "int x; \n", "white space"),
     ("text", "a.c", "\tint x;\n", "tab"),
     ("text", "Makefile", "\tcc\n", None),
+    ("docs", "am-core/am/a.h", "/* see docs/none.md */\n", "docs/none.md"),
+    ("docs", "am-core/am/a.h", "/* see docs/some.md */\n", None),
+    ("docs", "docs/some.md", "[it](none.md)\n", "none.md"),
+    ("docs", "docs/some.md", "`test/none --help` or `test/tidy/*.txt`\n",
+     "test/none is"),
+    ("docs", "docs/some.md", STEPS + "| 1 | `am-core/am/core.h` | *`am_f`* |\n",
+     "am_f is not in am-core/am/core.h"),
+    ("docs", "docs/some.md", STEPS + "| 1 | `am-core/am/core.h` | `ifndef` |\n",
+     None),
+    ("docs", "README.md", "\n" * 121, "121 lines"),
     ("built", "am-core/am/a.c", "\n", "not named"),
     ("built", "local.mk", "x = am-core/none.c\n", "not there"),
     ("sizes", "am-core/am/a.c", LONG, "f has 61 lines"),
@@ -72,6 +85,7 @@ GOOD = {
                    "am-core/dev/dev.h am-core/dev/self/self.h "
                    "am-core/base/env.h\n",
     "test/tidy/sizes.txt": "",
+    "docs/some.md": "",
 }
 API = "#define AM_API __attribute__((visibility(\"default\")))\n"
 SYMBOL_CASES = [  # declared, defined, what must be said

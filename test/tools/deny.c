@@ -1,8 +1,9 @@
 /*
- * deny [--others] COMMAND...: run a command that may not call process_vm_readv
- * and process_vm_writev, as inside many containers; with --others it may on
- * itself, as under the Yama module.  A seccomp filter answers EPERM.  Exits
- * with 77 where filters cannot be installed.
+ * deny [--others | --pidfd] COMMAND...: run a command that may not call
+ * process_vm_readv and process_vm_writev, as inside many containers; with
+ * --others it may on itself, as under the Yama module.  With --pidfd it may not
+ * call pidfd_open instead.  A seccomp filter answers EPERM.  Exits with 77 where
+ * filters cannot be installed.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -31,11 +32,8 @@ static int install(struct sock_filter *code, unsigned short length)
                    : 0;
 }
 
-int main(int argc, char **argv)
+static int deny_copies(uint32_t allowed)
 {
-    bool others = argc > 1 && strcmp(argv[1], "--others") == 0;
-    /* the pid stays over execvp; no pid is 0 */
-    uint32_t allowed = others ? (uint32_t)getpid() : 0;
     struct sock_filter code[] = {
             BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
                      offsetof(struct seccomp_data, nr)),
@@ -48,11 +46,35 @@ int main(int argc, char **argv)
             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
 
-    argv += 1 + others;
-    if (argc < 2 + others) {
+    return install(code, sizeof(code) / sizeof(code[0]));
+}
+
+static int deny_pidfds(void)
+{
+    struct sock_filter code[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                     offsetof(struct seccomp_data, nr)),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 0, 1),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+
+    return install(code, sizeof(code) / sizeof(code[0]));
+}
+
+int main(int argc, char **argv)
+{
+    bool others = argc > 1 && strcmp(argv[1], "--others") == 0;
+    bool pidfds = argc > 1 && strcmp(argv[1], "--pidfd") == 0;
+    int options = others || pidfds;
+
+    argv += 1 + options;
+    if (argc < 2 + options) {
         return 2;
     }
-    if (install(code, sizeof(code) / sizeof(code[0])) != 0) {
+    /* the pid stays over execvp; no pid is 0 */
+    if ((pidfds ? deny_pidfds()
+                : deny_copies(others ? (uint32_t)getpid() : 0)) != 0) {
         fprintf(stderr, "deny: no seccomp filter: %s\n", strerror(errno));
         return EXIT_SKIP;
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""am_info: its options, its JSON, and that README.md has the table of
+"""am_info: its options, its JSON, and that docs/variables.md has the table of
 variables that it prints."""
 import json
 import os
@@ -102,14 +102,14 @@ def test_bad_value():
                "a smaller ring alone makes the packets smaller: %r" % shm)
 
 
-def test_readme():
-    with open(os.path.join(job.SRC, "README.md")) as file:
-        readme = file.read()
+def test_variables_page():
+    with open(os.path.join(job.SRC, "docs", "variables.md")) as file:
+        page = file.read()
     table = info("-c", "--markdown").stdout
     check.that(table.count("\n") > 10, "the table has rows")
-    check.that(table in readme,
-               "README.md has the table of variables as am_info -c "
-               "--markdown prints it; run scripts/readme-variables")
+    check.that(table in page,
+               "docs/variables.md has the table of variables as am_info -c "
+               "--markdown prints it; run scripts/variables")
 
 
 test_version()
@@ -117,5 +117,5 @@ test_variables()
 test_other_parts()
 test_bad_options()
 test_bad_value()
-test_readme()
+test_variables_page()
 check.finish()

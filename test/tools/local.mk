@@ -8,10 +8,11 @@ test_tools_rank_LDFLAGS = $(AM_LDFLAGS) -static
 tools_tests = \
     test/tools/compare_test.py \
     test/tools/info_test.py \
+    test/tools/man_test.py \
     test/tools/perf_test.py \
     test/tools/rank_test.py
 dist_check_SCRIPTS += $(tools_tests)
-EXTRA_DIST += test/tools/job.py scripts/readme-variables
+EXTRA_DIST += test/tools/job.py
 TESTS += $(tools_tests)
 
 if HAVE_CMOCKA

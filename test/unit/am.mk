@@ -1,11 +1,14 @@
 # test/unit: the am layer and shared memory; in one process but for
-# shm_death, shm_process and shm_start
+# am_fork, shm_death, shm_neighbour, shm_process and shm_start
 if HAVE_CMOCKA
 am_tests = test/unit/am_request_test test/unit/am_region_test \
     test/unit/am_client_test test/unit/am_close_test \
-    test/unit/am_post_test \
-    test/unit/shm_death_test test/unit/shm_hostile_test \
-    test/unit/shm_late_test test/unit/shm_process_test \
+    test/unit/am_fork_test test/unit/am_forged_test \
+    test/unit/am_forged_random_test test/unit/am_post_test \
+    test/unit/shm_death_test test/unit/shm_front_test \
+    test/unit/shm_hostile_test \
+    test/unit/shm_late_test test/unit/shm_neighbour_test \
+    test/unit/shm_process_test \
     test/unit/shm_start_test test/unit/shm_stranger_test
 check_PROGRAMS += $(am_tests)
 TESTS += $(am_tests)
@@ -17,6 +20,10 @@ test_unit_am_region_test_SOURCES = test/unit/am_region_test.c \
     $(msg_world)
 test_unit_am_region_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_region_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_am_fork_test_SOURCES = test/unit/am_fork_test.c \
+    test/support/process.c test/support/process.h
+test_unit_am_fork_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_fork_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_am_post_test_SOURCES = test/unit/am_post_test.c $(msg_world)
 test_unit_am_post_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_post_test_LDADD = libamtest.la $(CMOCKA_LIBS)
@@ -24,6 +31,14 @@ test_unit_am_close_test_SOURCES = test/unit/am_close_test.c \
     $(msg_world)
 test_unit_am_close_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_close_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_am_forged_test_SOURCES = test/unit/am_forged_test.c \
+    $(msg_world)
+test_unit_am_forged_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_forged_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_am_forged_random_test_SOURCES = \
+    test/unit/am_forged_random_test.c $(msg_world)
+test_unit_am_forged_random_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_forged_random_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_am_client_test_SOURCES = test/unit/am_client_test.c \
     $(msg_world)
 test_unit_am_client_test_CFLAGS = $(TEST_CFLAGS)
@@ -32,6 +47,14 @@ test_unit_shm_hostile_test_SOURCES = test/unit/shm_hostile_test.c \
     $(msg_world)
 test_unit_shm_hostile_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_hostile_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_shm_front_test_SOURCES = test/unit/shm_front_test.c \
+    $(msg_world)
+test_unit_shm_front_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_front_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_shm_neighbour_test_SOURCES = test/unit/shm_neighbour_test.c \
+    test/support/process.c test/support/process.h
+test_unit_shm_neighbour_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_neighbour_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_shm_late_test_SOURCES = test/unit/shm_late_test.c \
     $(msg_world)
 test_unit_shm_late_test_CFLAGS = $(TEST_CFLAGS)

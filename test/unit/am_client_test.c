@@ -495,6 +495,41 @@ static void test_multisend(void **state)
     free(data);
 }
 
+static void count_end(void *arg, am_status_t status)
+{
+    *(uint32_t *)arg += status == AM_ERR_INVALID;
+}
+
+/* A receiver that polls more often than who sends many: each send ends, however
+ * many answers wait. */
+static void test_many_unanswered(void **state)
+{
+    enum {
+        SENDS = 140000,
+        POLLS = 64
+    };
+    struct duo duo = {.streamed = true};
+    struct am_data data;
+    uint32_t ended = 0;
+
+    duo_open(&duo);
+    data = am_data_contig(duo.data, SIZE_MAX_HERE);
+    duo.inbox[1].refusal = AM_ERR_INVALID;
+    for (int i = 0; i < SENDS; i++) {
+        assert_int_equal(
+                am_send(duo.client[0], 1, NULL, 0, &data, count_end, &ended),
+                AM_OK);
+    }
+    for (int i = 0; i < SENDS && ended < SENDS; i++) {
+        (void)am_ctx_poll(duo.world.ctx[0]);
+        for (int n = 0; n < POLLS; n++) {
+            (void)am_ctx_poll(duo.world.ctx[1]);
+        }
+    }
+    assert_int_equal(ended, SENDS);
+    duo_close(&duo);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -508,6 +543,7 @@ int main(void)
             cmocka_unit_test(test_order_and_clients),
             cmocka_unit_test(test_overtaking),
             cmocka_unit_test(test_multisend),
+            cmocka_unit_test(test_many_unanswered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -245,6 +245,26 @@ static void test_launcher_gone(void **state)
 }
 
 /* A barrier can be tested without blocking, and answers come in pieces. */
+/* The other rank never comes to the exchange, or the launcher says nothing. */
+static void test_timeout(void **state)
+{
+    static const char *const answers[] = {HELLO "cmd=put_result rc=0\n", HELLO};
+    static const char *const said[] = {"not all ranks came within 20 ms",
+                                       "did not answer put within 20 ms"};
+
+    for (int i = 0; i < 2; i++) {
+        char mine[8] = "mine", all[16];
+        struct am_pmi pmi;
+        int server;
+
+        assert_int_equal(attach(&pmi, &server, answers[i], 0, 2), AM_OK);
+        pmi.timeout_ms = 20;
+        assert_int_equal(am_pmi_allgather(&pmi, mine, all, sizeof(mine)), -1);
+        assert_non_null(strstr(pmi.error, said[i]));
+        detach(&pmi, server);
+    }
+}
+
 static void test_barrier_in_pieces(void **state)
 {
     struct am_pmi *pmi = malloc(sizeof(*pmi));
@@ -321,6 +341,7 @@ int main(void)
             cmocka_unit_test(test_bad_blobs),
             cmocka_unit_test(test_value_too_long),
             cmocka_unit_test(test_launcher_gone),
+            cmocka_unit_test(test_timeout),
             cmocka_unit_test(test_barrier_in_pieces),
             cmocka_unit_test(test_environment),
     };

@@ -6,6 +6,7 @@
 
 #include "support/cm.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -207,6 +208,79 @@ static void test_bad_values(void **state)
     assert_refused(path, "longer than 4095 bytes");
 }
 
+/* What `body` writes to stderr; static storage. */
+static const char *stderr_of(void (*body)(void))
+{
+    char path[128];
+    int saved = dup(STDERR_FILENO);
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/stderr", folder);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(saved >= 0 && fd >= 0);
+    assert_int_equal(dup2(fd, STDERR_FILENO), STDERR_FILENO);
+    body();
+    assert_int_equal(dup2(saved, STDERR_FILENO), STDERR_FILENO);
+    close(fd);
+    close(saved);
+    return read_file("stderr");
+}
+
+static void log_to_full(void)
+{
+    struct am_log log;
+
+    assert_int_equal(
+            am_log_open(&log, "debug:/dev/full", 3, error, sizeof(error)), 0);
+    am_log(&log, AM_LOG_DEBUG, "lost");
+    am_log(&log, AM_LOG_DEBUG, "lost");
+    am_log(&log, AM_LOG_WARN, "shown");
+    am_log_close(&log);
+    assert_int_equal(
+            am_log_open(&log, "debug:/dev/full", 4, error, sizeof(error)), 0);
+    am_log(&log, AM_LOG_ERROR, "this as well");
+    am_log_close(&log);
+}
+
+/* A file that cannot be written is told of once; what matters is not lost. */
+static void test_full_log(void **state)
+{
+    static const char follow[] = "error: the file of AM_LOG cannot be written: "
+                                 "No space left on device; errors and warnings "
+                                 "follow here\n";
+    char expected[512];
+
+    snprintf(expected, sizeof(expected),
+             "am 3 %sam 3 warn: shown\nam 4 %sam 4 error: this as well\n",
+             follow, follow);
+    assert_string_equal(stderr_of(log_to_full), expected);
+}
+
+/* Whoever writes a file learns whether all of it got there. */
+static void test_full_output(void **state)
+{
+    char path[128];
+    FILE *file;
+
+    for (size_t bytes = 1; bytes < 100000; bytes *= 10) {
+        file = am_log_output_open("/dev/full", 0);
+        assert_non_null(file);
+        for (size_t i = 0; i < bytes; i++) {
+            fputc('x', file);
+        }
+        errno = 0;
+        assert_int_equal(am_log_output_close(file), -1);
+        assert_int_equal(errno, ENOSPC);
+    }
+    snprintf(path, sizeof(path), "%s/out", folder);
+    file = am_log_output_open(path, 0);
+    assert_non_null(file);
+    fputs("all", file);
+    assert_int_equal(am_log_output_close(file), 0);
+    assert_string_equal(read_file("out"), "all");
+    assert_int_equal(am_log_output_close(stderr), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +290,8 @@ int main(void)
             cmocka_unit_test(test_shared_file),
             cmocka_unit_test(test_long_line),
             cmocka_unit_test(test_bad_values),
+            cmocka_unit_test(test_full_log),
+            cmocka_unit_test(test_full_output),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -71,6 +71,38 @@ static void test_bye(void **state)
     pair_close(pair);
 }
 
+/* The one that answers a BYE goes at once, and its answer is lost, and the next;
+ * the other learns it all the same, and from one that gave up waiting, too. */
+static void test_farewell(void **state)
+{
+    for (uint32_t answers = 0; answers < 2; answers++) {
+        struct pair *pair = pair_open_sp();
+        struct am_window *first = &pair->end[0].window;
+        struct am_window *last = &pair->end[1].window;
+
+        pair_connect(pair);
+        pair_lose(pair, 1, answers ? AM_CHAN_GONE : AM_CHAN_BYE, REQUEST, 0,
+                  AM_WINDOW_FAREWELLS - 1);
+        if (answers) {
+            am_window_bye(first);
+            for (int i = 0; i < 5 && last->state != AM_WINDOW_GONE; i++) {
+                pair_step(pair);
+            }
+            assert_int_equal(last->state, AM_WINDOW_GONE);
+        }
+        am_window_farewell(last);
+        am_window_farewell(last); /* once is enough */
+        for (int i = 0; i < 5; i++) {
+            pair_step(pair);
+        }
+        assert_int_equal(first->state, AM_WINDOW_GONE);
+        assert_true(pair->end[1].transmitted[AM_CHAN_GONE] +
+                            pair->end[1].transmitted[AM_CHAN_BYE] <=
+                    AM_WINDOW_FAREWELLS + 1);
+        pair_close(pair);
+    }
+}
+
 /* ------------------------------------------------------------------- window */
 
 static uint32_t length_two(const struct pair *pair, uint32_t class,
@@ -300,6 +332,7 @@ int main(void)
             cmocka_unit_test(test_handshake_both),
             cmocka_unit_test(test_handshake_lost),
             cmocka_unit_test(test_bye),
+            cmocka_unit_test(test_farewell),
             cmocka_unit_test(test_window_limit),
             cmocka_unit_test(test_chunk_rule),
             cmocka_unit_test(test_chunk_ack),

@@ -20,6 +20,18 @@ enum {
 
 static const struct am_option quiet[] = {{"AM_LOG", "none"}};
 
+/* What am_set_dead's function was told. */
+static struct {
+    int count;
+    uint32_t peer;
+} told;
+
+static void tell(void *arg, uint32_t peer)
+{
+    told.count += arg == &told;
+    told.peer = peer;
+}
+
 static void post(struct rank *me, uint32_t source, uint32_t source_mask,
                  uint32_t tag, struct ended *ended)
 {
@@ -61,6 +73,7 @@ static int survivor(struct rank *me)
     struct am_msg_status status;
     uint32_t friend = 1 - me->rank;
 
+    am_set_dead(me->ctx, tell, &told);
     post(me, 2, UINT32_MAX, TAG, &named);
     post(me, 2, UINT32_MAX, TAG + 1, &named_wild_tag);
     post(me, 0, 0, TAG, &any);
@@ -73,6 +86,11 @@ static int survivor(struct rank *me)
     if (strstr(am_error_text(me->ctx), "rank 2") == NULL ||
         !am_peer_is_dead(me->ctx, 2) || am_peer_is_dead(me->ctx, friend)) {
         return BODY_FAILED + 2;
+    }
+    if (told.count != 1 || told.peer != 2 ||
+        strstr(am_peer_death(me->ctx, 2), "rank 2") == NULL ||
+        am_peer_death(me->ctx, friend)[0] != '\0') {
+        return BODY_FAILED + 10;
     }
     if (any.count != 0 || other.count != 0) {
         return BODY_FAILED + 3;
@@ -142,10 +160,68 @@ static void test_dead_ranks(void **state)
     run_ranks(3, body, expected);
 }
 
+/* Context 7 is given up. */
+static uint32_t given_up(void *arg, am_msg_done_fn done, void *done_arg,
+                         const struct am_msg_envelope *envelope,
+                         const struct am_msg_mask *mask)
+{
+    return *(bool *)arg && envelope->context == 7 ? AM_MSG_REVOKED : UINT32_MAX;
+}
+
+static void post_in(struct am_ctx *ctx, uint32_t context, uint32_t tag,
+                    struct ended *ended)
+{
+    const struct am_msg_envelope envelope = {context, 0, tag};
+    const struct am_msg_mask mask = MASK_EXACT;
+    struct am_data none = am_data_contig(NULL, 0);
+
+    *ended = (struct ended){0};
+    assert_int_equal(am_msg_irecv(ctx, &envelope, &mask, &none, ended_done,
+                                  ended, &ended->status, &ended->req),
+                     AM_OK);
+}
+
+/* Receives of a context that is given up end, those posted later as well, and
+ * a probe says so; others stay. */
+static void test_given_up(void **state)
+{
+    const struct am_msg_envelope envelope = {7, 0, TAG};
+    const struct am_msg_mask mask = MASK_EXACT;
+    struct am_params params = {
+            .size = 1, .options = quiet, .option_count = 1};
+    struct ended posted, later, other;
+    struct am_msg_status status;
+    struct am_ctx *ctx;
+    bool is_given_up = false;
+
+    assert_int_equal(am_open(&params, &ctx), AM_OK);
+    am_msg_set_lost(ctx, given_up, &is_given_up);
+    post_in(ctx, 7, TAG, &posted);
+    post_in(ctx, 8, TAG, &other);
+    (void)am_ctx_poll(ctx);
+    assert_int_equal(posted.count, 0);
+    is_given_up = true;
+    am_msg_look(ctx);
+    assert_int_equal(posted.count, 0); /* in a poll only */
+    (void)am_ctx_poll(ctx);
+    assert_int_equal(posted.count, 1);
+    assert_int_equal(posted.status.status, AM_ERR_CANCELLED);
+    assert_int_equal(other.count, 0);
+    post_in(ctx, 7, TAG, &later);
+    (void)am_ctx_poll(ctx);
+    assert_int_equal(later.count, 1);
+    assert_int_equal(later.status.status, AM_ERR_CANCELLED);
+    assert_int_equal(am_msg_iprobe(ctx, &envelope, &mask, &status),
+                     AM_ERR_CANCELLED);
+    assert_int_equal(am_msg_cancel(other.req), AM_DONE);
+    am_close(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_dead_ranks),
+            cmocka_unit_test(test_given_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,7 @@ enum {
 
 struct entry {
     struct am_match_node node;
+    struct am_match_links links;
     bool used;
 };
 
@@ -93,12 +94,16 @@ static void draw_key(struct am_match_node *node, bool masks)
     static const uint32_t tag_masks[] = {AM_MATCH_TAG_MASK, AM_MATCH_TAG_MASK,
                                          0x0fffffff,        0,
                                          0x10000000,        0x3};
+    /* of them the context whole, and the rest less often */
+    static const uint64_t key_masks[] = {
+            UINT64_C(0xffffffff00000000), UINT64_C(0xffffffff00000000),
+            UINT64_C(0xffffffff00000003), UINT64_C(0x00000001ffffffff), 0};
 
     node->key = (uint64_t)draw(3) << 32 | draw(5);
     node->tag = draw(6) | draw(2) << 28 | draw(4) << 29;
     if (masks) {
-        node->key_mask =
-                draw(4) == 0 ? UINT64_C(0xffffffff00000000) : UINT64_MAX;
+        node->key_mask = draw(4) != 0 ? UINT64_MAX
+                                      : key_masks[draw(8) != 0 ? 0 : draw(5)];
         node->tag_mask = tag_masks[draw(3) != 0 ? draw(3) : draw(6)];
     }
 }
@@ -122,7 +127,7 @@ static void step_message(struct am_match *match, struct oracle *oracle,
     node = am_match_arrive(match, message->node.key, message->node.tag);
     assert_ptr_equal(node, expected == NULL ? NULL : &expected->node);
     if (node == NULL) {
-        am_match_store(match, &message->node);
+        am_match_store(match, &message->node, &message->links);
     } else {
         message->used = expected->used = false;
     }
@@ -164,6 +169,34 @@ static void step_cancel(struct am_match *match, struct oracle *oracle)
     }
 }
 
+static bool take_tag(void *arg, struct am_match_node *node)
+{
+    return node->tag == *(const uint32_t *)arg;
+}
+
+/* All receives of one tag are taken out at once, each of them once. */
+static void step_take(struct am_match *match, struct oracle *oracle)
+{
+    uint32_t tag = draw(6);
+    struct am_list taken, *at;
+
+    am_list_init(&taken);
+    am_match_take_posted(match, take_tag, &tag, &taken);
+    for (int i = oracle->posted_count; i-- > 0;) {
+        if (oracle->posted[i]->node.tag == tag) {
+            oracle->posted[i]->used = false;
+            take(oracle->posted, &oracle->posted_count, i);
+        }
+    }
+    while ((at = am_list_pop(&taken)) != NULL) {
+        struct am_match_node *node =
+                am_container(at, struct am_match_node, link);
+
+        assert_int_equal(node->tag, tag);
+        assert_false(am_container(node, struct entry, node)->used);
+    }
+}
+
 static void test_random(void **state)
 {
     struct entry *entries = calloc(ENTRIES, sizeof(*entries));
@@ -184,7 +217,11 @@ static void test_random(void **state)
             if (entry != NULL) {
                 entry->used = false;
             }
-            step_cancel(&match, oracle);
+            if (draw(64) == 0) {
+                step_take(&match, oracle);
+            } else {
+                step_cancel(&match, oracle);
+            }
         } else if (kind <= messages) {
             step_message(&match, oracle, entry);
         } else {
@@ -200,43 +237,120 @@ static void test_random(void **state)
 }
 
 enum {
-    DEEP = 20000
+    DEEP = 100000
 };
 
-/* Steps for each look-up stay few however many receives are posted. */
+/* What a deep queue is asked for: context 7, 16 sources, a tag for each 16. */
+struct deep {
+    const char *name;
+    uint64_t key_mask;
+    uint32_t tag_mask;
+    uint32_t sources, tags; /* how many of each are in the queue */
+};
+
+static const struct deep deeps[] = {
+        {"exact", UINT64_MAX, AM_MATCH_TAG_MASK, 16, DEEP},
+        {"any source", UINT64_C(0xffffffff00000000), AM_MATCH_TAG_MASK, 1,
+         DEEP},
+        {"any tag", UINT64_MAX, 0x10000000, DEEP, 1},
+        {"any", UINT64_C(0xffffffff00000000), 0x10000000, 1, 1},
+};
+
+/* Entry i of a deep queue; where context is all that is asked for, each has a
+ * context of its own. */
+static struct am_match_node deep_node(const struct deep *deep, uint32_t i)
+{
+    uint64_t context = deep->sources == 1 && deep->tags == 1 ? i : 7;
+
+    return (struct am_match_node){.key = context << 32 | i % deep->sources,
+                                  .key_mask = deep->key_mask,
+                                  .tag = deep->tags == 1 ? 5
+                                                         : i / deep->sources,
+                                  .tag_mask = deep->tag_mask};
+}
+
+/* Receives taken from the last by messages, and the other way round: few steps
+ * for each, however many there are. */
+static void deep_one(const struct deep *deep, struct entry *entries)
+{
+    struct am_match match;
+    uint64_t steps = 0;
+
+    print_message("%s\n", deep->name);
+    assert_int_equal(am_match_init(&match, &steps), 0);
+    for (uint32_t i = 0; i < DEEP; i++) {
+        entries[i].node = deep_node(deep, i);
+        am_match_post(&match, &entries[i].node);
+    }
+    for (uint32_t i = DEEP; i-- > 0;) {
+        struct am_match_node *node = &entries[i].node;
+
+        assert_ptr_equal(am_match_arrive(&match, node->key, node->tag), node);
+    }
+    assert_int_equal(am_match_posted_count(&match), 0);
+    assert_true(steps < 4 * DEEP);
+    steps = 0;
+    for (uint32_t i = 0; i < DEEP; i++) {
+        am_match_store(&match, &entries[i].node, &entries[i].links);
+    }
+    for (uint32_t i = DEEP; i-- > 0;) {
+        struct am_match_node asked = deep_node(deep, i);
+        struct am_match_want want = want_of(&asked);
+
+        assert_ptr_equal(am_match_find(&match, &want), &entries[i].node);
+        am_match_unstore(&match, &entries[i].node);
+        assert_null(am_match_find(&match, &want)); /* a probe, in vain */
+    }
+    assert_int_equal(am_match_unexpected_count(&match), 0);
+    assert_true(steps < 8 * DEEP);
+    am_match_fini(&match);
+}
+
 static void test_deep(void **state)
 {
-    struct am_match_node *nodes = calloc(DEEP, sizeof(*nodes));
+    struct entry *entries = calloc(DEEP, sizeof(*entries));
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(deeps) / sizeof(deeps[0]); i++) {
+        deep_one(&deeps[i], entries);
+    }
+    free(entries);
+}
+
+/* Wildcard receives that do not fit cost a message nothing, whatever their
+ * class, nor do messages that do not fit cost a wildcard receive. */
+static void test_bystanders(void **state)
+{
+    struct entry *entries = calloc(DEEP, sizeof(*entries));
+    struct am_match_want want = {.key = UINT64_C(99) << 32,
+                                 .key_mask = UINT64_C(0xffffffff00000000)};
     struct am_match match;
     uint64_t steps = 0;
 
     (void)state;
     assert_int_equal(am_match_init(&match, &steps), 0);
     for (uint32_t i = 0; i < DEEP; i++) {
-        nodes[i] = (struct am_match_node){.key = UINT64_C(7) << 32 | i % 16,
-                                          .key_mask = UINT64_MAX,
-                                          .tag = i / 16,
-                                          .tag_mask = AM_MATCH_TAG_MASK};
-        am_match_post(&match, &nodes[i]);
+        entries[i].node = deep_node(&deeps[1 + i % 3], i);
+        am_match_post(&match, &entries[i].node);
     }
-    for (uint32_t i = DEEP; i-- > 0;) {
-        assert_ptr_equal(am_match_arrive(&match, nodes[i].key, nodes[i].tag),
-                         &nodes[i]);
+    for (uint32_t i = 0; i < DEEP; i++) {
+        assert_null(am_match_arrive(&match, UINT64_C(8) << 60 | i, i));
     }
-    assert_true(steps < 4 * DEEP);
+    assert_true(steps < 8 * DEEP);
+    for (uint32_t i = 0; i < DEEP; i++) {
+        am_match_unpost(&match, &entries[i].node);
+        am_match_store(&match, &entries[i].node, &entries[i].links);
+    }
     steps = 0;
     for (uint32_t i = 0; i < DEEP; i++) {
-        am_match_store(&match, &nodes[i]);
-    }
-    for (uint32_t i = DEEP; i-- > 0;) {
-        struct am_match_want want = want_of(&nodes[i]);
-
-        assert_ptr_equal(am_match_find(&match, &want), &nodes[i]);
-        am_match_unstore(&match, &nodes[i]);
+        want.tag_mask = i % 2 == 0 ? AM_MATCH_TAG_MASK : 0x10000000;
+        want.tag = i;
+        want.key = UINT64_C(1) << 50 << i % 4;
+        assert_null(am_match_find(&match, &want));
     }
     assert_true(steps < 4 * DEEP);
     am_match_fini(&match);
-    free(nodes);
+    free(entries);
 }
 
 /* Many receives of one key are taken in the order posted, one step each. */
@@ -269,6 +383,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_random),
             cmocka_unit_test(test_deep),
+            cmocka_unit_test(test_bystanders),
             cmocka_unit_test(test_same_key),
     };
 

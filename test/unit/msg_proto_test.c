@@ -247,7 +247,7 @@ static void test_short_forms(void **state)
     world_close(&world);
 }
 
-/* Each policy of spec/buffering.md, and what it must count. */
+/* Each policy of AM_BUFFERING (Saphir 1994), and what it must count. */
 static void test_policies(void **state)
 {
     static const char *const names[] = {"nx", "cmmd", "pvm"};

@@ -9,6 +9,7 @@
 #include "am/ctx.h"
 
 #include <am.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -221,11 +222,129 @@ static void test_unequal_packets(void **state)
     }
 }
 
+static long descriptors(void)
+{
+    long count = 0;
+
+    for (int fd = 0; fd < 1024; fd++) {
+        count += fcntl(fd, F_GETFD) != -1;
+    }
+    return count;
+}
+
+/* One round: one connects, the other does so at the same time or finds it, and
+ * they talk and let go; in half of the rounds one of them does so only after the
+ * next round's connections. */
+static void round_trip(struct pair *pair, uint32_t *old, int round)
+{
+    struct am_ctx *ctx[] = {pair->world[0].ctx[0], pair->world[1].ctx[0]};
+    int first = round / 2 % 2;
+    uint32_t peer[2];
+
+    peer[first] = pair_connect(pair, first);
+    if (round % 3 != 0) {
+        pair_send(pair, first, peer[first]);
+    }
+    peer[1 - first] = pair_connect(pair, 1 - first);
+    /* its own connection of the last round may still do: then it is that */
+    if (*old != UINT32_MAX && *old != peer[1]) {
+        assert_int_equal(am_disconnect(ctx[1], *old), AM_OK);
+    }
+    *old = UINT32_MAX;
+    for (int i = 0; i < 4; i++) {
+        pair_send(pair, i % 2, peer[i % 2]);
+    }
+    assert_int_equal(am_disconnect(ctx[0], peer[0]), AM_OK);
+    assert_int_equal(am_disconnect(ctx[0], peer[0]), AM_ERR_INVALID);
+    if (round % 2 == 0) {
+        assert_int_equal(am_disconnect(ctx[1], peer[1]), AM_OK);
+    } else {
+        *old = peer[1];
+    }
+}
+
+static void test_disconnect(void **state)
+{
+    enum {
+        ROUNDS = 300,
+        PEERS_MAX = 12
+    };
+
+    uint32_t old = UINT32_MAX;
+    long before = 0;
+    struct pair pair;
+
+    pair_open(&pair);
+    assert_int_equal(am_disconnect(pair.world[0].ctx[0], 0), AM_ERR_INVALID);
+    assert_int_equal(am_disconnect(pair.world[0].ctx[0], 7), AM_ERR_INVALID);
+    for (int i = 0; i < ROUNDS; i++) {
+        round_trip(&pair, &old, i);
+        if (i == ROUNDS / 2) {
+            before = descriptors();
+        }
+    }
+    assert_true(descriptors() <= before + 2);
+    for (int i = 0; i < 2; i++) {
+        assert_true(pair.world[i].ctx[0]->peer_count <= PEERS_MAX);
+    }
+    pair_close(&pair);
+}
+
+static void pair_poll(struct pair *pair)
+{
+    (void)world_poll(&pair->world[0]);
+    (void)world_poll(&pair->world[1]);
+}
+
+/* What is under way keeps a peer. */
+static void test_disconnect_busy(void **state)
+{
+    const struct am_msg_envelope envelope = {1, 0, 1};
+    const struct am_msg_mask mask = {UINT32_MAX, 0, UINT32_MAX};
+    static char out[300000], in[sizeof(out)];
+    struct am_data data = am_data_contig(out, sizeof(out));
+    struct am_data landing = am_data_contig(in, sizeof(in));
+    struct ended sent = {0}, received = {0};
+    struct am_ctx *ctx[2];
+    uint32_t peer, back;
+    struct pair pair;
+
+    pair_open(&pair);
+    ctx[0] = pair.world[0].ctx[0];
+    ctx[1] = pair.world[1].ctx[0];
+    peer = pair_connect(&pair, 0);
+    pair_send(&pair, 0, peer);
+    back = pair_connect(&pair, 1);
+    assert_int_equal(am_msg_isend(ctx[0], peer, &envelope, &data, AM_MSG_SYNC,
+                                  ended_done, &sent, &sent.req),
+                     AM_OK);
+    assert_int_equal(am_disconnect(ctx[0], peer), AM_ERR_AGAIN);
+    for (int i = 0; i < 100; i++) {
+        pair_poll(&pair);
+    }
+    assert_int_equal(am_disconnect(ctx[0], peer), AM_ERR_AGAIN);
+    assert_int_equal(am_disconnect(ctx[1], back), AM_ERR_AGAIN);
+    (void)am_msg_irecv(ctx[1], &envelope, &mask, &landing, ended_done,
+                       &received, &received.status, &received.req);
+    for (int i = 0; i < POLLS && (sent.count == 0 || received.count == 0);
+         i++) {
+        pair_poll(&pair);
+    }
+    assert_int_equal(sent.count + received.count, 2);
+    assert_int_equal(am_disconnect(ctx[0], peer), AM_OK);
+    assert_int_equal(am_disconnect(ctx[1], back), AM_OK);
+    assert_int_equal(am_ctx_request(ctx[0], peer, H_COUNT, NULL, 0, NULL, 0),
+                     AM_ERR_INVALID);
+    pair_close(&pair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_slow_hello),
             cmocka_unit_test(test_both_connect),
+            cmocka_unit_test(test_disconnect),
+            cmocka_unit_test(test_disconnect_busy),
             cmocka_unit_test(test_silent_visitors),
             cmocka_unit_test(test_unequal_packets),
     };

@@ -1,12 +1,14 @@
 /*
  * Shared memory between real processes: sleeping and waking, ranks that are
- * killed, what is left behind, memory for peers that are never used.
+ * killed, what is left behind, memory for peers that are never used, lanes that
+ * are looked at.
  */
 #define _GNU_SOURCE
 #include "support/cm.h"
 #include "support/process.h"
 
 #include "am/ctx.h"
+#include "dev/shm/shm.h"
 
 #include <am.h>
 #include <dirent.h>
@@ -449,6 +451,53 @@ static void test_idle_peer_memory(void **state)
                 (size_t)RANKS * LIMIT);
 }
 
+/* Two ranks that send to each other, and look at their lanes all the time, find
+ * nothing wrong in them. */
+static int look_body(struct rank *me)
+{
+    static const struct am_option options[] = {{"AM_SHM_SLOTS", "4"},
+                                               {"AM_SHM_RING", "16k"}};
+    static char payload[3000];
+    uint64_t sent = 0;
+
+    enum {
+        COUNT = 10000
+    };
+
+    if (open_rank(me, options, me->board->flag[3] != 0 ? 2 : 0) != 0) {
+        return 2;
+    }
+    while (me->pings < COUNT || me->pongs < COUNT) {
+        if (sent < COUNT) {
+            sent += am_ctx_try_request(me->ctx, 1 - me->rank, H_PING, &sent, 1,
+                                       payload,
+                                       sent * 37 % sizeof(payload)) == AM_OK;
+        }
+        if (am_ctx_poll(me->ctx) < 0) {
+            return 3;
+        }
+        shm_look(shm_dev_of(me->ctx->devs[0]));
+    }
+    rank_meet(me, 0, 2);
+    if (am_peer_is_dead(me->ctx, 1 - me->rank)) {
+        return 4;
+    }
+    am_close(me->ctx);
+    return 0;
+}
+
+static int look_small_body(struct rank *me)
+{
+    atomic_store(&me->board->flag[3], 1);
+    return look_body(me);
+}
+
+static void test_look(void **state)
+{
+    run_ranks(2, look_body, NULL);
+    run_ranks(2, look_small_body, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -460,6 +509,7 @@ int main(void)
             cmocka_unit_test(test_all_killed),
             cmocka_unit_test(test_killed_late_peer),
             cmocka_unit_test(test_idle_peer_memory),
+            cmocka_unit_test(test_look),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

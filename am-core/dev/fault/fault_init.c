@@ -133,6 +133,7 @@ static const struct am_dev_ops fault_ops = {
         .drained = fault_drained,
         .connect = am_wrap_connect,
         .disconnect = fault_disconnect,
+        .presence = am_wrap_presence,
         .send = fault_send,
         .send_fill = fault_send_fill,
         .send_words = am_dev_send_words,

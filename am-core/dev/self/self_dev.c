@@ -343,6 +343,7 @@ const struct am_dev_ops am_dev_self_ops = {
         .drained = am_dev_no_drained,
         .connect = self_connect,
         .disconnect = self_disconnect,
+        .presence = am_dev_no_presence,
         .send = self_send,
         .send_fill = self_send_fill,
         .send_words = self_send_words,

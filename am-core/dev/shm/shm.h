@@ -11,11 +11,13 @@
  *   shm_topo.c  the node, from hwloc
  *   shm_wait.c  spin, yield, sleep; who else wants the core
  *   shm_alive.c dead peers
+ *   shm_look.c  lanes that somebody has written nonsense to
  */
 #ifndef AM_DEV_SHM_SHM_H
 #define AM_DEV_SHM_SHM_H
 
 #include "base/barrier.h"
+#include "base/forked.h"
 #include "dev/dev.h"
 #include "dev/shm/shm_layout.h"
 
@@ -53,8 +55,9 @@ struct shm_seg {
 struct shm_tx {
     struct shm_slot *next; /* to be written */
     struct shm_slot *stop;
-    uint32_t lap;        /* stamp of this run's slots */
-    uint32_t mask;       /* slots - 1 */
+    uint64_t stamp; /* of this run's slots: shm_stamp */
+    uint32_t mask;  /* slots - 1 */
+    uint32_t ring_bytes;
     uint64_t stop_at;    /* position of `stop` */
     uint64_t limit;      /* no run goes beyond: consumed + depth */
     uint64_t data_tail;  /* given out */
@@ -63,7 +66,10 @@ struct shm_tx {
     struct shm_slot *slots;
     struct shm_head *shared;
     char *data;
-    uint32_t ring_bytes;
+    uint64_t told;        /* of the tail, to the receiver */
+    uint32_t front_bytes; /* of a large ring: what is used of it so far */
+    uint32_t front_laps;  /* times that a long payload went back to the start */
+    uint64_t pad[2];      /* two cache lines */
 };
 
 struct shm_rx {
@@ -71,6 +77,7 @@ struct shm_rx {
     struct shm_slot *stop; /* tell the sender when `next` gets here */
     uint32_t lap;
     uint32_t mask;
+    uint64_t whole; /* what the rest of a short packet's control word makes */
     uint64_t stop_at;
     uint64_t data_head;  /* consumed */
     uint64_t data_count; /* payload since the last whole unit of it */
@@ -78,7 +85,14 @@ struct shm_rx {
     struct shm_head *shared;
     char *data;
     uint32_t ring_bytes;
+    /* what the shared head says, and what the sender's tail said last */
+    uint64_t told_slots, told_data, tail;
+    uint64_t pad[2]; /* two cache lines */
 };
+
+static_assert(sizeof(struct shm_tx) == 2 * SHM_LINE &&
+                      sizeof(struct shm_rx) == 2 * SHM_LINE,
+              "found by a shift");
 
 struct shm_ep {
     struct am_dev_ep ep;
@@ -86,11 +100,14 @@ struct shm_ep {
     bool tx_open; /* the peer has been told to poll my lane */
     bool rx_open; /* its lane is on dev->active */
     bool dead;
+    bool mapped;     /* a late peer has mapped the segment */
     bool reply_room; /* there is room for a reply: none was sent since I saw */
     struct shm_tx tx[2];
     struct shm_rx rx[2];
     struct shm_seg *seg; /* NULL until the segment is mapped */
     struct shm_rank *peer;
+    struct shm_tail *tail_out, *tail_in;
+    const char *broken;  /* what is wrong with its lanes; NULL: nothing */
     uint32_t index;      /* of the peer in seg */
     uint32_t rank;       /* UINT32_MAX when outside the job */
     uint32_t pid;        /* of the peer */
@@ -130,6 +147,7 @@ struct shm_local {
     uint64_t nonce, start;
     int pidfd; /* -1 until watched */
     bool dead;
+    bool misled; /* what it passed was no segment */
 };
 
 /* This device's part of an address blob. */
@@ -150,6 +168,8 @@ struct shm_dev {
     uint32_t active_count;
     uint32_t looks;       /* of the next poll, besides the first */
     uint32_t polls;       /* for the rare work of poll */
+    bool broken;          /* a lane is, and up does not know it yet */
+    bool look;            /* shm_look is due */
     uint32_t socket_mask; /* serve the sockets when polls & mask is 0 */
     struct shm_seg *segs; /* the job's first, then late pairs */
     uint64_t *stats;
@@ -159,6 +179,9 @@ struct shm_dev {
     struct am_log *log;
     uint64_t nonce, host, start;
     uint32_t rank, size, pid;
+    struct am_fork_watch fork_watch;
+    bool forked;                /* this is a child: the memory is the parent's */
+    struct shm_head forked_head; /* what the child consumes */
     int listener;               /* abstract socket; -1 when none */
     int leader_socket;          /* to the leader while the segment is awaited */
     int visitors[SHM_VISITORS]; /* accepted, their hello not here yet */
@@ -178,6 +201,7 @@ struct shm_dev {
     uint32_t spread_in;   /* yields until I look whether to change the core */
     uint32_t spread_rest; /* yields after the last change; 0: it helped */
     bool core_shared;     /* another context waits on my CPU */
+    char error[160];      /* base.error, when there is one */
 };
 
 extern const struct am_dev_ops am_shm_ops;
@@ -214,6 +238,8 @@ char *shm_seg_heap(struct shm_seg *seg, uint32_t index);
 void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index);
 /* Tell the peer that my lane to it is in use. */
 void shm_ep_announce(struct shm_ep *ep);
+/* Has it not been told, or has somebody taken that back? */
+bool shm_ep_is_announced(const struct shm_ep *ep);
 /* Is the lane from `index` to me in use? */
 bool shm_seg_announced(struct shm_seg *seg, uint32_t index);
 
@@ -227,8 +253,9 @@ am_status_t shm_send_words(struct am_dev_ep *ep, uint32_t class, uint64_t first,
 am_status_t shm_send_fill(struct am_dev_ep *ep, uint32_t class, const void *hdr,
                           size_t hdr_bytes, am_dev_fill_fn fill, void *arg,
                           size_t data_bytes);
-/* Learn what the receiver has consumed; its numbers are not trusted. */
-void shm_tx_refresh(struct shm_tx *tx);
+/* Learn what the receiver has consumed; its numbers are not trusted.  False: one
+ * was out of its range, and is not believed. */
+bool shm_tx_refresh(struct shm_tx *tx);
 /* Start the next run; false when no slot is free. */
 bool shm_tx_advance(struct shm_tx *tx);
 bool shm_reply_ready(struct am_dev_ep *ep);
@@ -237,8 +264,11 @@ int shm_poll(struct am_dev *dev, uint32_t packets_max);
 void shm_rx_empty(struct shm_ep *ep);
 /* Start a receiver's next run, from the position `stop_at`. */
 void shm_rx_start(struct shm_rx *rx);
+/* Tell the sender what has been consumed. */
+void shm_rx_publish(struct shm_rx *rx);
 /* Has any lane something that poll would deliver? */
 bool shm_has_packet(const struct shm_dev *dev);
+bool shm_ep_has_packet(const struct shm_ep *ep);
 /* Has a peer opened a lane that poll does not look at yet? */
 bool shm_has_lane(const struct shm_dev *dev);
 
@@ -254,6 +284,7 @@ bool shm_connected(struct am_dev *dev);
 am_status_t shm_connect(struct am_dev *dev, const void *part, size_t bytes,
                         uint32_t rank, void *user, struct am_dev_ep **ep_p);
 void shm_disconnect(struct am_dev_ep *ep);
+am_dev_presence_t shm_presence(struct am_dev_ep *ep);
 am_status_t shm_ep_create(struct shm_dev *dev, void *user, uint32_t rank,
                           struct shm_ep **ep_p);
 /* Peers opened lanes to me: start polling them.  Returns how many. */
@@ -262,8 +293,10 @@ int shm_attach_new(struct shm_dev *dev, struct shm_seg *seg);
 void shm_job_ready(struct shm_dev *dev, struct shm_seg *seg);
 /* The endpoint of the rank at this index, made if need be; or NULL. */
 struct shm_ep *shm_ep_of_local(struct shm_dev *dev, uint32_t index);
-/* Its process has died: tell the layer above, once. */
+/* Its process has died: deliver what it left, tell the layer above, once. */
 void shm_ep_die(struct shm_dev *dev, struct shm_ep *ep, const char *why);
+/* The same without a look at its lanes, which are broken. */
+void shm_ep_cut(struct shm_dev *dev, struct shm_ep *ep, const char *why);
 
 /* ------------------------------------------------------------ shm_sock.c */
 
@@ -315,6 +348,21 @@ bool shm_is_crowded(struct shm_dev *dev);
 uint32_t shm_cpu_count(void);
 /* Publish my CPU mask in a segment. */
 void shm_cpus_publish(struct shm_rank *me);
+
+/* ------------------------------------------------------------ shm_look.c */
+
+/* The lanes of the two are of no use any more; `what` is static.  Legal
+ * anywhere: the next poll tells the layer above. */
+void shm_break(struct shm_ep *ep, const char *what);
+/* Tell the layer above and the peers of all lanes that are broken. */
+void shm_breaks_tell(struct shm_dev *dev);
+/* Say how much has been sent, and look whether what is shared can be true.  By
+ * the clock, or after a sleep; not from a send, nor in an upcall. */
+void shm_look(struct shm_dev *dev);
+/* The part of it that looks at the lanes of two ranks. */
+void shm_lanes_look(struct shm_ep *ep);
+/* The part of it that is due before this context goes. */
+void shm_tails_publish(struct shm_dev *dev);
 
 /* ----------------------------------------------------------- shm_alive.c */
 

@@ -5,6 +5,7 @@
  * A pidfd tells the end of the process that had the number when it was opened.
  * The number may have gone to another process before that, so each peer tells
  * when its process began, too, and who began at another time is not the peer.
+ * Where no pidfd can be had, /proc tells, and where that is hidden, kill.
  */
 #include "config.h"
 
@@ -12,35 +13,81 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define STAT_START 22 /* the field, counted from 1, of proc(5)'s pid/stat */
+#define STAT_STATE 3 /* fields, counted from 1, of proc(5)'s pid/stat */
+#define STAT_START 22
 
-uint64_t shm_process_start(uint32_t pid)
+/* The text of a process's pid/stat from its second field on: that is the
+ * program's name, which may hold anything.  False with errno when there is
+ * none. */
+static bool stat_read(uint32_t pid, char *text, size_t bytes)
 {
-    char path[40], text[1024];
-    const char *at;
+    char path[40];
     size_t length;
     FILE *file;
+    char *at;
 
     snprintf(path, sizeof(path), "/proc/%u/stat", pid);
     file = fopen(path, "re");
     if (file == NULL) {
-        return 0;
+        return false;
     }
-    length = fread(text, 1, sizeof(text) - 1, file);
+    errno = ESRCH; /* it ended after the file was opened */
+    length = fread(text, 1, bytes - 1, file);
     fclose(file);
     text[length] = '\0';
-    /* the second field is the program's name, which may hold anything */
     at = strrchr(text, ')');
-    for (int field = 2; at != NULL && field < STAT_START; field++) {
-        at = strchr(at + 1, ' ');
+    if (at == NULL) {
+        return false;
     }
-    return at == NULL ? 0 : strtoull(at, NULL, 10);
+    memmove(text, at, strlen(at) + 1);
+    return true;
+}
+
+/* Field `number` of what stat_read gave; NULL: it has fewer. */
+static const char *stat_field(const char *text, int number)
+{
+    for (int field = 2; text != NULL && field < number; field++) {
+        text = strchr(text, ' ');
+        text = text == NULL ? NULL : text + 1;
+    }
+    return text;
+}
+
+uint64_t shm_process_start(uint32_t pid)
+{
+    char text[1024];
+    const char *start;
+
+    if (!stat_read(pid, text, sizeof(text))) {
+        return 0;
+    }
+    start = stat_field(text, STAT_START);
+    return start == NULL ? 0 : strtoull(start, NULL, 10);
+}
+
+/* The same without a pidfd, which filters of system calls may forbid.  Who has
+ * ended and is not reaped yet has a state of its own there.  Without /proc only
+ * the number is left; then an end shows when the process has been reaped. */
+static bool has_ended_by_number(uint32_t pid, uint64_t start)
+{
+    char text[1024];
+
+    if (stat_read(pid, text, sizeof(text))) {
+        const char *state = stat_field(text, STAT_STATE);
+        const char *began = stat_field(text, STAT_START);
+
+        return state != NULL && began != NULL &&
+               (*state == 'Z' || *state == 'X' ||
+                (start != 0 && strtoull(began, NULL, 10) != start));
+    }
+    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
 /* A pidfd is readable when its process has ended, reaped or not.  *pidfd_p is
@@ -54,7 +101,7 @@ static bool has_ended(uint32_t pid, uint64_t start, int *pidfd_p)
 
         *pidfd_p = (int)syscall(SYS_pidfd_open, pid, 0);
         if (*pidfd_p < 0) {
-            return errno == ESRCH;
+            return errno == ESRCH || has_ended_by_number(pid, start);
         }
         now = shm_process_start(pid); /* 0 without /proc, or just gone */
         if (start != 0 && now != 0 && now != start) {
@@ -86,8 +133,11 @@ static void check_late(struct shm_dev *dev)
         int pidfd = -1;
         char why[80];
 
-        if (ep->rank != UINT32_MAX || ep->dead || ep->pid == dev->pid ||
-            atomic_load(&ep->peer->pid) == 0 ||
+        if (ep->rank != UINT32_MAX || ep->dead || ep->pid == dev->pid) {
+            continue;
+        }
+        ep->mapped = ep->mapped || atomic_load(&ep->peer->pid) != 0;
+        if (!ep->mapped ||
             has_closed(ep->seg, ep->index)) {
             continue;
         }
@@ -116,6 +166,11 @@ void shm_check(struct am_dev *adev)
         struct shm_local *local = &dev->locals[i];
         char why[80];
 
+        if (local->misled && !local->dead) {
+            local->dead = true;
+            shm_ep_cut(dev, shm_ep_of_local(dev, i),
+                       "what it passed is no shared memory of this job");
+        }
         if (local->pid == dev->pid || local->dead ||
             (dev->job != NULL && has_closed(dev->job, i)) ||
             !has_ended(local->pid, local->start, &local->pidfd)) {
@@ -132,4 +187,5 @@ void shm_check(struct am_dev *adev)
         shm_ep_die(dev, shm_ep_of_local(dev, i), why);
     }
     check_late(dev);
+    shm_look(dev);
 }

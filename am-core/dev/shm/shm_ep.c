@@ -178,21 +178,65 @@ am_status_t shm_connect(struct am_dev *adev, const void *part, size_t bytes,
     return status;
 }
 
-/* Endpoints live as long as the device: a peer may still write to its lane,
- * which is not looked at any more, so there are no more upcalls. */
-void shm_disconnect(struct am_dev_ep *dep)
+/* Nothing goes to it or is taken from it any more. */
+static void ep_close(struct shm_dev *dev, struct shm_ep *ep)
 {
-    struct shm_dev *dev = shm_dev_of(dep->dev);
-    struct shm_ep *ep = shm_ep_of(dep);
-
     ep->dead = true;
-    ep->ep.user = NULL;
+    ep->tx_open = false;
     for (uint32_t i = 0; i < dev->active_count; i++) {
         if (dev->active[i] == ep) {
             dev->active[i] = dev->active[--dev->active_count];
             return;
         }
     }
+}
+
+/* Off the device's list, with the pair's segment. */
+static void late_free(struct shm_dev *dev, struct shm_ep *ep)
+{
+    struct shm_ep **ep_at = &dev->eps;
+    struct shm_seg **seg_at = &dev->segs;
+
+    while (*ep_at != ep) {
+        ep_at = &(*ep_at)->next;
+    }
+    while (*seg_at != ep->seg) {
+        seg_at = &(*seg_at)->next;
+    }
+    *ep_at = ep->next;
+    *seg_at = ep->seg->next;
+    shm_seg_close(ep->seg);
+    free(ep);
+}
+
+/* Endpoints of the job live as long as the device: a peer may still write to its
+ * lane, which is not looked at any more, so there are no more upcalls.  A late
+ * peer has the pair's segment mapped for itself. */
+void shm_disconnect(struct am_dev_ep *dep)
+{
+    struct shm_ep *ep = shm_ep_of(dep);
+    struct shm_dev *dev = shm_dev_of(dep->dev);
+
+    ep_close(dev, ep);
+    ep->ep.user = NULL;
+    if (ep->rank == UINT32_MAX) {
+        late_free(dev, ep);
+    }
+}
+
+am_dev_presence_t shm_presence(struct am_dev_ep *dep)
+{
+    struct shm_ep *ep = shm_ep_of(dep);
+
+    if (ep->rank != UINT32_MAX ||
+        atomic_load(&ep->peer->state) != SHM_RANK_CLOSED) {
+        return AM_DEV_HERE;
+    }
+    return shm_ep_has_packet(ep) ||
+                           (!ep->rx_open &&
+                            shm_seg_announced(ep->seg, ep->index))
+                   ? AM_DEV_LEAVING
+                   : AM_DEV_LEFT;
 }
 
 void shm_job_ready(struct shm_dev *dev, struct shm_seg *seg)
@@ -259,7 +303,11 @@ int shm_attach_new(struct shm_dev *dev, struct shm_seg *seg)
     for (uint32_t i = 0; i < seg->header.count; i++) {
         struct shm_ep *ep = seg->eps[i];
 
-        if (i == seg->self || (ep != NULL && ep->rx_open) ||
+        if (ep != NULL && !ep->dead && (ep->tx_open || ep->rx_open) &&
+            atomic_load(&ep->tail_in->broken) != 0) {
+            shm_break(ep, "the other end says so");
+        }
+        if (i == seg->self || (ep != NULL && (ep->rx_open || ep->dead)) ||
             !shm_seg_announced(seg, i)) {
             continue;
         }
@@ -304,6 +352,13 @@ void shm_ep_die(struct shm_dev *dev, struct shm_ep *ep, const char *why)
         (void)shm_attach_new(dev, ep->seg);
     }
     shm_rx_empty(ep);
-    ep->dead = true;
-    dev->base.up.dead(ep->ep.user, why);
+    shm_ep_cut(dev, ep, why);
+}
+
+void shm_ep_cut(struct shm_dev *dev, struct shm_ep *ep, const char *why)
+{
+    if (!ep->dead) {
+        ep_close(dev, ep);
+        dev->base.up.dead(ep->ep.user, why);
+    }
 }

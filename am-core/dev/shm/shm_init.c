@@ -153,6 +153,28 @@ static am_status_t config_take(struct shm_dev *dev,
     return AM_OK;
 }
 
+/* In the child of a fork, which may be inside a handler: whatever it sends or
+ * takes from now on, the parent's lanes stay as they are. */
+static void in_child(void *arg)
+{
+    struct shm_dev *dev = arg;
+
+    dev->forked = true;
+    dev->active_count = 0;
+    for (struct shm_ep *ep = dev->eps; ep != NULL; ep = ep->next) {
+        ep->dead = true;
+        ep->tx_open = false;
+        for (int c = 0; c < 2; c++) {
+            struct shm_rx *rx = &ep->rx[c];
+
+            rx->shared = &dev->forked_head;
+            /* no slot of this run, or of the next, bears this stamp */
+            rx->lap += UINT32_C(1) << 31;
+            rx->stop_at += ((uint64_t)rx->mask + 1) << 31;
+        }
+    }
+}
+
 static am_status_t shm_open(const struct am_dev_params *params,
                             struct am_dev **dev_p)
 {
@@ -189,6 +211,7 @@ static am_status_t shm_open(const struct am_dev_params *params,
                  "shm: cannot open a listening socket: %m");
         goto err_free;
     }
+    am_fork_watch_start(&dev->fork_watch, in_child, dev);
     *dev_p = &dev->base;
     return AM_OK;
 
@@ -201,7 +224,9 @@ static void shm_close(struct am_dev *adev)
 {
     struct shm_dev *dev = shm_dev_of(adev);
 
+    am_fork_watch_stop(&dev->fork_watch);
     shm_sockets_close(dev);
+    shm_tails_publish(dev);
     while (dev->eps != NULL) {
         struct shm_ep *ep = dev->eps;
 
@@ -286,6 +311,7 @@ const struct am_dev_ops am_shm_ops = {
         .drained = am_dev_no_drained,
         .connect = shm_connect,
         .disconnect = shm_disconnect,
+        .presence = shm_presence,
         .send = shm_send,
         .send_fill = shm_send_fill,
         .send_words = shm_send_words,

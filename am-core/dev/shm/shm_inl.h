@@ -18,6 +18,26 @@ static inline uint32_t shm_lap(uint64_t position, uint32_t mask)
     return (uint32_t)(position / ((uint64_t)mask + 1)) + 1;
 }
 
+/* A lap as all slots of it bear it: the stamp, and its low bits again. */
+static inline uint64_t shm_stamp(uint32_t lap)
+{
+    return lap | (uint64_t)(uint8_t)lap << 48;
+}
+
+/* The control word of a short packet, less the two lengths, from its stamp's low
+ * bits on. */
+static inline uint64_t shm_whole(uint32_t lap)
+{
+    return (uint8_t)lap | (uint64_t)SHM_SLOT_BYTES << 8;
+}
+
+/* 8 bits that say where a payload outside its slot lies, and how long it and the
+ * header are: roughly the sum of all bytes of `place` (offset | bytes << 32). */
+static inline uint64_t shm_data_check(uint64_t place, size_t hdr_bytes)
+{
+    return ((place + hdr_bytes) * UINT64_C(0x0101010101010101)) >> 56;
+}
+
 static inline bool shm_tx_has_slot(struct shm_tx *tx)
 {
     return SHM_LIKELY(tx->next != tx->stop) || shm_tx_advance(tx);
@@ -26,7 +46,7 @@ static inline bool shm_tx_has_slot(struct shm_tx *tx)
 static inline bool shm_tx_has_data(struct shm_tx *tx, uint64_t need)
 {
     if (SHM_UNLIKELY(tx->data_tail + need > tx->data_limit)) {
-        shm_tx_refresh(tx);
+        (void)shm_tx_refresh(tx);
         return tx->data_tail + need <= tx->data_limit;
     }
     return true;
@@ -65,14 +85,26 @@ static inline bool shm_ring_is_small(uint32_t ring_bytes)
 }
 
 /* Both sides count payload.  After each unit of it the receiver publishes what
- * it has consumed, and the sender of a small ring looks at that before its next
- * packet; when all is consumed it begins again at the ring's start.  So a lane
- * that keeps up uses the first pages of its ring only: they stay in the cache,
- * which many ranks share, and the others are never made.  A large ring, which
- * ranks with a core each have, is used to its end: to write a line that the
- * receiver has just read, and has in its own cache, takes longer than one that
- * has left for the cache of all cores (4 KiB: a twelfth of the bandwidth, and
- * of the latency). */
+ * it has consumed.
+ *
+ * The sender of a small ring looks at that before its next packet; when all is
+ * consumed it begins again at the ring's start.  So a lane that keeps up uses
+ * the first pages of its ring only: they stay in the cache, which many ranks
+ * share, and the others are never made.
+ *
+ * A large ring, which ranks with a core each have, begins with its front alone:
+ * the sender goes back to the start when it has filled that.  A page that is
+ * used for the first time costs both sides a page fault (7 us in all on a virtual
+ * machine), and short payloads go faster through the same few lines.  To write
+ * a line that the receiver has just read, and has in its own cache, takes longer
+ * than one that has left for the cache of all cores, though (0.2 us for 4 KiB),
+ * which for payloads of 1 KiB and more is worth the fault in the end.  So the
+ * front doubles when such a payload has been through it SHM_FRONT_LAPS times,
+ * and for any when the receiver has not consumed what lies at the start. */
+#define SHM_FRONT_BYTES SHM_DATA_UNIT
+#define SHM_FRONT_LAPS  16
+#define SHM_FRONT_SHORT 512 /* a payload up to this makes the front no larger */
+
 static inline uint64_t shm_data_unit(uint32_t ring_bytes)
 {
     return ring_bytes / 4 < SHM_DATA_UNIT ? ring_bytes / 4 : SHM_DATA_UNIT;

@@ -8,13 +8,16 @@
  *   +--------+----------+----------------+-------------------+-------+
  *
  *   lane (from -> to):
- *   +---------------+------------+---------------+-------------+-----------+
- *   | request head  | reply head | request slots | reply slots | data ring |
- *   | (by receiver) |            | depth * 64 B  |             | of each   |
- *   +---------------+------------+---------------+-------------+-----------+
+ *   +------------+-----------+---------------+-------------+-----------+
+ *   | heads of   | tails     | request slots | reply slots | data ring |
+ *   | both       | of both   | depth * 64 B  |             | of each   |
+ *   | (receiver) | (sender)  |               |             |           |
+ *   +------------+-----------+---------------+-------------+-----------+
  *
  * A slot is one cache line.  Its stamp, written last, says that it is full;
- * no count is shared on the way of a short message.  A payload that does not
+ * no count is shared on the way of a short message: the tails are written now
+ * and then, so that a stamp that got lost can be told from one that is still to
+ * come.  A payload that does not
  * fit the slot lies in the lane's data ring, contiguous, and is freed in the
  * order of the slots.  Pages of lanes that are never used are never touched.
  */
@@ -25,30 +28,37 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SHM_MAGIC      0x616d2d73686d3031ull /* "am-shm01" */
+#define SHM_MAGIC      0x616d2d73686d3032ull /* "am-shm02" */
 #define SHM_LINE       64
 #define SHM_SLOT_BYTES 56 /* header, words and payload inside a slot */
 #define SHM_EXT_BYTES  48 /* header and words in a slot with a payload out */
 #define SHM_CPU_WORDS  4  /* 256 CPUs of affinity; more count as all */
 #define SHM_PAGE       4096
 
-/* Slot kinds: all inside; payload in the data ring; header there as well. */
-enum {
-    SHM_INLINE = 0,
-    SHM_DATA = 1,
-    SHM_ALL_DATA = 2
-};
+/*
+ * The control word of a slot: no field can change alone and leave one that is
+ * accepted.
+ *
+ *   bits   0..31   32..39      40..47         48..55         56..63
+ *          stamp   hdr_bytes   payload bytes  stamp's low 8  SHM_SLOT_BYTES less
+ *                                                            both lengths
+ *          stamp   hdr_bytes   check          stamp's low 8  SHM_DATA
+ *
+ * The second form is of a packet whose payload is in the data ring, and its
+ * header as well if it does not fit the slot: shm_inl.h has the check of both
+ * lengths and the place.
+ */
+#define SHM_DATA 0x80
 
 struct shm_slot {
-    _Atomic uint64_t ctl; /* stamp:32 | hdr_bytes:8 | bytes:8 | kind:8 */
+    _Atomic uint64_t ctl;
 
     union {
         uint64_t w[SHM_SLOT_BYTES / 8];
 
         struct {
             uint64_t hdr[SHM_EXT_BYTES / 8];
-            uint32_t offset; /* in the data ring */
-            uint32_t bytes;
+            uint64_t place; /* offset in the data ring:32 | bytes:32 */
         } ext;
     } u;
 };
@@ -64,16 +74,31 @@ struct shm_head {
 
 static_assert(sizeof(struct shm_head) == SHM_LINE, "a head is a cache line");
 
+/* What the sender has sent as it said last, by class; and whether it has
+ * declared the lanes of the two broken.  On a line of its own. */
+struct shm_tail {
+    _Atomic uint64_t slots[2];
+    _Atomic uint32_t broken;
+    char pad[SHM_LINE - 20];
+};
+
+static_assert(sizeof(struct shm_tail) == SHM_LINE, "a tail is a cache line");
+
+/* In a lane: two heads, a tail, the slots. */
+#define SHM_TAIL_AT  (2 * sizeof(struct shm_head))
+#define SHM_SLOTS_AT (SHM_TAIL_AT + sizeof(struct shm_tail))
+
+/* No word that is wrong by chance says that a rank has closed. */
 enum {
     SHM_RANK_OPEN = 0,
-    SHM_RANK_CLOSED = 1
+    SHM_RANK_CLOSED = 0x636c6f73
 };
 
 struct shm_rank {
     /* line 0: written by the owner, read by every sender */
     _Atomic uint32_t sleeping;
     _Atomic uint32_t state;
-    _Atomic uint32_t pid; /* 0 until the rank has mapped the segment */
+    _Atomic uint32_t pid;  /* 0 until the rank has mapped the segment */
     _Atomic uint32_t core; /* 1 + the CPU on which it waits; 0: not awake */
     _Atomic uint64_t cpus[SHM_CPU_WORDS];
     char pad0[SHM_LINE - 16 - 8 * SHM_CPU_WORDS];

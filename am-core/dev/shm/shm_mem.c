@@ -195,6 +195,9 @@ static am_status_t transfer(struct am_dev_ep *dep, bool put,
     for (uint32_t i = 0; i < count; i++) {
         bytes += local[i].iov_len;
     }
+    if (ep->dead) {
+        return AM_ERR_PEER;
+    }
     if (!key_is_sound(ep, key) || offset > key->w[1] ||
         bytes > key->w[1] - offset) {
         dev->stats[AM_DEV_STAT_RX_BAD]++;
@@ -251,6 +254,9 @@ am_status_t shm_fetch_add(struct am_dev_ep *ep, const struct am_dev_key *key,
 {
     _Atomic uint64_t *at = shm_map(ep, key, offset, sizeof(uint64_t));
 
+    if (shm_ep_of(ep)->dead) {
+        return AM_ERR_PEER;
+    }
     if (key_kind(key) == SHM_KEY_VM) {
         return AM_ERR_UNSUPPORTED;
     }

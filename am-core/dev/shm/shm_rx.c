@@ -15,14 +15,16 @@ void shm_rx_start(struct shm_rx *rx)
     rx->next = rx->slots + (rx->stop_at & rx->mask);
     rx->stop = rx->next + step;
     rx->lap = shm_lap(rx->stop_at, rx->mask);
+    rx->whole = shm_whole(rx->lap);
     rx->stop_at += step;
 }
 
-/* Tell the sender what has been consumed. */
-static void rx_publish(struct shm_rx *rx)
+void shm_rx_publish(struct shm_rx *rx)
 {
     uint64_t head = rx->stop_at - (uint64_t)(rx->stop - rx->next);
 
+    rx->told_slots = head;
+    rx->told_data = rx->data_head;
     /* The sender may see either first, and may then use that space again. */
     am_publish64(&rx->shared->data_bytes, rx->data_head);
     am_publish64(&rx->shared->slots, head);
@@ -31,37 +33,48 @@ static void rx_publish(struct shm_rx *rx)
 /* A run is consumed. */
 static __attribute__((noinline)) void rx_turn(struct shm_rx *rx)
 {
-    rx_publish(rx);
+    shm_rx_publish(rx);
     shm_rx_start(rx);
+}
+
+/* What follows on this lane is not to be believed. */
+static __attribute__((noinline)) void rx_break(struct shm_ep *ep,
+                                               const char *what)
+{
+    shm_break(ep, what);
+    ep->ep.dev->enough = true;
 }
 
 /* Deliver a packet with its payload in the ring, after checking every number
  * in it. */
-static __attribute__((noinline)) void rx_data(struct shm_ep *ep, uint32_t class,
-                                              struct shm_slot *slot,
-                                              size_t hdr_bytes, unsigned kind)
+static __attribute__((noinline)) void
+rx_data(struct shm_ep *ep, uint32_t class, struct shm_slot *slot, uint64_t ctl)
 {
     struct shm_dev *dev = shm_dev_of(ep->ep.dev);
     struct shm_rx *rx = &ep->rx[class];
-    uint32_t offset = ((volatile struct shm_slot *)slot)->u.ext.offset;
-    uint32_t bytes = ((volatile struct shm_slot *)slot)->u.ext.bytes;
-    uint32_t lead = kind == SHM_DATA ? offset % SHM_LINE : 0;
+    uint64_t place = ((volatile struct shm_slot *)slot)->u.ext.place;
+    uint32_t offset = (uint32_t)place;
+    uint32_t bytes = (uint32_t)(place >> 32);
+    size_t hdr_bytes = (uint8_t)(ctl >> 32);
+    bool hdr_out = hdr_bytes > SHM_EXT_BYTES;
+    uint32_t lead = hdr_out ? 0 : offset % SHM_LINE;
     uint32_t start = offset - lead;
-    uint64_t total = shm_data_need(kind == SHM_ALL_DATA ? hdr_bytes : 0,
-                                   (uint64_t)lead + bytes);
+    uint64_t total =
+            shm_data_need(hdr_out ? hdr_bytes : 0, (uint64_t)lead + bytes);
     uint32_t at = (uint32_t)(rx->data_head & (rx->ring_bytes - 1));
     uint32_t skip = start == 0 && at != 0 ? rx->ring_bytes - at : 0;
     char *data = rx->data + offset;
     void *hdr = slot->u.ext.hdr;
 
-    if (hdr_bytes + bytes > ep->seg->header.packet_bytes[class] ||
+    if ((uint16_t)(ctl >> 40) != (shm_data_check(place, hdr_bytes) |
+                                  (uint64_t)(uint8_t)rx->lap << 8) ||
+        hdr_bytes + (uint64_t)bytes > ep->seg->header.packet_bytes[class] ||
         (skip == 0 && start != at) || start + total > rx->ring_bytes ||
-        (kind == SHM_DATA && hdr_bytes > SHM_EXT_BYTES) ||
         hdr_bytes > dev->base.attr.hdr_bytes_max) {
-        dev->stats[AM_DEV_STAT_RX_BAD]++;
+        rx_break(ep, "a packet's place or length is none");
         return;
     }
-    if (kind == SHM_ALL_DATA) {
+    if (hdr_out) {
         hdr = data;
         data += shm_data_units(hdr_bytes);
     }
@@ -71,9 +84,9 @@ static __attribute__((noinline)) void rx_data(struct shm_ep *ep, uint32_t class,
     rx->data_count += total;
     if (rx->data_count >= shm_data_unit(rx->ring_bytes)) {
         rx->data_count = 0;
-        rx_publish(rx);
+        shm_rx_publish(rx);
     } else if (skip > 0) {
-        rx_publish(rx); /* it may be most of the ring */
+        shm_rx_publish(rx); /* it may be most of the ring */
     }
 }
 
@@ -100,16 +113,14 @@ static inline bool rx_is_stamped(const struct shm_rx *rx)
     return (uint32_t)am_observe64(&rx->next->ctl) == rx->lap;
 }
 
-/* A packet that is not all in its slot; or a peer wrote nonsense. */
+/* A packet that is not all in its slot; or somebody wrote nonsense. */
 static __attribute__((noinline)) void
 rx_odd(struct shm_ep *ep, uint32_t class, struct shm_slot *slot, uint64_t ctl)
 {
-    unsigned kind = (uint8_t)(ctl >> 48);
-
-    if (kind == SHM_DATA || kind == SHM_ALL_DATA) {
-        rx_data(ep, class, slot, (uint8_t)(ctl >> 32), kind);
+    if (ctl >> 56 == SHM_DATA) {
+        rx_data(ep, class, slot, ctl);
     } else {
-        shm_dev_of(ep->ep.dev)->stats[AM_DEV_STAT_RX_BAD]++;
+        rx_break(ep, "a slot's control word is none");
     }
 }
 
@@ -150,8 +161,8 @@ rx_drain(struct shm_dev *dev, struct shm_ep *ep, uint32_t class, uint32_t max)
             (class == AM_DEV_REQUEST && !may_deliver(dev, ep))) {
             break;
         }
-        if (SHM_LIKELY(ctl >> 48 == SHM_INLINE &&
-                       hdr_bytes + bytes <= SHM_SLOT_BYTES)) {
+        if (SHM_LIKELY((ctl >> 48) + ((uint64_t)(hdr_bytes + bytes) << 8) ==
+                       rx->whole)) {
             dev->stats[AM_DEV_STAT_RX_BYTES] += hdr_bytes + bytes;
             dev->base.up.packet(ep->ep.user, class, slot->u.w, hdr_bytes,
                                 (char *)slot->u.w + hdr_bytes, bytes);
@@ -172,24 +183,34 @@ rx_drain(struct shm_dev *dev, struct shm_ep *ep, uint32_t class, uint32_t max)
     return (int)(max - left);
 }
 
-/* It ends because a dead peer adds nothing. */
+/* A dead peer adds nothing: no more than the lane holds, whoever writes there. */
 void shm_rx_empty(struct shm_ep *ep)
 {
+    static const uint32_t order[] = {AM_DEV_REPLY, AM_DEV_REQUEST};
     struct shm_dev *dev = shm_dev_of(ep->ep.dev);
 
-    while (ep->rx_open && rx_is_stamped(&ep->rx[AM_DEV_REPLY])) {
-        (void)rx_drain(dev, ep, AM_DEV_REPLY, UINT32_MAX);
+    for (int i = 0; i < 2 && ep->rx_open; i++) {
+        uint32_t left = ep->rx[order[i]].mask + 1;
+        int count = 1;
+
+        while (left > 0 && count > 0 && ep->broken == NULL &&
+               rx_is_stamped(&ep->rx[order[i]])) {
+            count = rx_drain(dev, ep, order[i], left);
+            left -= (uint32_t)count;
+        }
     }
-    while (ep->rx_open && rx_is_stamped(&ep->rx[AM_DEV_REQUEST]) &&
-           rx_drain(dev, ep, AM_DEV_REQUEST, UINT32_MAX) > 0) {
-    }
+}
+
+bool shm_ep_has_packet(const struct shm_ep *ep)
+{
+    return rx_is_stamped(&ep->rx[AM_DEV_REPLY]) ||
+           rx_is_stamped(&ep->rx[AM_DEV_REQUEST]);
 }
 
 bool shm_has_packet(const struct shm_dev *dev)
 {
     for (uint32_t i = 0; i < dev->active_count; i++) {
-        if (rx_is_stamped(&dev->active[i]->rx[AM_DEV_REPLY]) ||
-            rx_is_stamped(&dev->active[i]->rx[AM_DEV_REQUEST])) {
+        if (shm_ep_has_packet(dev->active[i])) {
             return true;
         }
     }
@@ -216,6 +237,13 @@ static __attribute__((noinline)) int poll_rare(struct shm_dev *dev)
             seg->attached_seen) {
             count += shm_attach_new(dev, seg);
         }
+    }
+    if (dev->look) {
+        dev->look = false;
+        shm_look(dev);
+    }
+    if (dev->broken) {
+        shm_breaks_tell(dev);
     }
     if ((dev->polls & dev->socket_mask) == 0) {
         shm_sockets_serve(dev);

@@ -8,9 +8,12 @@
 #include "dev/shm/shm_inl.h"
 
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,7 +33,7 @@ int shm_geometry_compute(const struct shm_header *header,
                          struct shm_geometry *g)
 {
     uint64_t n = header->count;
-    uint64_t at = 2 * sizeof(struct shm_head);
+    uint64_t at = SHM_SLOTS_AT;
 
     if (header->magic != SHM_MAGIC || n < 1 || n > 65536 ||
         header->heap_bytes > (1ull << 40) ||
@@ -147,6 +150,36 @@ static am_status_t seg_map(struct shm_dev *dev, int fd, uint32_t self,
     return AM_OK;
 }
 
+/* Why there is no segment. */
+static __attribute__((format(printf, 2, 3))) void
+seg_error(struct shm_dev *dev, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(dev->error, sizeof(dev->error), format, args);
+    va_end(args);
+    dev->base.error = dev->error;
+}
+
+/* A limit of the size of files counts for shared memory as well, and who passes
+ * it gets a signal.  Is there room for so much? */
+static bool file_limit_allows(struct shm_dev *dev, uint64_t bytes)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+        limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes) {
+        return true;
+    }
+    seg_error(
+            dev,
+            "the limit of the size of files (ulimit -f) is %llu bytes, and the "
+            "shared memory of this node's ranks needs %llu",
+            (unsigned long long)limit.rlim_cur, (unsigned long long)bytes);
+    return false;
+}
+
 am_status_t shm_seg_create(struct shm_dev *dev, uint32_t count, uint32_t self,
                            size_t packet_bytes, struct shm_seg **seg_p)
 {
@@ -157,20 +190,21 @@ am_status_t shm_seg_create(struct shm_dev *dev, uint32_t count, uint32_t self,
 
     seg_header_fill(dev, count, packet_bytes, &header);
     if (shm_geometry_compute(&header, &geometry) != 0) {
-        am_log(dev->log, AM_LOG_ERROR,
-               "shm: AM_SHM_RING must be at least 4 x AM_SHM_PACKET");
+        seg_error(dev, "shm: AM_SHM_RING must be at least 4 x AM_SHM_PACKET");
         return AM_ERR_CONFIG;
+    }
+    if (!file_limit_allows(dev, geometry.total)) {
+        return AM_ERR_MEMORY;
     }
     fd = memfd_create("libam", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) {
-        am_log(dev->log, AM_LOG_ERROR, "shm: memfd_create failed: %m");
+        seg_error(dev, "shm: memfd_create failed: %m");
         return AM_ERR_SYSTEM;
     }
     if (ftruncate(fd, (off_t)geometry.total) != 0 ||
         pwrite(fd, &header, sizeof(header), 0) != sizeof(header)) {
-        am_log(dev->log, AM_LOG_ERROR,
-               "shm: no shared memory for a segment of %llu bytes: %m",
-               (unsigned long long)geometry.total);
+        seg_error(dev, "shm: no shared memory for a segment of %llu bytes: %m",
+                  (unsigned long long)geometry.total);
         status = AM_ERR_MEMORY;
         goto err_close;
     }
@@ -212,8 +246,10 @@ am_status_t shm_seg_attach(struct shm_dev *dev, int fd, uint32_t count,
 
 void shm_seg_close(struct shm_seg *seg)
 {
-    atomic_store_explicit(&seg->me->core, 0, memory_order_relaxed);
-    am_publish32(&seg->me->state, SHM_RANK_CLOSED);
+    if (!seg->dev->forked) {
+        atomic_store_explicit(&seg->me->core, 0, memory_order_relaxed);
+        am_publish32(&seg->me->state, SHM_RANK_CLOSED);
+    }
     munmap(seg->base, seg->geometry.total);
     if (seg->fd >= 0) {
         close(seg->fd);
@@ -255,6 +291,8 @@ void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
     ep->peer = shm_seg_rank(seg, index);
     ep->peer_sleeping = &ep->peer->sleeping;
     ep->reply_room = false;
+    ep->tail_out = (struct shm_tail *)(out + SHM_TAIL_AT);
+    ep->tail_in = (struct shm_tail *)(in + SHM_TAIL_AT);
     for (int c = 0; c < 2; c++) {
         uint32_t depth = seg->header.depth[c];
 
@@ -264,6 +302,7 @@ void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
                 .mask = depth - 1,
                 .ring_bytes = seg->header.ring_bytes[c],
                 .data_limit = seg->header.ring_bytes[c],
+                .front_bytes = SHM_FRONT_BYTES,
                 .shared = (struct shm_head *)out + c,
                 .data = out + seg->geometry.data[c],
         };
@@ -287,6 +326,15 @@ void shm_ep_announce(struct shm_ep *ep)
                     (unsigned char)(1u << seg->self % 8));
     atomic_fetch_add(&ep->peer->attached, 1);
     ep->tx_open = true;
+}
+
+bool shm_ep_is_announced(const struct shm_ep *ep)
+{
+    struct shm_seg *seg = ep->seg;
+
+    return (atomic_load(seg_bitmap(seg, ep->index) + seg->self / 8) >>
+                    seg->self % 8 &
+            1) != 0;
 }
 
 bool shm_seg_announced(struct shm_seg *seg, uint32_t index)

@@ -195,6 +195,9 @@ static void fetch_continue(struct shm_dev *dev)
     int fd;
     ssize_t got;
 
+    if (dev->locals[0].misled) {
+        return;
+    }
     if (dev->leader_socket < 0) {
         shm_fetch(dev);
         return;
@@ -205,11 +208,16 @@ static void fetch_continue(struct shm_dev *dev)
     }
     close(dev->leader_socket);
     dev->leader_socket = -1;
-    if (got == 1 && fd >= 0 &&
-        shm_seg_attach(dev, fd, dev->local_count, dev->local_index,
-                       dev->locals[0].nonce, &seg) == AM_OK) {
-        shm_job_ready(dev, seg);
-        dev->socket_mask = 4095;
+    if (got == 1 && fd >= 0) {
+        am_status_t status =
+                shm_seg_attach(dev, fd, dev->local_count, dev->local_index,
+                               dev->locals[0].nonce, &seg);
+
+        if (status == AM_OK) {
+            shm_job_ready(dev, seg);
+            dev->socket_mask = 4095;
+        }
+        dev->locals[0].misled = status == AM_ERR_PEER;
     }
     if (fd >= 0) {
         close(fd);

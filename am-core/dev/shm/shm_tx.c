@@ -8,11 +8,17 @@
 
 #include <string.h>
 
-static inline uint64_t ctl_make(uint32_t lap, size_t hdr_bytes, size_t bytes,
-                                unsigned kind)
+static inline uint64_t ctl_short(uint64_t stamp, size_t hdr_bytes, size_t bytes)
 {
-    return lap | (uint64_t)hdr_bytes << 32 | (uint64_t)bytes << 40 |
-           (uint64_t)kind << 48;
+    return stamp | (uint64_t)hdr_bytes << 32 | (uint64_t)bytes << 40 |
+           (uint64_t)(SHM_SLOT_BYTES - hdr_bytes - bytes) << 56;
+}
+
+static inline uint64_t ctl_data(uint64_t stamp, size_t hdr_bytes,
+                                uint64_t place)
+{
+    return stamp | (uint64_t)hdr_bytes << 32 |
+           shm_data_check(place, hdr_bytes) << 40 | (uint64_t)SHM_DATA << 56;
 }
 
 /* Copy up to 56 bytes without a call: two overlapping moves at the end. */
@@ -58,40 +64,73 @@ static inline void copy_words(uint64_t *to, const void *hdr, size_t bytes)
     }
 }
 
-/* Bytes to skip so that `bytes` lie contiguous at the ring's tail, or at the
- * start of a small one when all is consumed and the room before the tail will
- * do. */
-static inline uint64_t tx_data_skip(const struct shm_tx *tx, uint64_t bytes)
-{
-    uint64_t at = tx->data_tail & (tx->ring_bytes - 1);
-    bool empty = shm_ring_is_small(tx->ring_bytes) &&
-                 tx->data_limit - tx->data_tail == tx->ring_bytes;
-
-    return at + bytes > tx->ring_bytes || (empty && at > 0 && bytes <= at)
-                   ? tx->ring_bytes - at
-                   : 0;
-}
-
 /* Slots written so far. */
 static inline uint64_t tx_tail(const struct shm_tx *tx)
 {
     return tx->stop_at - (uint64_t)(tx->stop - tx->next);
 }
 
-/* Learn what the receiver has consumed; its numbers are not trusted. */
-__attribute__((noinline)) void shm_tx_refresh(struct shm_tx *tx)
+__attribute__((noinline)) bool shm_tx_refresh(struct shm_tx *tx)
 {
+    bool sound = true;
     uint64_t head = am_observe64(&tx->shared->slots);
     uint64_t data_head = am_observe64(&tx->shared->data_bytes);
     uint64_t consumed = tx->limit - tx->mask - 1; /* as known so far */
 
     if (head - consumed <= tx_tail(tx) - consumed) {
         tx->limit = head + tx->mask + 1;
+    } else {
+        sound = false;
     }
     consumed = tx->data_limit - tx->ring_bytes;
     if (data_head - consumed <= tx->data_tail - consumed) {
         tx->data_limit = data_head + tx->ring_bytes;
+    } else {
+        sound = false;
     }
+    return sound;
+}
+
+/* A payload of `bytes` would leave the front of the ring that is in use.  Go
+ * back to the ring's start if the receiver has consumed what lay there, else
+ * take more of the ring.  Returns the bytes to skip. */
+static __attribute__((noinline)) uint64_t
+tx_leave_front(struct shm_tx *tx, uint32_t at, uint64_t bytes)
+{
+    uint64_t skip = tx->ring_bytes - at;
+
+    (void)shm_tx_refresh(tx);
+    if (tx->data_tail + skip + bytes > tx->data_limit) {
+        while (tx->front_bytes < at + bytes) {
+            tx->front_bytes *= 2;
+        }
+        return 0;
+    }
+    if (bytes > SHM_FRONT_SHORT && ++tx->front_laps >= SHM_FRONT_LAPS &&
+        tx->front_bytes < tx->ring_bytes) {
+        tx->front_bytes *= 2;
+        tx->front_laps = 0;
+    }
+    return skip;
+}
+
+/* Bytes to skip so that `bytes` lie contiguous: at the ring's tail, or at its
+ * start (shm_inl.h tells when). */
+static inline uint64_t tx_data_skip(struct shm_tx *tx, uint64_t bytes)
+{
+    uint32_t at = (uint32_t)(tx->data_tail & (tx->ring_bytes - 1));
+
+    if (at + bytes > tx->ring_bytes) {
+        return tx->ring_bytes - at;
+    }
+    if (shm_ring_is_small(tx->ring_bytes)) {
+        bool empty = tx->data_limit - tx->data_tail == tx->ring_bytes;
+
+        return empty && at > 0 && bytes <= at ? tx->ring_bytes - at : 0;
+    }
+    return SHM_LIKELY(at + bytes <= tx->front_bytes || at == 0)
+                   ? 0
+                   : tx_leave_front(tx, at, bytes);
 }
 
 __attribute__((noinline)) bool shm_tx_advance(struct shm_tx *tx)
@@ -101,7 +140,7 @@ __attribute__((noinline)) bool shm_tx_advance(struct shm_tx *tx)
     uint64_t run;
 
     if (tail >= tx->limit) {
-        shm_tx_refresh(tx);
+        (void)shm_tx_refresh(tx);
         if (tail >= tx->limit) {
             return false;
         }
@@ -113,7 +152,7 @@ __attribute__((noinline)) bool shm_tx_advance(struct shm_tx *tx)
     tx->next = tx->slots + index;
     tx->stop = tx->next + run;
     tx->stop_at = tail + run;
-    tx->lap = shm_lap(tail, tx->mask);
+    tx->stamp = shm_stamp(shm_lap(tail, tx->mask));
     return true;
 }
 
@@ -176,7 +215,7 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
                             : shm_data_lead(payload->data, bytes);
     uint64_t total = shm_data_need(hdr_out ? hdr_bytes : 0, lead + bytes);
     struct shm_slot *slot;
-    uint64_t skip;
+    uint64_t skip, place;
     uint32_t at;
 
     if (hdr_bytes + bytes > ep->seg->header.packet_bytes[class]) {
@@ -185,7 +224,7 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     if (tx->data_count >= shm_data_unit(tx->ring_bytes) &&
         shm_ring_is_small(tx->ring_bytes)) {
         tx->data_count = 0;
-        shm_tx_refresh(tx);
+        (void)shm_tx_refresh(tx);
     }
     skip = tx_data_skip(tx, total);
     if (!shm_tx_has_slot(tx) || !shm_tx_has_data(tx, skip + total)) {
@@ -196,8 +235,8 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     at = (uint32_t)((tx->data_tail + skip) & (tx->ring_bytes - 1)) + lead;
     tx->data_tail += skip + total;
     tx->data_count += total;
-    slot->u.ext.offset = at;
-    slot->u.ext.bytes = (uint32_t)bytes;
+    place = at | (uint64_t)bytes << 32;
+    slot->u.ext.place = place;
     if (hdr_out) {
         memcpy(tx->data + at, hdr, hdr_bytes);
         at += (uint32_t)shm_data_units(hdr_bytes);
@@ -212,9 +251,7 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     stats[AM_DEV_STAT_COPY_BYTES] += bytes;
     stats[AM_DEV_STAT_TX_PACKETS]++;
     stats[AM_DEV_STAT_TX_BYTES] += hdr_bytes + bytes;
-    return tx_publish(
-            ep, tx, slot,
-            ctl_make(tx->lap, hdr_bytes, 0, hdr_out ? SHM_ALL_DATA : SHM_DATA));
+    return tx_publish(ep, tx, slot, ctl_data(tx->stamp, hdr_bytes, place));
 }
 
 /* The slot is written and not yet stamped.  Stamp first, count after: the
@@ -225,7 +262,7 @@ static inline am_status_t publish_short(struct shm_ep *ep, struct shm_tx *tx,
 {
     uint64_t *stats;
     am_status_t status = tx_publish(
-            ep, tx, slot, ctl_make(tx->lap, hdr_bytes, data_bytes, SHM_INLINE));
+            ep, tx, slot, ctl_short(tx->stamp, hdr_bytes, data_bytes));
 
     stats = shm_dev_of(ep->ep.dev)->stats;
     stats[AM_DEV_STAT_TX_PACKETS]++;

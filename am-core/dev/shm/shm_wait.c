@@ -13,6 +13,7 @@
 #include "base/config.h"
 #include "dev/shm/shm.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -252,6 +253,7 @@ static void nap(struct shm_dev *dev, bool brief)
     struct timespec timeout = {0, brief  ? NAP_SPACE_NS
                                   : rung ? NAP_NS
                                          : NAP_BLIND_NS};
+    bool idle = false;
 
     core_publish(dev, 0);
     atomic_store(&me->sleeping, 1);
@@ -260,12 +262,17 @@ static void nap(struct shm_dev *dev, bool brief)
     }
     if (!shm_has_packet(dev) && !shm_has_lane(dev)) {
         dev->stats[AM_DEV_STAT_SLEEP]++;
-        (void)syscall(SYS_futex, &me->bell, FUTEX_WAIT, bell, &timeout, NULL,
-                      0);
+        idle = syscall(SYS_futex, &me->bell, FUTEX_WAIT, bell, &timeout, NULL,
+                       0) != 0 &&
+               errno == ETIMEDOUT;
     }
     atomic_store(&me->sleeping, 0);
     core_publish(dev, 1 + (uint32_t)sched_getcpu());
     shm_sockets_serve(dev);
+    if (idle && rung) { /* nothing for so long: is that so? */
+        dev->look = true;
+        dev->polls |= 7;
+    }
 }
 
 __attribute__((noinline)) void shm_wake(struct shm_ep *ep)

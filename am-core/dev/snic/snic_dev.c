@@ -317,6 +317,7 @@ const struct am_dev_ops am_dev_snic_ops = {
         .drained = snic_drained,
         .connect = snic_connect,
         .disconnect = snic_disconnect,
+        .presence = am_dev_no_presence,
         .send = snic_send,
         .send_fill = snic_send_fill,
         .send_words = am_dev_send_words,

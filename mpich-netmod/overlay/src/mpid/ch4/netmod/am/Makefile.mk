@@ -13,9 +13,15 @@ mpi_core_sources += src/mpid/ch4/netmod/am/func_table.c \
                     src/mpid/ch4/netmod/am/am_done.c \
                     src/mpid/ch4/netmod/am/am_dtype.c \
                     src/mpid/ch4/netmod/am/am_client.c \
+                    src/mpid/ch4/netmod/am/am_flow.c \
                     src/mpid/ch4/netmod/am/am_spawn.c \
+                    src/mpid/ch4/netmod/am/am_mpich5.c \
                     src/mpid/ch4/netmod/am/am_win.c \
                     src/mpid/ch4/netmod/am/am_coll.c \
+                    src/mpid/ch4/netmod/am/am_dead.c \
+                    src/mpid/ch4/netmod/am/am_rma.c \
+                    src/mpid/ch4/netmod/am/am_revoke.c \
+                    src/mpid/ch4/netmod/am/am_agree.c \
                     src/mpid/ch4/netmod/am/am_hooks.c
 
 errnames_txt_files += src/mpid/ch4/netmod/am/errnames.txt

@@ -23,30 +23,29 @@ void MPIDI_AM_comm_flat_set(MPIR_Comm * comm)
     const int *nodes = MPIR_Process.node_map;
 
     for (int i = 0; flat && i < comm->local_size; i++) {
-        int avtid = 0, lpid = 0;
+        int world_rank = MPIDI_AM_world_rank(comm, i);
 
-        MPIDIU_comm_rank_to_pid(comm, i, &lpid, &avtid);
-        flat = avtid == 0 && nodes[lpid] == nodes[MPIR_Process.rank];
+        flat = world_rank >= 0 && nodes[world_rank] == nodes[MPIR_Process.rank];
     }
-    MPIDI_AM_COMM(comm).flat = flat;
+    MPIDI_AM_COMM(comm).bits = flat ? MPIDI_AM_COMM_FLAT : 0;
 }
 
 /* What MPICH's collectives do with an error: go on, and tell the others by the
  * tags of what is sent from now on. */
-static void note(int *all, int mpi_errno, MPIR_Errflag_t * errflag)
+static void note(int *all, int mpi_errno, MPIDI_AM_errflag_t * errflag)
 {
     if (mpi_errno != MPI_SUCCESS) {
-        *errflag = MPIX_ERR_PROC_FAILED == MPIR_ERR_GET_CLASS(mpi_errno) ?
-            MPIR_ERR_PROC_FAILED : MPIR_ERR_OTHER;
-        MPIR_ERR_SET(mpi_errno, *errflag, "**fail");
+        MPIDI_AM_errflag_set(errflag, MPIX_ERR_PROC_FAILED == MPIR_ERR_GET_CLASS(mpi_errno) ?
+                             MPIR_ERR_PROC_FAILED : MPIR_ERR_OTHER);
+        MPIR_ERR_SET(mpi_errno, MPIDI_AM_errflag_class(errflag), "**fail");
         MPIR_ERR_ADD(*all, mpi_errno);
     }
 }
 
-static int outcome(int all, const MPIR_Errflag_t * errflag)
+static int outcome(int all, const MPIDI_AM_errflag_t * errflag)
 {
-    if (all == MPI_SUCCESS && *errflag != MPIR_ERR_NONE) {
-        MPIR_ERR_SET(all, *errflag, "**coll_fail");
+    if (all == MPI_SUCCESS && MPIDI_AM_errflag_is_set(errflag)) {
+        MPIR_ERR_SET(all, MPIDI_AM_errflag_class(errflag), "**coll_fail");
     }
     return all;
 }
@@ -60,10 +59,11 @@ static MPIR_Request **requests_get(int count)
 }
 
 /* Wait for all of them, and free them. */
-static void requests_end(MPIR_Request ** requests, int count, int *all, MPIR_Errflag_t * errflag)
+static void requests_end(MPIR_Request ** requests, int count, int *all,
+                         MPIDI_AM_errflag_t * errflag)
 {
     for (int i = 0; i < count; i++) {
-        note(all, MPIC_Wait(requests[i], errflag), errflag);
+        note(all, MPIDI_AM_c_wait(requests[i], errflag), errflag);
         note(all, requests[i]->status.MPI_ERROR, errflag);
         MPIR_Request_free(requests[i]);
     }
@@ -73,14 +73,14 @@ static void requests_end(MPIR_Request ** requests, int count, int *all, MPIR_Err
 /* Begin a send to each other rank; returns how many are in `requests`. */
 static int send_begin(const void *buf, MPI_Aint count, MPI_Datatype datatype, int tag,
                       MPIR_Comm * comm, MPIR_Request ** requests, int *all,
-                      MPIR_Errflag_t * errflag)
+                      MPIDI_AM_errflag_t * errflag)
 {
     int under_way = 0;
 
     for (int i = 1; i < comm->local_size; i++) {
         int dest = (comm->rank + i) % comm->local_size;
-        int mpi_errno = MPIC_Isend(buf, count, datatype, dest, tag, comm, &requests[under_way],
-                                   errflag);
+        int mpi_errno = MPIDI_AM_c_isend(buf, count, datatype, dest, tag, comm,
+                                         &requests[under_way], errflag);
 
         under_way += mpi_errno == MPI_SUCCESS;
         note(all, mpi_errno, errflag);
@@ -89,7 +89,7 @@ static int send_begin(const void *buf, MPI_Aint count, MPI_Datatype datatype, in
 }
 
 static void send_to_all(const void *buf, MPI_Aint count, MPI_Datatype datatype, int tag,
-                        MPIR_Comm * comm, int *all, MPIR_Errflag_t * errflag)
+                        MPIR_Comm * comm, int *all, MPIDI_AM_errflag_t * errflag)
 {
     MPIR_Request **requests = requests_get(comm->local_size);
     int under_way = send_begin(buf, count, datatype, tag, comm, requests, all, errflag);
@@ -97,35 +97,36 @@ static void send_to_all(const void *buf, MPI_Aint count, MPI_Datatype datatype, 
     requests_end(requests, under_way, all, errflag);
 }
 
-static void tokens_recv(MPIR_Comm * comm, int *all, MPIR_Errflag_t * errflag)
+static void tokens_recv(MPIR_Comm * comm, int *all, MPIDI_AM_errflag_t * errflag)
 {
     for (int i = 1; i < comm->local_size; i++) {
         int source = (comm->rank + i) % comm->local_size;
 
-        note(all, MPIC_Recv(NULL, 0, MPI_BYTE, source, MPIR_BARRIER_TAG, comm, MPI_STATUS_IGNORE,
-                            errflag), errflag);
+        note(all, MPIDI_AM_c_recv(NULL, 0, MPIDI_AM_BYTE, source, MPIR_BARRIER_TAG, comm, errflag),
+             errflag);
     }
 }
 
 /* Few ranks tell each other; more tell rank 0, which tells them. */
-int MPIDI_AM_flat_barrier(MPIR_Comm * comm, MPIR_Errflag_t * errflag)
+int MPIDI_AM_flat_barrier(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag)
 {
     int all = MPI_SUCCESS;
 
     if (comm->local_size <= RANKS_FEW) {
         MPIR_Request **requests = requests_get(comm->local_size);
-        int under_way = send_begin(NULL, 0, MPI_BYTE, MPIR_BARRIER_TAG, comm, requests, &all,
+        int under_way = send_begin(NULL, 0, MPIDI_AM_BYTE, MPIR_BARRIER_TAG, comm, requests, &all,
                                    errflag);
 
         tokens_recv(comm, &all, errflag);
         requests_end(requests, under_way, &all, errflag);
     } else if (comm->rank == 0) {
         tokens_recv(comm, &all, errflag);
-        send_to_all(NULL, 0, MPI_BYTE, MPIR_BARRIER_TAG, comm, &all, errflag);
+        send_to_all(NULL, 0, MPIDI_AM_BYTE, MPIR_BARRIER_TAG, comm, &all, errflag);
     } else {
-        note(&all, MPIC_Send(NULL, 0, MPI_BYTE, 0, MPIR_BARRIER_TAG, comm, errflag), errflag);
-        note(&all, MPIC_Recv(NULL, 0, MPI_BYTE, 0, MPIR_BARRIER_TAG, comm, MPI_STATUS_IGNORE,
-                             errflag), errflag);
+        note(&all, MPIDI_AM_c_send(NULL, 0, MPIDI_AM_BYTE, 0, MPIR_BARRIER_TAG, comm, errflag),
+             errflag);
+        note(&all, MPIDI_AM_c_recv(NULL, 0, MPIDI_AM_BYTE, 0, MPIR_BARRIER_TAG, comm, errflag),
+             errflag);
     }
     return outcome(all, errflag);
 }
@@ -134,7 +135,7 @@ int MPIDI_AM_flat_barrier(MPIR_Comm * comm, MPIR_Errflag_t * errflag)
  * the order of ranks (the operation need not be commutative). */
 static void reduce_in_order(const void *own, void *result, void *space, MPI_Aint count,
                             MPI_Datatype datatype, MPI_Op op, int tag, MPIR_Comm * comm,
-                            int *all, MPIR_Errflag_t * errflag)
+                            int *all, MPIDI_AM_errflag_t * errflag)
 {
     int last = comm->local_size - 1;
 
@@ -142,7 +143,7 @@ static void reduce_in_order(const void *own, void *result, void *space, MPI_Aint
         void *to = rank == last ? result : space;
 
         if (rank != comm->rank) {
-            note(all, MPIC_Recv(to, count, datatype, rank, tag, comm, MPI_STATUS_IGNORE, errflag),
+            note(all, MPIDI_AM_c_recv(to, count, datatype, rank, tag, comm, errflag),
                  errflag);
         } else if (rank == last && own != result) {
             note(all, MPIR_Localcopy(own, count, datatype, result, count, datatype), errflag);
@@ -157,7 +158,7 @@ static void reduce_in_order(const void *own, void *result, void *space, MPI_Aint
 /* Reduce here what all others send here.  With `tell`, they get my values too. */
 static void reduce_here(const void *sendbuf, void *recvbuf, MPI_Aint count,
                         MPI_Datatype datatype, MPI_Op op, bool tell, int tag, MPIR_Comm * comm,
-                        int *all, MPIR_Errflag_t * errflag)
+                        int *all, MPIDI_AM_errflag_t * errflag)
 {
     /* values in place are needed until all is summed up, and sent */
     bool apart = sendbuf == MPI_IN_PLACE;
@@ -189,7 +190,7 @@ static void reduce_here(const void *sendbuf, void *recvbuf, MPI_Aint count,
 
 int MPIDI_AM_flat_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
                          MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm * comm,
-                         MPIR_Errflag_t * errflag)
+                         MPIDI_AM_errflag_t * errflag)
 {
     int all = MPI_SUCCESS;
 
@@ -197,7 +198,7 @@ int MPIDI_AM_flat_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
         reduce_here(sendbuf, recvbuf, count, datatype, op, false, MPIR_REDUCE_TAG, comm, &all,
                     errflag);
     } else {
-        note(&all, MPIC_Send(sendbuf, count, datatype, root, MPIR_REDUCE_TAG, comm, errflag),
+        note(&all, MPIDI_AM_c_send(sendbuf, count, datatype, root, MPIR_REDUCE_TAG, comm, errflag),
              errflag);
     }
     return outcome(all, errflag);
@@ -207,7 +208,7 @@ int MPIDI_AM_flat_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
  * tell one, which tells them; a result is the same on all of them either way. */
 int MPIDI_AM_flat_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
                             MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                            MPIR_Errflag_t * errflag)
+                            MPIDI_AM_errflag_t * errflag)
 {
     int root = comm->local_size - 1;
     int all = MPI_SUCCESS;
@@ -220,10 +221,10 @@ int MPIDI_AM_flat_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
                     errflag);
         send_to_all(recvbuf, count, datatype, MPIR_ALLREDUCE_TAG, comm, &all, errflag);
     } else {
-        note(&all, MPIC_Send(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, count, datatype, root,
-                             MPIR_ALLREDUCE_TAG, comm, errflag), errflag);
-        note(&all, MPIC_Recv(recvbuf, count, datatype, root, MPIR_ALLREDUCE_TAG, comm,
-                             MPI_STATUS_IGNORE, errflag), errflag);
+        note(&all, MPIDI_AM_c_send(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, count, datatype,
+                                   root, MPIR_ALLREDUCE_TAG, comm, errflag), errflag);
+        note(&all, MPIDI_AM_c_recv(recvbuf, count, datatype, root, MPIR_ALLREDUCE_TAG, comm,
+                                   errflag), errflag);
     }
     return outcome(all, errflag);
 }
@@ -231,7 +232,7 @@ int MPIDI_AM_flat_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
 /* All at once, each with all others. */
 int MPIDI_AM_flat_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                           MPIR_Comm * comm, MPIR_Errflag_t * errflag)
+                           MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag)
 {
     int size = comm->local_size, rank = comm->rank, count = 0, all = MPI_SUCCESS, mpi_errno;
     MPIR_Request **requests = requests_get(2 * size);
@@ -252,8 +253,8 @@ int MPIDI_AM_flat_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype
     for (int i = 1; i < size; i++) {
         int dest = (rank + i) % size;
 
-        mpi_errno = MPIC_Isend((const char *) sendbuf + dest * sendstep, sendcount, sendtype, dest,
-                               MPIR_ALLTOALL_TAG, comm, &requests[count], errflag);
+        mpi_errno = MPIDI_AM_c_isend((const char *) sendbuf + dest * sendstep, sendcount, sendtype,
+                                     dest, MPIR_ALLTOALL_TAG, comm, &requests[count], errflag);
         count += mpi_errno == MPI_SUCCESS;
         note(&all, mpi_errno, errflag);
     }

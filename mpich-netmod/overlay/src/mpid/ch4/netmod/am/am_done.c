@@ -21,19 +21,35 @@
  * waits for the end of that time slice, some milliseconds. */
 #define NAPS      512u
 
-int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status)
+int MPIDI_AM_error_peer(struct am_ctx *ctx, uint32_t peer, am_status_t status)
 {
     int mpi_errno = MPI_SUCCESS;
 
     if (status == AM_ERR_PEER) {
         MPIR_ERR_SET1(mpi_errno, MPIX_ERR_PROC_FAILED, "**am_peer", "**am_peer %s",
-                      am_error_text(ctx));
+                      peer != UINT32_MAX && am_peer_is_dead(ctx, peer) ?
+                      am_peer_death(ctx, peer) : am_error_text(ctx));
+    } else if (status == AM_ERR_CANCELLED) {
+        MPIR_ERR_SET(mpi_errno, MPIX_ERR_REVOKED, "**revoked");
     } else if (status == AM_ERR_MEMORY) {
         MPIR_ERR_SET(mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     } else {
         MPIR_ERR_SET1(mpi_errno, MPI_ERR_OTHER, "**am_status", "**am_status %s",
                       am_status_text(status));
     }
+    return mpi_errno;
+}
+
+int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status)
+{
+    return MPIDI_AM_error_peer(ctx, UINT32_MAX, status);
+}
+
+int MPIDI_AM_gpu_error(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_SET(mpi_errno, MPI_ERR_BUFFER, "**am_gpu");
     return mpi_errno;
 }
 
@@ -89,12 +105,34 @@ static void rest_unlocked(bool may_nap, unsigned idle_polls)
     rest(may_nap && !MPIR_ThreadInfo.isThreaded, idle_polls);
 }
 
+void MPIDI_AM_failed(int vci, int mpi_errno)
+{
+    if (MPIDI_AM_global.failed[vci] == MPI_SUCCESS) {
+        MPIDI_AM_global.failed[vci] = mpi_errno;
+    }
+}
+
 int MPIDI_AM_idle(int vci, int events, int blocking)
 {
+    int failed = MPIDI_AM_global.failed[vci];
+
+    if (failed != MPI_SUCCESS) {
+        MPIDI_AM_global.failed[vci] = MPI_SUCCESS;
+        return failed;
+    }
     if (events < 0) {
-        /* ch4's callbacks may poll from inside a poll: nothing to do then */
+        /* ch4's callbacks may poll from inside a poll: nothing to do then.  A death ends by
+         * itself what waits for the dead, and a synchronisation of RMA here. */
         return events == AM_ERR_HANDLER ? MPI_SUCCESS :
+            events == AM_ERR_PEER ? MPIDI_AM_sync_trouble() :
             MPIDI_AM_error(MPIDI_AM_global.ctx[vci], (am_status_t) events);
+    }
+    if (unlikely(MPIDI_AM_global.trouble != 0)) {
+        int mpi_errno = MPIDI_AM_sync_trouble();
+
+        if (mpi_errno != MPI_SUCCESS) {
+            return mpi_errno;
+        }
     }
     if (blocking == MPIDI_AM_YIELD) {
         /* one vci of several may be idle while others are not */
@@ -112,10 +150,11 @@ void MPIDI_AM_recv_error(MPIR_Request * rreq, const struct am_msg_status *status
             MPIR_Err_create_code(rreq->status.MPI_ERROR, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                  MPI_ERR_TRUNCATE, "**truncate", "**truncate %d %d %d %d",
                                  rreq->status.MPI_SOURCE, rreq->status.MPI_TAG,
-                                 (int) status->bytes, (int) status->bytes_sent);
+                                 (int) status->bytes_sent, (int) status->bytes);
     } else {
         rreq->status.MPI_ERROR =
-            MPIDI_AM_error(MPIDI_AM_global.ctx[MPIDI_Request_get_vci(rreq)], status->status);
+            MPIDI_AM_error_peer(MPIDI_AM_global.ctx[MPIDI_Request_get_vci(rreq)],
+                                status->peer, status->status);
     }
 }
 
@@ -138,9 +177,15 @@ void MPIDI_AM_send_done(void *arg, const struct am_msg_status *status)
         MPIDI_AM_layout_free(MPIDI_AM_REQ(sreq).layout);
         MPIDI_AM_REQ(sreq).layout = NULL;
     }
-    if (unlikely(status->status != AM_OK)) {
+    if (unlikely(status->status == AM_ERR_CANCELLED)) {
+        MPIR_STATUS_SET_CANCEL_BIT(sreq->status, TRUE);
+    } else if (unlikely(status->status != AM_OK)) {
         sreq->status.MPI_ERROR =
-            MPIDI_AM_error(MPIDI_AM_global.ctx[MPIDI_Request_get_vci(sreq)], status->status);
+            MPIDI_AM_error_peer(MPIDI_AM_global.ctx[MPIDI_Request_get_vci(sreq)],
+                                status->peer, status->status);
+    } else if (unlikely(sreq->comm->revoked)) {
+        /* the receiver may have thrown the message away (am_revoke.c) */
+        sreq->status.MPI_ERROR = MPIDI_AM_error(NULL, AM_ERR_CANCELLED);
     }
     MPIDI_AM_REQ(sreq).msg = NULL;
     MPIDI_AM_complete(sreq);
@@ -156,7 +201,7 @@ void MPIDI_AM_recv_done(void *arg, const struct am_msg_status *status)
     }
     MPIDI_AM_REQ(rreq).msg = NULL;
 #ifndef MPIDI_CH4_DIRECT_NETMOD
-    if (MPIDI_REQUEST_ANYSOURCE_PARTNER(rreq) != NULL) {
+    if (MPIDI_AM_PARTNER(rreq) != NULL) {
         int is_cancelled;
 
         MPIDI_anysrc_try_cancel_partner(rreq, &is_cancelled);
@@ -164,48 +209,6 @@ void MPIDI_AM_recv_done(void *arg, const struct am_msg_status *status)
     }
 #endif
     MPIDI_AM_complete(rreq);
-}
-
-/* The libam peer of a rank of the communicator if it has died, else UINT32_MAX. */
-static uint32_t dead_rank(struct am_ctx *ctx, MPIR_Comm * comm, int rank, int vci)
-{
-    uint32_t peer;
-
-    if (rank < 0 || rank >= comm->remote_size) {
-        return UINT32_MAX;
-    }
-    peer = MPIDI_AM_PEER(MPIDIU_comm_rank_to_av(comm, rank), vci, vci);
-    return am_peer_is_dead(ctx, peer) ? peer : UINT32_MAX;
-}
-
-/* Receives of start-up and spawning, which are no request's, wait on. */
-uint32_t MPIDI_AM_lost(void *arg, am_msg_done_fn done, void *done_arg,
-                       const struct am_msg_envelope *envelope, const struct am_msg_mask *mask)
-{
-    struct am_ctx *ctx = arg;
-    MPIR_Request *rreq = done_arg;
-    uint32_t dead = UINT32_MAX;
-    MPIR_Comm *comm;
-    int vci;
-
-    if (done != MPIDI_AM_recv_done) {
-        return UINT32_MAX;
-    }
-    comm = rreq->comm;
-    vci = MPIDI_Request_get_vci(rreq);
-    if (mask->source != 0) {
-        return dead_rank(ctx, comm, (int) envelope->source, vci);
-    }
-    for (int rank = 0; rank < comm->remote_size; rank++) {
-        if (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && rank == comm->rank) {
-            continue;
-        }
-        dead = dead_rank(ctx, comm, rank, vci);
-        if (dead == UINT32_MAX) {
-            break;
-        }
-    }
-    return dead;
 }
 
 int MPIDI_AM_cancel_recv(MPIR_Request * rreq)
@@ -220,9 +223,22 @@ int MPIDI_AM_cancel_recv(MPIR_Request * rreq)
         MPIDI_AM_layout_free(MPIDI_AM_REQ(rreq).layout);
         MPIDI_AM_REQ(rreq).layout = NULL;
     }
+    rreq->status.MPI_SOURCE = 0;        /* MPIDI_AM_is_any_source */
     MPIR_STATUS_SET_CANCEL_BIT(rreq->status, TRUE);
     MPIR_STATUS_SET_COUNT(rreq->status, 0);
     MPIDI_AM_complete(rreq);
+    return MPI_SUCCESS;
+}
+
+/* Where nobody has received the message yet, its wait ends although nobody does. */
+int MPIDI_AM_cancel_send(MPIR_Request * sreq)
+{
+    struct am_msg_req *msg = MPIDI_AM_REQ(sreq).msg;
+    struct am_msg_status status = {.status = AM_ERR_CANCELLED };
+
+    if (!MPIR_Request_is_complete(sreq) && msg != NULL && am_msg_cancel(msg) == AM_DONE) {
+        MPIDI_AM_send_done(sreq, &status);
+    }
     return MPI_SUCCESS;
 }
 
@@ -241,7 +257,7 @@ int MPIDI_AM_isend_later(const void *buf, size_t bytes, struct am_ctx *ctx, uint
         return MPI_SUCCESS;
     }
     if (status != AM_OK) {
-        return MPIDI_AM_error(ctx, status);
+        return MPIDI_AM_error_peer(ctx, peer, status);
     }
     *request = MPIDI_AM_request(MPIR_REQUEST_KIND__SEND, vci, comm, 2);
     MPIDI_AM_REQ(*request).msg = msg;
@@ -260,6 +276,11 @@ int MPIDI_AM_irecv_any(void *buf, size_t bytes, struct am_ctx *ctx, int rank, in
     struct am_msg_mask mask;
     am_status_t status;
 
+    rreq->status.MPI_SOURCE = rank;     /* MPIDI_AM_is_any_source */
+    if (unlikely(MPIDI_AM_IS_BROKEN(rreq->comm)) &&
+        MPIDI_AM_recv_refused(rreq, context_id, tag)) {
+        return MPI_SUCCESS;
+    }
     MPIDI_AM_match(rank, tag, context_id, &envelope, &mask);
     status = am_msg_irecv(ctx, &envelope, &mask, &data, MPIDI_AM_recv_done, rreq, &result,
                           &MPIDI_AM_REQ(rreq).msg);
@@ -291,6 +312,9 @@ int MPIDI_AM_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Reque
     int contig;
 
     MPIDI_Datatype_get_info(count, datatype, contig, bytes, dt_ptr, true_lb);
+    if (unlikely(MPIDI_AM_is_gpu(MPIR_get_contig_ptr(buf, true_lb), bytes))) {
+        return MPIDI_AM_gpu_error();
+    }
     if (contig || bytes == 0) {
         data = am_data_contig(MPIR_get_contig_ptr(buf, true_lb), bytes);
     } else {

@@ -79,7 +79,7 @@ static void iov_switch(struct MPIDI_AM_layout *layout, bool unpacking)
 {
     MPI_Aint iov_count;
 
-    MPIR_Typerep_iov_len(layout->count, layout->datatype, (MPI_Aint) layout->bytes, &iov_count);
+    MPIDI_AM_iov_len(layout->count, layout->datatype, (MPI_Aint) layout->bytes, &iov_count);
     iov_build(layout, iov_count);
     if (unpacking && layout->spill_bytes > 0) {
         iov_copy(layout, layout->position, layout->spill, layout->spill_bytes, false);
@@ -91,8 +91,8 @@ static size_t pack_some(struct MPIDI_AM_layout *layout, void *to, size_t bytes)
 {
     MPI_Aint n = 0;
 
-    MPIR_Typerep_pack(layout->buf, layout->count, layout->datatype, (MPI_Aint) layout->position,
-                      to, (MPI_Aint) bytes, &n);
+    MPIDI_AM_pack(layout->buf, layout->count, layout->datatype, (MPI_Aint) layout->position, to,
+                  (MPI_Aint) bytes, &n);
     layout->position += (size_t) n;
     return (size_t) n;
 }
@@ -138,8 +138,8 @@ static size_t unpack_some(struct MPIDI_AM_layout *layout, const void *from, size
 {
     MPI_Aint n = 0;
 
-    MPIR_Typerep_unpack(from, (MPI_Aint) bytes, layout->buf, layout->count, layout->datatype,
-                        (MPI_Aint) layout->position, &n);
+    MPIDI_AM_unpack(from, (MPI_Aint) bytes, layout->buf, layout->count, layout->datatype,
+                    (MPI_Aint) layout->position, &n);
     layout->position += (size_t) n;
     return (size_t) n;
 }
@@ -197,7 +197,7 @@ struct MPIDI_AM_layout *MPIDI_AM_layout_create(const void *buf, MPI_Aint count,
 
     MPIR_Assertp(layout != NULL);
     MPIR_Datatype_get_ptr(datatype, dt_ptr);
-    MPIR_Datatype_ptr_add_ref(dt_ptr);
+    MPIR_Datatype_add_ref_if_not_builtin(datatype);
     layout->buf = (void *) (uintptr_t) buf;
     layout->count = count;
     layout->datatype = datatype;
@@ -209,7 +209,7 @@ struct MPIDI_AM_layout *MPIDI_AM_layout_create(const void *buf, MPI_Aint count,
     data->bytes = layout->bytes;
 
     if (layout->bytes >= (size_t) MPIR_CVAR_CH4_IOV_DENSITY_MIN) {
-        MPIR_Typerep_iov_len(count, datatype, (MPI_Aint) layout->bytes, &iov_count);
+        MPIDI_AM_iov_len(count, datatype, (MPI_Aint) layout->bytes, &iov_count);
         dense = iov_count > 0 && iov_count <= IOV_COUNT_MAX &&
             layout->bytes / (size_t) iov_count >= (size_t) MPIR_CVAR_CH4_IOV_DENSITY_MIN;
     }
@@ -257,7 +257,7 @@ int MPIDI_AM_isend_layout(const void *buf, MPI_Aint count, MPI_Datatype datatype
             *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
             return MPI_SUCCESS;
         }
-        return MPIDI_AM_error(ctx, status);
+        return MPIDI_AM_error_peer(ctx, peer, status);
     }
     *request = MPIDI_AM_request(MPIR_REQUEST_KIND__SEND, vci, comm, 2);
     MPIDI_AM_REQ(*request).msg = msg;
@@ -276,6 +276,13 @@ int MPIDI_AM_irecv_layout(void *buf, MPI_Aint count, MPI_Datatype datatype,
     struct am_data data;
     am_status_t status;
 
+    rreq->status.MPI_SOURCE = mask->source == 0 ? MPI_ANY_SOURCE : (int) envelope->source;
+    if (unlikely(MPIDI_AM_IS_BROKEN(comm)) &&
+        MPIDI_AM_recv_refused(rreq, (int) envelope->context, (int) envelope->tag)) {
+        MPIDI_REQUEST_SET_LOCAL(rreq, 0, partner);
+        *request = rreq;
+        return MPI_SUCCESS;
+    }
     MPIDI_AM_REQ(rreq).layout = MPIDI_AM_layout_create(buf, count, datatype, &data);
     MPIDI_REQUEST_SET_LOCAL(rreq, 0, NULL);
     status = am_msg_irecv(ctx, envelope, mask, &data, MPIDI_AM_recv_done, rreq, &result,

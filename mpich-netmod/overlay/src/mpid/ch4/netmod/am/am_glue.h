@@ -1,37 +1,11 @@
 /*
- * The entries that ch4 calls, with the signatures of MPICH 4.0.x.  All that
- * depends on the MPICH release is here and in am_pre.h: for another release
- * this file gets a sibling, and the rest stays.
- *
- * What 4.1 and later change: mpi_issend and isend_coll become flags in `attr`,
- * which also takes the place of context_offset; mpi_cancel_recv gets a second
- * argument; progress gets made_progress in place of blocking; request
- * completion is MPIDI_Request_complete_fast.
+ * The entries that ch4 inlines, with the signatures of the release that is built
+ * (am_mpich.h).
  */
 #ifndef AM_GLUE_H_INCLUDED
 #define AM_GLUE_H_INCLUDED
 
 #include "am_impl.h"
-
-/* Complete a native request: drop our reference. */
-#define MPIDI_AM_complete(req_)  MPIDIU_request_complete(req_)
-
-/* `bytes` of each rank of `comm`, on any algorithm; errors as a code of MPI. */
-MPL_STATIC_INLINE_PREFIX int MPIDI_AM_allgather(const void *mine, void *all, size_t bytes,
-                                                MPIR_Comm * comm)
-{
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-
-    return MPIR_Allgather_allcomm_auto(mine, (MPI_Aint) bytes, MPI_BYTE, all, (MPI_Aint) bytes,
-                                       MPI_BYTE, comm, &errflag);
-}
-
-/* The same vci is computed on both sides, so a message meets its receive. */
-MPL_STATIC_INLINE_PREFIX int MPIDI_AM_vci(int flag, MPIR_Comm * comm, int src_rank, int dst_rank,
-                                          int tag)
-{
-    return MPIDI_get_vci(flag, comm, src_rank, dst_rank, tag) % MPIDI_AM_global.n_ctx;
-}
 
 #ifdef MPIDI_ENABLE_AM_ONLY
 #include "netmod_am_fallback.h"
@@ -42,7 +16,35 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_vci(int flag, MPIR_Comm * comm, int src_ra
 #define MPIDI_NM_mpi_rput MPIDI_AM_generic_rput
 #define MPIDI_NM_mpi_rget MPIDI_AM_generic_rget
 #define MPIDI_NM_mpi_fetch_and_op MPIDI_AM_generic_fetch_and_op
+#if MPIDI_AM_FT
+#define MPIDI_NM_mpi_win_start MPIDI_AM_generic_win_start
+#define MPIDI_NM_mpi_win_complete MPIDI_AM_generic_win_complete
+#define MPIDI_NM_mpi_win_wait MPIDI_AM_generic_win_wait
+#define MPIDI_NM_mpi_win_test MPIDI_AM_generic_win_test
+#define MPIDI_NM_mpi_win_lock MPIDI_AM_generic_win_lock
+#define MPIDI_NM_mpi_win_unlock MPIDI_AM_generic_win_unlock
+#define MPIDI_NM_mpi_win_flush MPIDI_AM_generic_win_flush
+#define MPIDI_NM_mpi_win_flush_local MPIDI_AM_generic_win_flush_local
+#define MPIDI_NM_mpi_win_flush_all MPIDI_AM_generic_win_flush_all
+#define MPIDI_NM_mpi_win_flush_local_all MPIDI_AM_generic_win_flush_local_all
+#define MPIDI_NM_mpi_win_lock_all MPIDI_AM_generic_win_lock_all
+#define MPIDI_NM_mpi_win_unlock_all MPIDI_AM_generic_win_unlock_all
+#endif
 #include "netmod_am_fallback_rma.h"
+#if MPIDI_AM_FT
+#undef MPIDI_NM_mpi_win_start
+#undef MPIDI_NM_mpi_win_complete
+#undef MPIDI_NM_mpi_win_wait
+#undef MPIDI_NM_mpi_win_test
+#undef MPIDI_NM_mpi_win_lock
+#undef MPIDI_NM_mpi_win_unlock
+#undef MPIDI_NM_mpi_win_flush
+#undef MPIDI_NM_mpi_win_flush_local
+#undef MPIDI_NM_mpi_win_flush_all
+#undef MPIDI_NM_mpi_win_flush_local_all
+#undef MPIDI_NM_mpi_win_lock_all
+#undef MPIDI_NM_mpi_win_unlock_all
+#endif
 #undef MPIDI_NM_mpi_put
 #undef MPIDI_NM_mpi_get
 #undef MPIDI_NM_mpi_rput
@@ -62,46 +64,58 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_vci(int flag, MPIR_Comm * comm, int src_ra
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_AM_locked_isend(const void *buf, MPI_Aint count,
                                                    MPI_Datatype datatype, int rank, int tag,
-                                                   MPIR_Comm * comm, int context_offset,
+                                                   MPIR_Comm * comm, int attr,
                                                    MPIDI_av_entry_t * addr, unsigned flags,
                                                    int marks, MPIR_Request ** request)
 {
-    int src_vci = MPIDI_AM_vci(SRC_VCI_FROM_SENDER, comm, comm->rank, rank, tag);
-    int dst_vci = MPIDI_AM_vci(DST_VCI_FROM_SENDER, comm, comm->rank, rank, tag);
+    int src_vci = MPIDI_AM_vci(SRC_VCI_FROM_SENDER, comm, comm->rank, rank, tag, attr);
+    int dst_vci = MPIDI_AM_vci(DST_VCI_FROM_SENDER, comm, comm->rank, rank, tag, attr);
     int mpi_errno;
 
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(src_vci).lock);
-    mpi_errno = MPIDI_AM_isend(buf, count, datatype, tag | marks, comm, context_offset, addr,
-                               flags, src_vci, dst_vci, request);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(src_vci).lock);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(src_vci));
+    mpi_errno = MPIDI_AM_isend(buf, count, datatype, tag | marks, comm,
+                               MPIDI_AM_CONTEXT_OFFSET(attr), addr, flags, src_vci, dst_vci,
+                               request);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(src_vci));
     return mpi_errno;
+}
+
+/* The state of a collective that has failed travels in the tag's error bits. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_AM_error_marks(int error)
+{
+    int marks = 0;
+
+    if (unlikely(error == MPIX_ERR_PROC_FAILED)) {
+        MPIR_TAG_SET_PROC_FAILURE_BIT(marks);
+    } else if (unlikely(error != MPI_SUCCESS)) {
+        MPIR_TAG_SET_ERROR_BIT(marks);
+    }
+    return marks;
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
                                                 MPI_Datatype datatype, int rank, int tag,
-                                                MPIR_Comm * comm, int context_offset,
+                                                MPIR_Comm * comm, int attr,
                                                 MPIDI_av_entry_t * addr, MPIR_Request ** request)
 {
-    return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, 0,
-                                 0, request);
+    return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, comm, attr, addr,
+                                 MPIDI_AM_IS_SYNC(attr) ? AM_MSG_SYNC : 0,
+                                 MPIDI_AM_error_marks(MPIDI_AM_ATTR_ERROR(attr)), request);
 }
 
-/* The state of a collective that has failed travels in the tag's error bits. */
+#if !MPIDI_AM_SINCE(4, 1, 0)
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count,
                                                  MPI_Datatype datatype, int rank, int tag,
                                                  MPIR_Comm * comm, int context_offset,
                                                  MPIDI_av_entry_t * addr, MPIR_Request ** request,
                                                  MPIR_Errflag_t * errflag)
 {
-    int marks = 0;
-
-    if (unlikely(*errflag == MPIR_ERR_PROC_FAILED)) {
-        MPIR_TAG_SET_PROC_FAILURE_BIT(marks);
-    } else if (unlikely(*errflag != MPIR_ERR_NONE)) {
-        MPIR_TAG_SET_ERROR_BIT(marks);
+    if (unlikely(MPIDI_AM_IS_BROKEN(comm)) && (tag & MPIR_TAG_COLL_BIT) == 0) {
+        *request = MPIDI_AM_send_refused(comm);
+        return MPI_SUCCESS;
     }
     return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, 0,
-                                 marks, request);
+                                 MPIDI_AM_error_marks(*errflag), request);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count,
@@ -112,27 +126,31 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count
     return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, comm, context_offset, addr,
                                  AM_MSG_SYNC, 0, request);
 }
+#endif
 
-/* A send is never cancelled: the standard allows it, and no queue needs it. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_send(MPIR_Request * sreq)
 {
-    return MPI_SUCCESS;
+    int vci = MPIDI_Request_get_vci(sreq);
+    int mpi_errno;
+
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(vci));
+    mpi_errno = MPIDI_AM_cancel_send(sreq);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(vci));
+    return mpi_errno;
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
                                                 int rank, int tag, MPIR_Comm * comm,
-                                                int context_offset, MPIDI_av_entry_t * addr,
+                                                int attr, MPIDI_av_entry_t * addr,
                                                 MPIR_Request ** request, MPIR_Request * partner)
 {
-    int vci = MPIDI_AM_vci(DST_VCI_FROM_RECVER, comm, rank, comm->rank, tag);
+    int vci = MPIDI_AM_vci(DST_VCI_FROM_RECVER, comm, rank, comm->rank, tag, attr);
     int mpi_errno;
 
-    /* With MPICH's own shared memory an any-source receive comes here with the
-     * lock held already. */
-    MPID_THREAD_CS_ENTER_REC_VCI(MPIDI_VCI(vci).lock);
-    mpi_errno = MPIDI_AM_irecv(buf, count, datatype, rank, tag, comm, context_offset, vci,
-                               partner, request);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+    MPIDI_AM_RECV_ENTER(vci, rank);
+    mpi_errno = MPIDI_AM_irecv(buf, count, datatype, rank, tag, comm,
+                               MPIDI_AM_CONTEXT_OFFSET(attr), vci, partner, request);
+    MPIDI_AM_RECV_EXIT(vci, rank);
     return mpi_errno;
 }
 
@@ -142,42 +160,43 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_imrecv(void *buf, MPI_Aint count, MPI_
     int vci = MPIDI_Request_get_vci(message);
     int mpi_errno;
 
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(vci));
     mpi_errno = MPIDI_AM_imrecv(buf, count, datatype, message);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(vci));
     return mpi_errno;
 }
 
 /* The caller holds the lock. */
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_recv(MPIR_Request * rreq)
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_recv(MPIDI_AM_CANCEL_PARAMETERS)
 {
     return MPIDI_AM_cancel_recv(rreq);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm * comm,
-                                                 int context_offset, MPIDI_av_entry_t * addr,
-                                                 int *flag, MPI_Status * status)
+                                                 int attr, MPIDI_av_entry_t * addr, int *flag,
+                                                 MPI_Status * status)
 {
-    int vci = MPIDI_AM_vci(DST_VCI_FROM_RECVER, comm, source, comm->rank, tag);
+    int vci = MPIDI_AM_vci(DST_VCI_FROM_RECVER, comm, source, comm->rank, tag, attr);
     int mpi_errno;
 
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
-    mpi_errno = MPIDI_AM_iprobe(source, tag, comm, context_offset, vci, flag, status);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(vci));
+    mpi_errno = MPIDI_AM_iprobe(source, tag, comm, MPIDI_AM_CONTEXT_OFFSET(attr), vci, flag,
+                                status);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(vci));
     return mpi_errno;
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm * comm,
-                                                  int context_offset, MPIDI_av_entry_t * addr,
-                                                  int *flag, MPIR_Request ** message,
-                                                  MPI_Status * status)
+                                                  int attr, MPIDI_av_entry_t * addr, int *flag,
+                                                  MPIR_Request ** message, MPI_Status * status)
 {
-    int vci = MPIDI_AM_vci(DST_VCI_FROM_RECVER, comm, source, comm->rank, tag);
+    int vci = MPIDI_AM_vci(DST_VCI_FROM_RECVER, comm, source, comm->rank, tag, attr);
     int mpi_errno;
 
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
-    mpi_errno = MPIDI_AM_improbe(source, tag, comm, context_offset, vci, flag, message, status);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(vci));
+    mpi_errno = MPIDI_AM_improbe(source, tag, comm, MPIDI_AM_CONTEXT_OFFSET(attr), vci, flag,
+                                 message, status);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(vci));
     return mpi_errno;
 }
 #endif /* MPIDI_ENABLE_AM_ONLY */
@@ -186,9 +205,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm
 
 #ifndef MPIDI_ENABLE_AM_ONLY
 #define MPIDI_AM_RMA_PARAMETERS \
-    int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, \
-    int target_count, MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * addr, \
-    MPIDI_winattr_t winattr
+    MPIDI_AM_rma_count_t origin_count, MPI_Datatype origin_datatype, int target_rank, \
+    MPI_Aint target_disp, MPIDI_AM_rma_count_t target_count, MPI_Datatype target_datatype, \
+    MPIR_Win * win, MPIDI_av_entry_t * addr, MPIDI_winattr_t winattr
 #define MPIDI_AM_RMA_ARGUMENTS \
     origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, \
     target_datatype, win, addr
@@ -245,12 +264,96 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_fetch_and_op(const void *origin_addr, 
 }
 #endif
 
+/* Synchronisations that wait for others, who may die meanwhile (am_rma.c). */
+#if MPIDI_AM_FT && !defined(MPIDI_ENABLE_AM_ONLY)
+#define MPIDI_AM_SYNC(sync_, win_, rank_, group_, call_) \
+    int mpi_errno = MPIDI_AM_sync_begin(sync_, win_, rank_, group_); \
+    return mpi_errno != MPI_SUCCESS ? mpi_errno : MPIDI_AM_sync_end(sync_, win_, rank_, call_)
+
+/* These wait for operations, which end with the dead. */
+#define MPIDI_AM_FLUSH(sync_, win_, rank_, call_) \
+    int mpi_errno = call_; \
+    return likely(MPIDI_AM_global.trouble == 0) ? mpi_errno : \
+        MPIDI_AM_sync_end(sync_, win_, rank_, mpi_errno)
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_start(MPIR_Group * group, int assert, MPIR_Win * win)
+{
+    MPIDI_AM_SYNC(MPIDI_AM_SYNC_START, win, -1, group,
+                  MPIDI_AM_generic_win_start(group, assert, win));
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_complete(MPIR_Win * win)
+{
+    MPIDI_AM_SYNC(MPIDI_AM_SYNC_COMPLETE, win, -1, NULL, MPIDI_AM_generic_win_complete(win));
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_wait(MPIR_Win * win)
+{
+    MPIDI_AM_SYNC(MPIDI_AM_SYNC_WAIT, win, -1, NULL, MPIDI_AM_generic_win_wait(win));
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_test(MPIR_Win * win, int *flag)
+{
+    int mpi_errno = MPIDI_AM_generic_win_test(win, flag);
+
+    return likely(mpi_errno != MPI_SUCCESS || *flag || MPIDI_AM_global.trouble == 0) ? mpi_errno :
+        MPIDI_AM_win_test_dead(win);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_lock(int lock_type, int rank, int assert,
+                                                   MPIR_Win * win, MPIDI_av_entry_t * addr)
+{
+    MPIDI_AM_SYNC(MPIDI_AM_SYNC_LOCK, win, rank, NULL,
+                  MPIDI_AM_generic_win_lock(lock_type, rank, assert, win, addr));
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_unlock(int rank, MPIR_Win * win,
+                                                     MPIDI_av_entry_t * addr)
+{
+    MPIDI_AM_SYNC(MPIDI_AM_SYNC_UNLOCK, win, rank, NULL,
+                  MPIDI_AM_generic_win_unlock(rank, win, addr));
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_lock_all(int assert, MPIR_Win * win)
+{
+    MPIDI_AM_SYNC(MPIDI_AM_SYNC_LOCK_ALL, win, -1, NULL, MPIDI_AM_generic_win_lock_all(assert, win));
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_unlock_all(MPIR_Win * win)
+{
+    MPIDI_AM_SYNC(MPIDI_AM_SYNC_UNLOCK_ALL, win, -1, NULL, MPIDI_AM_generic_win_unlock_all(win));
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_flush(int rank, MPIR_Win * win,
+                                                    MPIDI_av_entry_t * addr)
+{
+    MPIDI_AM_FLUSH(MPIDI_AM_SYNC_FLUSH, win, rank, MPIDI_AM_generic_win_flush(rank, win, addr));
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_flush_local(int rank, MPIR_Win * win,
+                                                          MPIDI_av_entry_t * addr)
+{
+    MPIDI_AM_FLUSH(MPIDI_AM_SYNC_FLUSH, win, rank,
+                   MPIDI_AM_generic_win_flush_local(rank, win, addr));
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_flush_all(MPIR_Win * win)
+{
+    MPIDI_AM_FLUSH(MPIDI_AM_SYNC_FLUSH_ALL, win, -1, MPIDI_AM_generic_win_flush_all(win));
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_flush_local_all(MPIR_Win * win)
+{
+    MPIDI_AM_FLUSH(MPIDI_AM_SYNC_FLUSH_ALL, win, -1, MPIDI_AM_generic_win_flush_local_all(win));
+}
+#endif
+
 /* ------------------------------------------------------------ collectives */
 
 #ifndef MPIDI_ENABLE_AM_ONLY
 /* May a collective of so much data go flat?  An algorithm that the user chose stays. */
 #define MPIDI_AM_FLAT(comm_, NAME_, count_, datatype_) \
-    (unlikely(MPIDI_AM_COMM(comm_).flat) && \
+    (unlikely(MPIDI_AM_COMM(comm_).bits & MPIDI_AM_COMM_FLAT) && \
      MPIR_CVAR_##NAME_##_INTRA_ALGORITHM == MPIR_CVAR_##NAME_##_INTRA_ALGORITHM_auto && \
      MPIDI_AM_flat_fits(count_, datatype_, MPIDI_AM_FLAT_##NAME_##_BYTES))
 
@@ -263,49 +366,55 @@ MPL_STATIC_INLINE_PREFIX bool MPIDI_AM_flat_fits(MPI_Aint count, MPI_Datatype da
     return count <= most && bytes <= most && bytes * count <= most;
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_barrier(MPIR_Comm * comm, MPIR_Errflag_t * errflag)
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_barrier(MPIR_Comm * comm, MPIDI_AM_ERRFLAG_PARAMETER)
 {
-    return MPIDI_AM_FLAT(comm, BARRIER, 0, MPI_BYTE) ?
-        MPIDI_AM_flat_barrier(comm, errflag) : MPIDI_AM_generic_barrier(comm, errflag);
+    return MPIDI_AM_FLAT(comm, BARRIER, 0, MPIDI_AM_BYTE) ?
+        MPIDI_AM_flat_barrier(comm, MPIDI_AM_ERRFLAG_ADDRESS) :
+        MPIDI_AM_generic_barrier(comm, MPIDI_AM_ERRFLAG);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce(const void *sendbuf, void *recvbuf,
                                                  MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
                                                  int root, MPIR_Comm * comm,
-                                                 MPIR_Errflag_t * errflag)
+                                                 MPIDI_AM_ERRFLAG_PARAMETER)
 {
     return MPIDI_AM_FLAT(comm, REDUCE, count, datatype) ?
-        MPIDI_AM_flat_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag) :
-        MPIDI_AM_generic_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag);
+        MPIDI_AM_flat_reduce(sendbuf, recvbuf, count, datatype, op, root, comm,
+                             MPIDI_AM_ERRFLAG_ADDRESS) :
+        MPIDI_AM_generic_reduce(sendbuf, recvbuf, count, datatype, op, root, comm,
+                                MPIDI_AM_ERRFLAG);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allreduce(const void *sendbuf, void *recvbuf,
                                                     MPI_Aint count, MPI_Datatype datatype,
                                                     MPI_Op op, MPIR_Comm * comm,
-                                                    MPIR_Errflag_t * errflag)
+                                                    MPIDI_AM_ERRFLAG_PARAMETER)
 {
     return MPIDI_AM_FLAT(comm, ALLREDUCE, count, datatype) ?
-        MPIDI_AM_flat_allreduce(sendbuf, recvbuf, count, datatype, op, comm, errflag) :
-        MPIDI_AM_generic_allreduce(sendbuf, recvbuf, count, datatype, op, comm, errflag);
+        MPIDI_AM_flat_allreduce(sendbuf, recvbuf, count, datatype, op, comm,
+                                MPIDI_AM_ERRFLAG_ADDRESS) :
+        MPIDI_AM_generic_allreduce(sendbuf, recvbuf, count, datatype, op, comm,
+                                   MPIDI_AM_ERRFLAG);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoall(const void *sendbuf, MPI_Aint sendcount,
                                                    MPI_Datatype sendtype, void *recvbuf,
                                                    MPI_Aint recvcount, MPI_Datatype recvtype,
-                                                   MPIR_Comm * comm, MPIR_Errflag_t * errflag)
+                                                   MPIR_Comm * comm, MPIDI_AM_ERRFLAG_PARAMETER)
 {
     if (sendbuf != MPI_IN_PLACE && MPIDI_AM_FLAT(comm, ALLTOALL, recvcount, recvtype)) {
         return MPIDI_AM_flat_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                                      comm, errflag);
+                                      comm, MPIDI_AM_ERRFLAG_ADDRESS);
     }
     return MPIDI_AM_generic_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                                     comm, errflag);
+                                     comm, MPIDI_AM_ERRFLAG);
 }
 #endif
 
 /* ------------------------------------------------------------ progress */
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci, int blocking)
+/* `blocking` is one of MPIDI_AM_TEST and so on; *made_progress is set when it was made. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_AM_progress(int vci, int blocking, int *made_progress)
 {
     struct am_ctx *ctx;
     int events;
@@ -321,15 +430,32 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci, int blocking)
     }
     if (likely(events > 0)) {
         MPIDI_AM_global.idle_polls[vci] = 0;
+        *made_progress = 1;
         return MPI_SUCCESS;
     }
     /* libam waits by itself; others give up the core now and then */
-    if (events == 0 && (blocking == MPIDI_AM_WAIT ||
-                        ++MPIDI_AM_global.idle_polls[vci] % MPIDI_AM_IDLE_POLLS_MAX != 0)) {
+    if (events == 0 && likely(MPIDI_AM_global.trouble == 0) &&
+        likely(MPIDI_AM_global.failed[vci] == MPI_SUCCESS) &&
+        (blocking == MPIDI_AM_WAIT ||
+         ++MPIDI_AM_global.idle_polls[vci] % MPIDI_AM_IDLE_POLLS_MAX != 0)) {
         return MPI_SUCCESS;
     }
     return MPIDI_AM_idle(vci, events, blocking);
 }
+
+#if MPIDI_AM_SINCE(4, 2, 0)
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci, int *made_progress)
+{
+    return MPIDI_AM_progress(vci, MPIDI_AM_caller_waits(), made_progress);
+}
+#else
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci, int blocking)
+{
+    int made_progress;
+
+    return MPIDI_AM_progress(vci, MPIDI_AM_caller_waits(), &made_progress);
+}
+#endif
 
 /* ---------------------------------------------- ch4's active messages */
 
@@ -337,8 +463,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm * comm, in
                                                   const void *am_hdr, MPI_Aint am_hdr_sz,
                                                   int src_vci, int dst_vci)
 {
-    return MPIDI_AM_client_send(MPIDIU_comm_rank_to_av(comm, rank), handler_id, am_hdr, am_hdr_sz,
-                                NULL, 0, MPI_BYTE, src_vci, dst_vci, NULL);
+    return MPIDI_AM_client_send(MPIDIU_comm_rank_to_av(comm, rank), rank, handler_id, am_hdr,
+                                am_hdr_sz, NULL, 0, MPIDI_AM_BYTE, src_vci, dst_vci, NULL);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int handler_id,
@@ -347,8 +473,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int h
                                                MPI_Datatype datatype, int src_vci, int dst_vci,
                                                MPIR_Request * sreq)
 {
-    return MPIDI_AM_client_send(MPIDIU_comm_rank_to_av(comm, rank), handler_id, am_hdr, am_hdr_sz,
-                                data, count, datatype, src_vci, dst_vci, sreq);
+    return MPIDI_AM_client_send(MPIDIU_comm_rank_to_av(comm, rank), rank, handler_id, am_hdr,
+                                am_hdr_sz, data, count, datatype, src_vci, dst_vci, sreq);
 }
 
 /* libam's sends are legal in handlers, so replies are sends like any other. */
@@ -400,19 +526,53 @@ MPL_STATIC_INLINE_PREFIX MPIDIG_recv_data_copy_cb MPIDI_NM_am_get_data_copy_cb(u
 MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_init(MPIR_Request * req)
 {
     req->dev.ch4.am.netmod_am.am.layout = NULL;
+    req->dev.ch4.am.netmod_am.am.bytes = 0;
 }
 
+/* The request is complete: of an operation of RMA, acknowledged. */
 MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_finalize(MPIR_Request * req)
 {
+    if (req->dev.ch4.am.netmod_am.am.bytes != 0) {
+        MPIDI_AM_flow_give(MPIDI_Request_get_vci(req), req->dev.ch4.am.netmod_am.am.peer,
+                           req->dev.ch4.am.netmod_am.am.bytes);
+        req->dev.ch4.am.netmod_am.am.bytes = 0;
+    }
 }
+
+/* Since 4.3 ch4 may match data of its own messages by tag: it need not. */
+#if MPIDI_AM_SINCE(4, 3, 0)
+MPL_STATIC_INLINE_PREFIX bool MPIDI_NM_am_can_do_tag(MPIDI_AM_CAN_DO_TAG_PARAMETERS)
+{
+    return false;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_tag_send(int rank, MPIR_Comm * comm, int handler_id,
+                                                  int tag, const void *buf, MPI_Aint count,
+                                                  MPI_Datatype datatype, int src_vci,
+                                                  int dst_vci, MPIR_Request * sreq)
+{
+    MPIR_Assertp(0);
+    return MPI_ERR_INTERN;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_tag_recv(int rank, MPIR_Comm * comm, int handler_id,
+                                                  int tag, void *buf, MPI_Aint count,
+                                                  MPI_Datatype datatype, int src_vci,
+                                                  int dst_vci, MPIR_Request * rreq)
+{
+    MPIR_Assertp(0);
+    return MPI_ERR_INTERN;
+}
+#endif
 
 /* ------------------------------------------------------------ processes */
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rank_is_local(int rank, MPIR_Comm * comm)
 {
-    return MPIDIU_rank_is_local(rank, comm);
+    return MPIDIU_av_is_local(MPIDIU_comm_rank_to_av(comm, rank));
 }
 
+#if !MPIDI_AM_SINCE(5, 0, 0)
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_comm_get_gpid(MPIR_Comm * comm_ptr, int idx,
                                                     uint64_t * gpid_ptr, bool is_remote)
 {
@@ -426,5 +586,6 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_comm_get_gpid(MPIR_Comm * comm_ptr, int id
     *gpid_ptr = MPIDIU_GPID_CREATE(avtid, lpid);
     return MPI_SUCCESS;
 }
+#endif
 
 #endif /* AM_GLUE_H_INCLUDED */

@@ -9,8 +9,11 @@
 
 int MPIDI_AM_mpi_comm_commit_pre_hook(MPIR_Comm * comm)
 {
+    int mpi_errno = MPIDI_AM_comm_bootstrap(comm);
+
     MPIDI_AM_comm_flat_set(comm);
-    return MPI_SUCCESS;
+    MPIDI_AM_comm_enter(comm);
+    return mpi_errno;
 }
 
 int MPIDI_AM_mpi_comm_commit_post_hook(MPIR_Comm * comm)
@@ -20,6 +23,7 @@ int MPIDI_AM_mpi_comm_commit_post_hook(MPIR_Comm * comm)
 
 int MPIDI_AM_mpi_comm_free_hook(MPIR_Comm * comm)
 {
+    MPIDI_AM_comm_leave(comm);
     return MPI_SUCCESS;
 }
 
@@ -127,5 +131,6 @@ int MPIDI_AM_mpi_precv_init(void *buf, int partitions, MPI_Aint count,
                             MPI_Datatype datatype, int source, int tag, MPIR_Comm * comm,
                             MPIR_Info * info, MPIDI_av_entry_t * av, MPIR_Request ** req_p)
 {
-    return MPIDIG_mpi_precv_init(buf, partitions, count, datatype, source, tag, comm, info, req_p);
+    return MPIDI_AM_generic_precv_init(buf, partitions, count, datatype, source, tag, comm, info,
+                                       req_p);
 }

@@ -1,6 +1,6 @@
 /*
  * The inside of the am netmod: its one global, and the functions that live in
- * .c files.  What depends on the MPICH release is in am_glue.h.
+ * .c files.  What depends on the MPICH release is in am_mpich.h.
  */
 #ifndef AM_IMPL_H_INCLUDED
 #define AM_IMPL_H_INCLUDED
@@ -15,19 +15,34 @@
 #define MPIDI_AM_AV(av)     ((av)->netmod.am)
 #define MPIDI_AM_WIN(win)   ((win)->dev.netmod.am)
 #define MPIDI_AM_COMM(comm) ((comm)->dev.ch4.netmod.am)
+#define MPIDI_AM_IS_BROKEN(comm) ((MPIDI_AM_COMM(comm).bits & MPIDI_AM_COMM_BROKEN) != 0)
 
 /* The peer that `av` is, for a message from my vci `src` to its vci `dst`. */
 #define MPIDI_AM_PEER(av, src, dst)   (MPIDI_AM_AV(av).peer[src][dst])
+
+/* What a wait in MPICH's start or end is for; see MPIDI_AM_wait. */
+typedef enum {
+    MPIDI_AM_STARTING,          /* until the end of MPI_Init */
+    MPIDI_AM_RUNNING,
+    MPIDI_AM_ENDING,            /* all that was sent has arrived */
+    MPIDI_AM_ABORTING
+} MPIDI_AM_phase_t;
 
 /* One libam context for each vci. */
 typedef struct {
     struct am_ctx *ctx[MPIDI_CH4_MAX_VCIS];
     struct am_client *client[MPIDI_CH4_MAX_VCIS];       /* ch4's active messages, */
     struct MPIDI_AM_queues *queues[MPIDI_CH4_MAX_VCIS]; /* their order */
+    struct MPIDI_AM_flow *flow[MPIDI_CH4_MAX_VCIS];     /* what RMA has under way */
+    /* an error that no call has told of, or MPI_SUCCESS: the next progress does */
+    int failed[MPIDI_CH4_MAX_VCIS];
     int n_ctx;
     /* in a row, of callers that do not sleep on the doorbell */
     unsigned idle_polls[MPIDI_CH4_MAX_VCIS];
     bool crowded;               /* my node has more ranks of this world than CPUs for them */
+    MPIDI_AM_phase_t phase;
+    double connect_ms;          /* so long a start waits for other ranks */
+    unsigned trouble;           /* deaths, communicators revoked, operations of RMA that failed */
 } MPIDI_AM_global_t;
 
 /* After so many such a caller gives up the core once: others may want it to send to us. */
@@ -35,12 +50,21 @@ typedef struct {
 
 extern MPIDI_AM_global_t MPIDI_AM_global;
 
-/* Values of `blocking` in MPIDI_NM_progress; set by the patched wait loops. */
+/* Why ch4 polls. */
 enum {
     MPIDI_AM_TEST = 0,          /* return at once */
     MPIDI_AM_WAIT = 1,          /* the caller has nothing else to do: may sleep */
     MPIDI_AM_YIELD = 2,         /* it waits, but other things need polls as well */
 };
+
+#include "am_mpich.h"
+
+/* Is patch 0010 in this MPICH?  Without it nothing of MPICH asks who is dead. */
+#ifdef MPIR_CONTEXTID_MASK
+#define MPIDI_AM_FT 1
+#else
+#define MPIDI_AM_FT 0
+#endif
 
 /* ch4's active messages: largest header (with ours it is the info of a send),
  * and the largest payload that goes without ch4's own rendezvous. */
@@ -52,19 +76,29 @@ typedef struct {
 #define MPIDI_AM_HDR_BYTES_MAX   ((MPI_Aint) (AM_INFO_BYTES_MAX - sizeof(MPIDI_AM_hdr_t)))
 #define MPIDI_AM_EAGER_BYTES_MAX ((MPI_Aint) 65536)
 
+/* libam copies with the processor and cannot reach a GPU's memory.  Always false where MPICH is
+ * built without GPU support. */
+MPL_STATIC_INLINE_PREFIX bool MPIDI_AM_is_gpu(const void *data, size_t bytes)
+{
+    return bytes > 0 && MPIR_GPU_query_pointer_is_dev(data);
+}
+
 /* am_done.c: completions, called by libam inside a poll */
 void MPIDI_AM_send_done(void *arg, const struct am_msg_status *status);
 void MPIDI_AM_recv_done(void *arg, const struct am_msg_status *status);
-/* What am_msg_set_lost wants; arg is the context. */
-uint32_t MPIDI_AM_lost(void *arg, am_msg_done_fn done, void *done_arg,
-                       const struct am_msg_envelope *envelope, const struct am_msg_mask *mask);
 /* Fill in a receive's status; may create an error code. */
 void MPIDI_AM_recv_error(MPIR_Request * rreq, const struct am_msg_status *status);
-/* An MPI error code for a failed call of libam. */
+/* An MPI error code for a failed call of libam, that concerned `peer`. */
+int MPIDI_AM_error_peer(struct am_ctx *ctx, uint32_t peer, am_status_t status);
 int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status);
+/* The error code of a buffer in a GPU's memory. */
+int MPIDI_AM_gpu_error(void);
+/* Something failed that no call waits for: the next progress returns the error. */
+void MPIDI_AM_failed(int vci, int mpi_errno);
 /* A poll failed (negative), or too many in a row found nothing (0). */
 int MPIDI_AM_idle(int vci, int events, int blocking);
 int MPIDI_AM_cancel_recv(MPIR_Request * rreq);
+int MPIDI_AM_cancel_send(MPIR_Request * sreq);
 int MPIDI_AM_isend_later(const void *buf, size_t bytes, struct am_ctx *ctx, uint32_t peer,
                          uint32_t context, int tag, unsigned flags, int vci, MPIR_Comm * comm,
                          MPIR_Request ** request);
@@ -91,24 +125,101 @@ void MPIDI_AM_layout_free(struct MPIDI_AM_layout *layout);
 /* am_client.c: ch4's active messages */
 int MPIDI_AM_client_open(int vci);
 void MPIDI_AM_client_close(int vci);
-int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int handler_id, const void *am_hdr,
+/* Native transfers that were freed are kept for the next ones, until this. */
+void MPIDI_AM_transfers_free(int vci);
+int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int rank, int handler_id, const void *am_hdr,
                          MPI_Aint am_hdr_sz, const void *data, MPI_Aint count,
                          MPI_Datatype datatype, int src_vci, int dst_vci, MPIR_Request * sreq);
+
+/* am_flow.c: how much RMA may have under way.  MPIDI_AM_flow_take counts an operation, after
+ * progress when there was no room for it; the caller holds the lock of the vci. */
+void MPIDI_AM_flow_open(int vci);
+void MPIDI_AM_flow_close(int vci);
+int MPIDI_AM_flow_take(int vci, uint32_t peer, size_t bytes);
+void MPIDI_AM_flow_give(int vci, uint32_t peer, size_t bytes);
 
 /* am_win.c: native put, get, and fetch-and-add.  Each is started if it can be
  * native; else *is_native stays false and nothing has happened.  `request` is
  * NULL for operations without one. */
-int MPIDI_AM_put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                 int target_rank, MPI_Aint target_disp, int target_count,
+int MPIDI_AM_put(const void *origin_addr, MPI_Aint origin_count, MPI_Datatype origin_datatype,
+                 int target_rank, MPI_Aint target_disp, MPI_Aint target_count,
                  MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * av,
                  MPIR_Request ** request, bool * is_native);
-int MPIDI_AM_get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                 int target_rank, MPI_Aint target_disp, int target_count,
+int MPIDI_AM_get(void *origin_addr, MPI_Aint origin_count, MPI_Datatype origin_datatype,
+                 int target_rank, MPI_Aint target_disp, MPI_Aint target_count,
                  MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * av,
                  MPIR_Request ** request, bool * is_native);
 int MPIDI_AM_fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
                           int target_rank, MPI_Aint target_disp, MPI_Op op, MPIR_Win * win,
                           MPIDI_av_entry_t * av, bool * is_native);
+
+/* am_dead.c: what is known of the dead, for each communicator.  Off the fast paths: they
+ * look at `trouble` or the communicator's bits first. */
+void MPIDI_AM_dead_open(int vci);
+void MPIDI_AM_comm_enter(MPIR_Comm * comm);
+void MPIDI_AM_comm_leave(MPIR_Comm * comm);
+/* Members: of an intracommunicator its ranks, of an intercommunicator the remote ranks and
+ * then the local ones. */
+int MPIDI_AM_member_count(MPIR_Comm * comm);
+uint32_t MPIDI_AM_member_peer(MPIR_Comm * comm, int member, int vci);
+bool MPIDI_AM_member_is_me(MPIR_Comm * comm, int member);
+bool MPIDI_AM_rank_is_dead(MPIR_Comm * comm, int rank);
+/* The error of an operation that cannot be on this communicator: MPIX_ERR_REVOKED or
+ * MPIX_ERR_PROC_FAILED with the names of its dead. */
+int MPIDI_AM_error_broken(MPIR_Comm * comm);
+/* A probe found nothing: can it ever? */
+int MPIDI_AM_probe_lost(MPIR_Comm * comm, int source);
+/* A receive of a collective on a broken communicator is over before it begins. */
+bool MPIDI_AM_recv_refused(MPIR_Request * rreq, int context_id, int tag);
+/* A send of one: a request that is over, and says so. */
+MPIR_Request *MPIDI_AM_send_refused(MPIR_Comm * comm);
+/* Look for dead processes now. */
+void MPIDI_AM_dead_check(void);
+
+/* am_revoke.c */
+void MPIDI_AM_revoke_dead(void);
+void MPIDI_AM_revoke_enter(MPIR_Comm * comm);
+void MPIDI_AM_revoke_message(int context_id, int member);
+
+/* am_agree.c: agreement of a communicator's members that live */
+int MPIDI_AM_ft_open(void);
+void MPIDI_AM_ft_close(void);
+void MPIDI_AM_agree_dead(void);
+/* `words` become the bits that are set in the words of all that took part; *failed_p, one
+ * byte for each rank, is the caller's to free: who had died; *acked_p: had all who took part
+ * acknowledged those? */
+int MPIDI_AM_agree_words(MPIR_Comm * comm, uint32_t * words, int count, uint8_t ** failed_p,
+                         bool * acked_p);
+void MPIDI_AM_revoke_send(MPIR_Comm * comm, int member, int context_id, int me);
+
+/* am_rma.c: ends of generic RMA with dead ranks */
+bool MPIDI_AM_rma_awaits(int handler_id);
+void MPIDI_AM_rma_begin(MPIR_Request * sreq, int vci);
+void MPIDI_AM_rma_answer(int vci, int handler_id, const void *am_hdr);
+void MPIDI_AM_rma_control(int handler_id, const void *am_hdr, int rank);
+void MPIDI_AM_rma_dead(int vci, uint32_t peer);
+/* Called around those synchronisations that wait for others; what to do for the dead. */
+typedef enum {
+    MPIDI_AM_SYNC_START,
+    MPIDI_AM_SYNC_COMPLETE,
+    MPIDI_AM_SYNC_WAIT,
+    MPIDI_AM_SYNC_LOCK,
+    MPIDI_AM_SYNC_UNLOCK,
+    MPIDI_AM_SYNC_LOCK_ALL,
+    MPIDI_AM_SYNC_UNLOCK_ALL,
+    MPIDI_AM_SYNC_FLUSH,
+    MPIDI_AM_SYNC_FLUSH_ALL,
+} MPIDI_AM_sync_t;
+int MPIDI_AM_sync_begin(MPIDI_AM_sync_t sync, MPIR_Win * win, int rank, MPIR_Group * group);
+int MPIDI_AM_sync_end(MPIDI_AM_sync_t sync, MPIR_Win * win, int rank, int mpi_errno);
+/* Of a test of an exposure epoch that goes on. */
+int MPIDI_AM_win_test_dead(MPIR_Win * win);
+void MPIDI_AM_win_enter(MPIR_Win * win);
+/* An operation of it failed: its next synchronisation says so. */
+void MPIDI_AM_win_failed(MPIR_Win * win, am_status_t status);
+void MPIDI_AM_win_leave(MPIR_Win * win);
+/* In progress: does this thread's synchronisation wait for the dead? */
+int MPIDI_AM_sync_trouble(void);
 
 /* am_coll.c: collectives of ranks that take turns on their cores.  All ranks of `comm` are on
  * this node; the arguments are those of MPI. */
@@ -117,21 +228,42 @@ int MPIDI_AM_fetch_and_op(const void *origin_addr, void *result_addr, MPI_Dataty
 #define MPIDI_AM_FLAT_ALLREDUCE_BYTES 8192
 #define MPIDI_AM_FLAT_ALLTOALL_BYTES  8192      /* to each rank */
 void MPIDI_AM_comm_flat_set(MPIR_Comm * comm);
-int MPIDI_AM_flat_barrier(MPIR_Comm * comm, MPIR_Errflag_t * errflag);
+int MPIDI_AM_flat_barrier(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag);
 int MPIDI_AM_flat_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
                          MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm * comm,
-                         MPIR_Errflag_t * errflag);
+                         MPIDI_AM_errflag_t * errflag);
 int MPIDI_AM_flat_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
                             MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                            MPIR_Errflag_t * errflag);
+                            MPIDI_AM_errflag_t * errflag);
 int MPIDI_AM_flat_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                           MPIR_Comm * comm, MPIR_Errflag_t * errflag);
+                           MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag);
+
+/* am_init.c: the context of the world, what MPI_T shows of it, the summary */
+int MPIDI_AM_start(void);
+
+/* am_mpich5.c: since 5.0 the world starts when its communicator is made, and at its end
+ * processes that were met have to have met us */
+#if MPIDI_AM_SINCE(5, 0, 0)
+int MPIDI_AM_comm_bootstrap(MPIR_Comm * comm);
+void MPIDI_AM_greetings_wait(void);
+#else
+#define MPIDI_AM_greetings_wait()       do { } while (0)
+#define MPIDI_AM_comm_bootstrap(comm_)  MPI_SUCCESS
+#endif
+
+/* am_init.c: what MPIR_pmi_wait_hook of patch 0014 is */
+int MPIDI_AM_wait(double begin, int rank);
+
+/* am_spawn.c */
+void MPIDI_AM_late_free(void);
 
 /* am_world.c: contexts and addresses */
 int MPIDI_AM_world_open(void);
-int MPIDI_AM_vcis_open(void);
+int MPIDI_AM_vcis_open(int n);
 void MPIDI_AM_world_close(void);
+/* Say one sentence and end the job, as a start that failed does. */
+void MPIDI_AM_end(const char *sentence) ATTRIBUTE((noreturn));
 
 /* A variable of libam, am_cvars.c: its name without "MPIR_CVAR_CH4_", the text from the
  * environment, and what MPIDI_AM_variables_show gave to MPI_T, else NULL. */
@@ -144,8 +276,13 @@ typedef struct {
 extern MPIDI_AM_cvar_t MPIDI_AM_cvars[];        /* ends with a NULL name */
 
 /* am_vars.c: control and performance variables */
+#define MPIDI_AM_OPTIONS_MAX 128
 int MPIDI_AM_options(struct am_option *options, int max);
+/* How long a start waits for other ranks, ms. */
+double MPIDI_AM_connect_timeout(void);
 void MPIDI_AM_variables_show(void);
+/* The value in force of a variable that is a number of bytes. */
+size_t MPIDI_AM_variable_bytes(const char *name);
 void MPIDI_AM_variables_hide(void);
 void MPIDI_AM_counters_register(void);
 void MPIDI_AM_summary(void);

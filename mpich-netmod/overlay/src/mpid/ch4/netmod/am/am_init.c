@@ -1,27 +1,44 @@
 /*
  * Start and end of the netmod, in the order that ch4 calls them: init_local
  * (before any address is known), init_world, post_init (collectives on the
- * world work), finalize.
+ * world work), finalize.  In 5.0 am_mpich5.c stands for the two in between.
  */
 #include <mpidimpl.h>
 #include "am_impl.h"
 #include "am_noinline.h"
+#include <sched.h>
+
+/* Patch 0014: MPICH's own waits for other processes call MPIDI_AM_wait. */
+#include "mpidu_init_shm.h"
+#ifdef MPIR_PMI_WAIT_HOOK
+#define MPIDI_AM_WAITS_CALL 1
+#else
+#define MPIDI_AM_WAITS_CALL 0
+#endif
 
 /* A context that no communicator can have, nor am_spawn.c uses. */
 #define MPIDI_AM_CONTEXT_BARRIER (UINT32_MAX - 1)
+
+#define TAG_BITS_MATCHED 29
 
 MPIDI_AM_global_t MPIDI_AM_global;
 
 int MPIDI_AM_init_local(int *tag_bits)
 {
-    /* AM_MSG_TAG_MARKS must hold the error bits: 2 below the 31st */
-    MPL_COMPILE_TIME_ASSERT(MPIR_TAG_BITS_DEFAULT == 31);
-    *tag_bits = MPIR_TAG_BITS_DEFAULT;
+    /* libam matches the bits below AM_MSG_TAG_MARKS.  Only the error bits, which MPICH puts above
+     * its others, may lie in there; without them (--disable-tag-error-bits) all must match. */
+    MPL_COMPILE_TIME_ASSERT(AM_MSG_TAG_MARKS == UINT32_MAX << TAG_BITS_MATCHED);
+    *tag_bits = TAG_BITS_MATCHED + MPIR_TAG_ERROR_BITS;
     MPIDI_AM_global.n_ctx = 0;
+    MPIDI_AM_global.phase = MPIDI_AM_STARTING;
+    MPIDI_AM_global.connect_ms = MPIDI_AM_connect_timeout();
+#if MPIDI_AM_WAITS_CALL
+    MPIR_pmi_wait_hook = MPIDI_AM_wait;
+#endif
     return MPI_SUCCESS;
 }
 
-int MPIDI_AM_init_world(void)
+int MPIDI_AM_start(void)
 {
     int mpi_errno = MPIDI_AM_world_open();
 
@@ -35,29 +52,122 @@ int MPIDI_AM_init_world(void)
     return mpi_errno;
 }
 
-int MPIDI_AM_post_init(void)
+#if !MPIDI_AM_SINCE(5, 0, 0)
+int MPIDI_AM_init_world(void)
 {
-    return MPIDI_global.n_vcis > 1 ? MPIDI_AM_vcis_open() : MPI_SUCCESS;
+    return MPIDI_AM_start();
 }
 
+#if MPIDI_AM_SINCE(4, 2, 0)
+int MPIDI_AM_init_vcis(int num_vcis, int *num_vcis_actual)
+{
+    *num_vcis_actual = num_vcis;
+    return MPI_SUCCESS;
+}
+#endif
+
+int MPIDI_AM_post_init(void)
+{
+    MPIDI_AM_global.phase = MPIDI_AM_RUNNING;
+    return MPIDI_AM_VCIS > 1 ? MPIDI_AM_vcis_open(MPIDI_AM_VCIS) : MPI_SUCCESS;
+}
+#endif
+
+#if MPIDI_AM_WAITS_CALL
+/*
+ * One after another, so that the launcher ends the others when the first has
+ * spoken: one sentence.
+ */
+static void end_start(const char *sentence)
+{
+    usleep((useconds_t) MPL_MIN(MPIR_Process.rank, 50) * 20000);
+    MPIDI_AM_end(sentence);
+}
+
+/* Some process does not come. */
+static void starting_wait(double begin, int rank)
+{
+    char text[160];
+
+    if (MPIDI_AM_global.n_ctx > 0 && am_check(MPIDI_AM_global.ctx[0]) != AM_OK) {
+        end_start(am_error_text(MPIDI_AM_global.ctx[0]));
+    }
+    if (rank >= 0) {
+        MPL_snprintf(text, sizeof(text), "rank %d is gone: its process ended in MPI_Init", rank);
+        end_start(text);
+    }
+    if (MPIR_pmi_clock() - begin > MPIDI_AM_global.connect_ms * 1e-3) {
+        MPL_snprintf(text, sizeof(text),
+                     "not all ranks came to MPI_Init within %.0f ms (AM_CONNECT_TIMEOUT)",
+                     MPIDI_AM_global.connect_ms);
+        end_start(text);
+    }
+}
+
+#endif
+
 /* All contexts: a peer may need the one that is quiet here. */
-static int poll_all(void)
+static int poll_now(void)
 {
     int events = 0;
 
-    if (MPIDI_AM_global.n_ctx == 1) {
-        return am_ctx_poll_wait(MPIDI_AM_global.ctx[0]);
-    }
     for (int i = 0; i < MPIDI_AM_global.n_ctx && events >= 0; i++) {
         int found = am_ctx_poll(MPIDI_AM_global.ctx[i]);
 
         events = found < 0 ? found : events + found;
     }
+    return events;
+}
+
+static int poll_all(void)
+{
+    int events;
+
+    if (MPIDI_AM_global.n_ctx == 1) {
+        return am_ctx_poll_wait(MPIDI_AM_global.ctx[0]);
+    }
+    events = poll_now();
     if (events == 0) {
         MPL_sched_yield();
     }
     return events;
 }
+
+#if MPIDI_AM_WAITS_CALL
+/*
+ * MPICH waits for other processes without MPI: for the launcher, or in a barrier in shared
+ * memory.  While the job starts nobody needs us, and who does not come in time never will.
+ * At its end, and while the launcher spawns, peers may still need acknowledgements; at the
+ * end the death of one of them ends the wait.
+ */
+int MPIDI_AM_wait(double begin, int rank)
+{
+    int events = 0;
+
+    switch (MPIDI_AM_global.phase) {
+        case MPIDI_AM_STARTING:
+            starting_wait(begin, rank);
+            break;
+        case MPIDI_AM_ABORTING:
+            return MPIR_pmi_clock() - begin > 2.0 ? MPI_ERR_OTHER : MPI_SUCCESS;
+        case MPIDI_AM_RUNNING:
+            MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
+            (void) am_ctx_poll(MPIDI_AM_global.ctx[0]);
+            MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
+            break;
+        case MPIDI_AM_ENDING:
+            do {
+                events = MPIDI_AM_global.n_ctx > 0 ? poll_now() : 0;
+            } while (events > 0);
+            if (MPIDI_AM_global.n_ctx > 0 && am_check(MPIDI_AM_global.ctx[0]) != AM_OK) {
+                return MPIDI_AM_error(MPIDI_AM_global.ctx[0], AM_ERR_PEER);
+            }
+            break;
+    }
+    sched_yield();
+    return MPI_SUCCESS;
+}
+#endif
 
 static am_status_t flush_all(void)
 {
@@ -94,10 +204,11 @@ static am_status_t last_barrier(struct am_ctx *ctx)
     for (uint32_t step = 1, round = 0; step < size; step *= 2, round++) {
         struct am_msg_status result;
         struct am_msg_req *req;
-        bool sent = false, received = false;
+        static bool sent, received;     /* a death may leave them to a later poll */
         am_status_t status;
         int events = 0;
 
+        sent = received = false;
         envelope.tag = round;
         envelope.source = rank;
         status = am_msg_isend(ctx, (rank + step) % size, &envelope, &none, 0, round_done, &sent,
@@ -115,42 +226,66 @@ static am_status_t last_barrier(struct am_ctx *ctx)
         while ((!sent || !received) && events >= 0) {
             events = poll_all();
         }
-        if (events < 0) {
-            return (am_status_t) events;
+        if (events < 0 || MPIDI_AM_global.trouble != 0) {
+            return events < 0 ? (am_status_t) events : AM_ERR_PEER;
         }
     }
     return AM_OK;
 }
 
+static void contexts_close(void)
+{
+    if (MPIDI_AM_global.n_ctx > 0) {
+        MPIDI_AM_variables_hide();
+        MPIDI_AM_world_close();
+#if !MPIDI_AM_SINCE(5, 0, 0)
+        MPIDI_AM_late_free();
+#endif
+    }
+}
+
 /*
  * All that was sent must reach its receiver although the receiver may be in
- * here already.  Every rank flushes before the barrier and polls in it, and
- * what a rank sent for the barrier itself is taken by ranks still in it.  The
- * second barrier needs no traffic of ours: after it nobody sends.
+ * here already, and where packets get lost the sender must learn that it did.
+ * Every rank flushes, polls in a barrier on messages, flushes what it sent for
+ * that, and then polls in the launcher's barrier (MPIDI_AM_wait): that one ends
+ * when every rank has flushed all, so after it nobody needs anybody.  Where
+ * MPICH cannot be made to poll there the contexts close before it: a close
+ * answers peers until they have closed, too.
+ *
+ * Where a rank has died no barrier would end: the others leave when they have
+ * flushed.
  */
 int MPIDI_AM_mpi_finalize_hook(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    am_status_t status;
+    am_status_t status = AM_OK;
 
     if (MPIDI_AM_global.n_ctx == 0) {
         return MPI_SUCCESS;
     }
-    (void) flush_all();         /* a peer that died is told of by the barrier */
-    if (MPIR_Process.size > 1) {
+    MPIDI_AM_greetings_wait();
+    (void) flush_all();
+    MPIDI_AM_global.phase = MPIDI_AM_ENDING;
+    if (MPIR_Process.size > 1 && MPIDI_AM_global.trouble == 0) {
         status = last_barrier(MPIDI_AM_global.ctx[0]);
+    }
+    if (MPIR_Process.size > 1 && MPIDI_AM_global.trouble == 0 && status != AM_ERR_PEER) {
         if (status != AM_OK) {
             mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
             MPIR_ERR_CHECK(mpi_errno);
         }
-        (void) flush_all();
+        if (MPIDI_AM_WAITS_CALL) {
+            (void) flush_all();
+        } else {
+            contexts_close();
+        }
         mpi_errno = MPIR_pmi_barrier();
         MPIR_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:
-    MPIDI_AM_variables_hide();
-    MPIDI_AM_world_close();
+    contexts_close();
     return mpi_errno;
   fn_fail:
     goto fn_exit;

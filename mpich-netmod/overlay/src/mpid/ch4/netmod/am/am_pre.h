@@ -6,6 +6,10 @@
 #ifndef AM_PRE_H_INCLUDED
 #define AM_PRE_H_INCLUDED
 
+/* Since 5.0: communicators of sessions are made from the world, whose ranks are all
+ * that we have addresses of. */
+#define MPID_SESSION_USE_WORLD
+
 struct am_msg_req;
 struct am_region;
 struct MPIDI_AM_layout;
@@ -21,10 +25,13 @@ typedef struct {
     struct MPIDI_AM_layout *layout;     /* of data that is not contiguous */
 } MPIDI_AM_request_t;
 
-/* A send of ch4's active messages. */
+/* A send of ch4's active messages.  The origin's requests of RMA that await an
+ * answer are in a table (am_rma.c). */
 typedef struct {
     struct MPIDI_AM_layout *layout;
-    int handler_id;
+    uint32_t handler_id:8, place:24;
+    uint32_t peer;
+    size_t bytes;               /* that am_flow.c counts; 0: it does not count this */
 } MPIDI_AM_am_request_t;
 
 /* Index of a peer in the context of each of my interfaces (vcis), for each of
@@ -33,8 +40,13 @@ typedef struct {
     uint32_t peer[MPIDI_CH4_MAX_VCIS][MPIDI_CH4_MAX_VCIS];
 } MPIDI_AM_addr_t;
 
+/* Bits of a communicator. */
+#define MPIDI_AM_COMM_FLAT    1 /* small collectives go by am_coll.c */
+#define MPIDI_AM_COMM_BROKEN  2 /* no collectives: a member has died, or it is revoked */
+#define MPIDI_AM_COMM_UNACKED 4 /* a death is not acknowledged: receives from any source wait */
+
 typedef struct {
-    int flat;                   /* small collectives go by am_coll.c */
+    int bits;
 } MPIDI_AM_comm_t;
 
 typedef struct {
@@ -54,5 +66,20 @@ typedef struct {
 typedef struct {
     int dummy;
 } MPIDI_AM_part_t;
+
+/* What patched files of MPICH call when this netmod is in use.  Errors that a dead or
+ * revoked member caused get a text that names it; `comm` may be NULL. */
+struct MPIR_Comm;
+struct MPIR_Group;
+struct MPIR_Request;
+int MPIDI_AM_has_dead(void);
+int MPIDI_AM_error_name(struct MPIR_Comm *comm, int mpi_errno);
+int MPIDI_AM_is_any_source(struct MPIR_Request *req);
+int MPIDI_AM_any_source_enabled(struct MPIR_Comm *comm);
+int MPIDI_AM_failure_ack(struct MPIR_Comm *comm);
+int MPIDI_AM_failure_get_acked(struct MPIR_Comm *comm, struct MPIR_Group **group);
+int MPIDI_AM_revoke(struct MPIR_Comm *comm);
+int MPIDI_AM_agree(struct MPIR_Comm *comm, int *flag);
+int MPIDI_AM_shrink(struct MPIR_Comm *comm, struct MPIR_Comm **shrunk);
 
 #endif /* AM_PRE_H_INCLUDED */

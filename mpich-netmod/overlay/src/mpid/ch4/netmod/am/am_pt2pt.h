@@ -44,7 +44,7 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_AM_match(int rank, int tag, int context_id,
     mask->context = UINT32_MAX;
     mask->source = (rank == MPI_ANY_SOURCE) ? 0 : UINT32_MAX;
     /* The bit above the usable ones says "collective" and always counts. */
-    mask->tag = (tag == MPI_ANY_TAG) ? ~(uint32_t) MPIR_TAG_USABLE_BITS : UINT32_MAX;
+    mask->tag = (tag == MPI_ANY_TAG) ? ~MPIDI_AM_TAG_MASK : UINT32_MAX;
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_AM_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype,
@@ -62,6 +62,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_isend(const void *buf, MPI_Aint count, MPI
     int contig;
 
     MPIDI_Datatype_get_info(count, datatype, contig, bytes, dt_ptr, true_lb);
+    if (unlikely(MPIDI_AM_is_gpu(MPIR_get_contig_ptr(buf, true_lb), bytes))) {
+        return MPIDI_AM_gpu_error();
+    }
     if (likely(contig || bytes == 0)) {
         buf = MPIR_get_contig_ptr(buf, true_lb);
         if (likely(flags == 0 &&
@@ -93,6 +96,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_irecv(void *buf, MPI_Aint count, MPI_Datat
     int contig;
 
     MPIDI_Datatype_get_info(count, datatype, contig, bytes, dt_ptr, true_lb);
+    if (unlikely(MPIDI_AM_is_gpu(MPIR_get_contig_ptr(buf, true_lb), bytes))) {
+        return MPIDI_AM_gpu_error();
+    }
     if (unlikely(!contig && bytes > 0)) {
         struct am_msg_envelope envelope;
         struct am_msg_mask mask;
@@ -140,6 +146,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_iprobe(int source, int tag, MPIR_Comm * co
     *flag = am_msg_iprobe(MPIDI_AM_global.ctx[vci], &envelope, &mask, &result) == AM_DONE;
     if (*flag) {
         MPIDI_AM_probe_status(&result, status);
+    } else if (unlikely(MPIDI_AM_global.trouble != 0)) {
+        return MPIDI_AM_probe_lost(comm, source);
     }
     return MPI_SUCCESS;
 }
@@ -161,6 +169,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_improbe(int source, int tag, MPIR_Comm * c
         MPIDI_AM_REQ(*message).msg = msg;
         MPIDI_REQUEST_SET_LOCAL(*message, 0, NULL);
         MPIDI_AM_probe_status(&result, status);
+    } else if (unlikely(MPIDI_AM_global.trouble != 0)) {
+        return MPIDI_AM_probe_lost(comm, source);
     }
     return MPI_SUCCESS;
 }

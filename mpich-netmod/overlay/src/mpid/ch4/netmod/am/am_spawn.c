@@ -7,14 +7,27 @@
 #include "am_impl.h"
 #include "am_noinline.h"
 
+#if !MPIDI_AM_SINCE(5, 0, 0)    /* else am_mpich5.c */
+
 /* A context that no communicator can have. */
 #define DYNAMIC_CONTEXT UINT32_MAX
 
-/* Outlives a call that gives up waiting: then its completion frees it. */
+/* Outlives a call that gives up waiting: then its completion frees it.  So all that libam
+ * writes or reads until then is in here, not in the caller's memory. */
 struct wait {
     bool done, abandoned;
     am_status_t status;
+    struct am_msg_status result;
+    char data[];
 };
+
+static struct wait *wait_create(size_t bytes)
+{
+    struct wait *wait = MPL_calloc(1, sizeof(*wait) + bytes, MPL_MEM_OTHER);
+
+    MPIR_Assertp(wait != NULL);
+    return wait;
+}
 
 static void wait_done(void *arg, const struct am_msg_status *status)
 {
@@ -60,20 +73,22 @@ int MPIDI_AM_dynamic_send(uint64_t remote_gpid, int tag, const void *buf, int si
     int lpid = MPIDIU_GPID_GET_LPID(remote_gpid);
     uint32_t peer = MPIDI_AM_PEER(&MPIDIU_get_av(avtid, lpid), 0, 0);
     struct am_msg_envelope envelope = {.context = DYNAMIC_CONTEXT,.tag = (uint32_t) tag };
-    struct wait *wait = MPL_calloc(1, sizeof(*wait), MPL_MEM_OTHER);
-    struct am_data data = am_data_contig(buf, (size_t) size);
+    struct wait *wait = wait_create((size_t) size);
+    struct am_data data = am_data_contig(wait->data, (size_t) size);
     struct am_msg_req *msg;
     am_status_t status;
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_Assertp(wait != NULL);
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    memcpy(wait->data, buf, (size_t) size);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
     status = am_msg_isend(MPIDI_AM_global.ctx[0], peer, &envelope, &data, AM_MSG_SYNC, wait_done,
                           wait, &msg);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
     if (status == AM_OK) {
         mpi_errno = wait_for(wait, timeout);
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
         wait->abandoned = !wait->done;
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
     } else if (status < 0) {
         mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
     }
@@ -87,29 +102,28 @@ int MPIDI_AM_dynamic_recv(int tag, void *buf, int size, int timeout)
 {
     struct am_msg_envelope envelope = {.context = DYNAMIC_CONTEXT,.tag = (uint32_t) tag };
     struct am_msg_mask mask = {.context = UINT32_MAX,.source = 0,.tag = UINT32_MAX };
-    struct wait *wait = MPL_calloc(1, sizeof(*wait), MPL_MEM_OTHER);
-    struct am_data data = am_data_contig(buf, (size_t) size);
-    struct am_msg_status result;
+    struct wait *wait = wait_create((size_t) size);
+    struct am_data data = am_data_contig(wait->data, (size_t) size);
     struct am_msg_req *msg;
     am_status_t status;
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_Assertp(wait != NULL);
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
     status = am_msg_irecv(MPIDI_AM_global.ctx[0], &envelope, &mask, &data, wait_done, wait,
-                          &result, &msg);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+                          &wait->result, &msg);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
     if (status == AM_OK) {
         mpi_errno = wait_for(wait, timeout);
-        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
         if (!wait->done && am_msg_cancel(msg) != AM_DONE) {
             wait->abandoned = true;
         }
-        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
     } else if (status < 0) {
         mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
     }
     if (!wait->abandoned) {
+        memcpy(buf, wait->data, (size_t) size);
         MPL_free(wait);
     }
     return mpi_errno;
@@ -153,6 +167,45 @@ static bool find_peer(uint32_t peer, uint64_t * gpid)
     return false;
 }
 
+/* The processes outside the world that this one asked libam for. */
+static struct {
+    uint32_t *peers;
+    int count, max;
+} late;
+
+static void late_add(uint32_t peer)
+{
+    if (late.count == late.max) {
+        late.max = 2 * late.max + 8;
+        late.peers = MPL_realloc(late.peers, (size_t) late.max * sizeof(uint32_t), MPL_MEM_OTHER);
+        MPIR_Assertp(late.peers != NULL);
+    }
+    late.peers[late.count++] = peer;
+}
+
+/* Let go of those that no communicator reaches any more.  What is still under way with one
+ * keeps it until the next time. */
+static void late_sweep(void)
+{
+    int kept = 0;
+    uint64_t gpid;
+
+    for (int i = 0; i < late.count; i++) {
+        if (find_peer(late.peers[i], &gpid) ||
+            am_disconnect(MPIDI_AM_global.ctx[0], late.peers[i]) == AM_ERR_AGAIN) {
+            late.peers[kept++] = late.peers[i];
+        }
+    }
+    late.count = kept;
+}
+
+void MPIDI_AM_late_free(void)
+{
+    MPL_free(late.peers);
+    late.peers = NULL;
+    late.count = late.max = 0;
+}
+
 int MPIDI_AM_upids_to_gpids(int size, int *remote_upid_size, char *remote_upids,
                             uint64_t * remote_gpids)
 {
@@ -163,13 +216,16 @@ int MPIDI_AM_upids_to_gpids(int size, int *remote_upid_size, char *remote_upids,
     int mpi_errno = MPI_SUCCESS;
 
     MPIR_Assertp(fresh != NULL && peers != NULL);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
+    late_sweep();
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
     for (int i = 0; i < size; i++) {
         am_status_t status = AM_ERR_INVALID;
 
         if (remote_upid_size[i] == AM_ADDRESS_BYTES) {
-            MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+            MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
             status = am_connect(MPIDI_AM_global.ctx[0], upid, &peers[i]);
-            MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+            MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
         }
         if (status != AM_OK) {
             mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
@@ -177,6 +233,7 @@ int MPIDI_AM_upids_to_gpids(int size, int *remote_upid_size, char *remote_upids,
         }
         upid += remote_upid_size[i];
         if (!find_peer(peers[i], &remote_gpids[i])) {
+            late_add(peers[i]);
             fresh[n_fresh++] = i;
         }
     }
@@ -196,3 +253,5 @@ int MPIDI_AM_upids_to_gpids(int size, int *remote_upid_size, char *remote_upids,
   fn_fail:
     goto fn_exit;
 }
+
+#endif

@@ -49,6 +49,33 @@ int MPIDI_AM_options(struct am_option *options, int max)
     return n;
 }
 
+double MPIDI_AM_connect_timeout(void)
+{
+    struct am_option options[MPIDI_AM_OPTIONS_MAX];
+    int n = MPIDI_AM_options(options, MPIDI_AM_OPTIONS_MAX);
+
+    return (double) am_connect_timeout_ms(options, (uint32_t) n);
+}
+
+size_t MPIDI_AM_variable_bytes(const char *name)
+{
+    struct am_variable_info info;
+    char text[1024];
+    char *end;
+
+    for (uint32_t i = 0;
+         am_variable(MPIDI_AM_global.ctx[0], i, &info, text, sizeof(text)) == AM_OK; i++) {
+        if (strcmp(info.name, name) == 0) {
+            size_t bytes = strtoull(text, &end, 10);
+
+            return end == text ? SIZE_MAX :     /* "max" */
+                *end == 'k' ? bytes << 10 : *end == 'm' ? bytes << 20 :
+                *end == 'g' ? bytes << 30 : bytes;
+        }
+    }
+    return 0;
+}
+
 static void variable_show(const struct am_variable_info *info)
 {
     int bytes_max;
@@ -142,7 +169,7 @@ void MPIDI_AM_summary(void)
     char *text = MPL_malloc(bytes, MPL_MEM_OTHER);
 
     printf("==== am netmod ====\n");
-    printf("libam %s, contexts %d\n", AM_VERSION_STRING, MPIDI_global.n_vcis);
+    printf("libam %s, contexts %d\n", am_version(), MPIDI_AM_VCIS);
     thresholds_print();
     for (size_t i = 0; text != NULL && i < sizeof(parts) / sizeof(parts[0]); i++) {
         text[0] = '\0';

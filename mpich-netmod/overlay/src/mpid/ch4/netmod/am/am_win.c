@@ -30,42 +30,106 @@ struct MPIDI_AM_win_part {
 struct transfer {
     MPIR_Win *win;
     int target_rank;
+    uint32_t peer;
     MPIR_cc_t *local;           /* ch4's count of what is not complete here */
     MPIR_Request *req;          /* of rput and rget, else NULL */
     struct MPIDI_AM_layout *layout;
+    struct transfer *next;      /* spare */
 };
+
+/* Those that wait for an operation, of each vci: no more than am_flow.c lets be under way. */
+#define CHUNK_TRANSFERS 64
+
+struct chunk {
+    struct chunk *next;
+    struct transfer transfers[CHUNK_TRANSFERS];
+};
+
+static struct chunk *chunks[MPIDI_CH4_MAX_VCIS];
+static struct transfer *spare[MPIDI_CH4_MAX_VCIS];
+
+static void transfer_put(int vci, struct transfer *transfer)
+{
+    transfer->next = spare[vci];
+    spare[vci] = transfer;
+}
+
+static struct transfer *transfer_get(int vci)
+{
+    struct transfer *transfer;
+
+    if (unlikely(spare[vci] == NULL)) {
+        struct chunk *chunk = MPL_malloc(sizeof(*chunk), MPL_MEM_RMA);
+
+        MPIR_Assertp(chunk != NULL);
+        chunk->next = chunks[vci];
+        chunks[vci] = chunk;
+        for (int i = 0; i < CHUNK_TRANSFERS; i++) {
+            transfer_put(vci, &chunk->transfers[i]);
+        }
+    }
+    transfer = spare[vci];
+    spare[vci] = transfer->next;
+    return transfer;
+}
+
+void MPIDI_AM_transfers_free(int vci)
+{
+    while (chunks[vci] != NULL) {
+        struct chunk *chunk = chunks[vci];
+
+        chunks[vci] = chunk->next;
+        MPL_free(chunk);
+    }
+    spare[vci] = NULL;
+}
 
 static void transfer_done(void *arg, am_status_t status)
 {
     struct transfer *transfer = arg;
     MPIR_Request *req = transfer->req;
+    int vci = MPIDI_WIN(transfer->win, am_vci);
 
     if (transfer->layout != NULL) {
         MPIDI_AM_layout_free(transfer->layout);
     }
+    if (status != AM_OK && status != AM_ERR_PEER) {     /* the dead are told of anyway */
+        MPIDI_AM_win_failed(transfer->win, status);
+    }
+    MPIDI_AM_flow_give(vci, transfer->peer, 0);
     MPIR_cc_dec(transfer->local);
     MPIDIG_win_remote_cmpl_cnt_decr(transfer->win, transfer->target_rank);
     if (req != NULL) {
         if (status != AM_OK) {
-            req->status.MPI_ERROR =
+            req->status.MPI_ERROR = status == AM_ERR_PEER ?
+                MPIDI_AM_error_broken(transfer->win->comm_ptr) :
                 MPIDI_AM_error(MPIDI_AM_global.ctx[MPIDI_Request_get_vci(req)], status);
         }
         MPIDI_AM_complete(req);
     }
-    MPL_free(transfer);
+    transfer_put(vci, transfer);
 }
 
-static struct transfer *transfer_new(MPIR_Win * win, int target_rank)
+/* Counted in am_flow.c, perhaps after progress. */
+static int transfer_new(MPIR_Win * win, int target_rank, uint32_t peer,
+                        struct transfer **transfer_p)
 {
-    struct transfer *transfer = MPL_malloc(sizeof(*transfer), MPL_MEM_RMA);
+    int vci = MPIDI_WIN(win, am_vci);
+    struct transfer *transfer;
+    int mpi_errno = MPIDI_AM_flow_take(vci, peer, 0);
 
-    MPIR_Assertp(transfer != NULL);
+    if (mpi_errno != MPI_SUCCESS) {
+        return mpi_errno;
+    }
+    transfer = transfer_get(vci);
     transfer->win = win;
     transfer->target_rank = target_rank;
+    transfer->peer = peer;
     transfer->layout = NULL;
     transfer->req = NULL;
     MPIDIG_win_cmpl_cnts_incr(win, target_rank, &transfer->local);
-    return transfer;
+    *transfer_p = transfer;
+    return MPI_SUCCESS;
 }
 
 static bool reaches(MPIR_Win * win, int rank, MPI_Aint disp, MPI_Aint lb, size_t bytes)
@@ -88,8 +152,8 @@ struct sides {
 };
 
 /* Fill in `sides`; false when the operation must be generic. */
-static bool is_transfer(const void *addr, int count, MPI_Datatype datatype, int target_rank,
-                        MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
+static bool is_transfer(const void *addr, MPI_Aint count, MPI_Datatype datatype, int target_rank,
+                        MPI_Aint target_disp, MPI_Aint target_count, MPI_Datatype target_datatype,
                         MPIR_Win * win, struct sides *sides)
 {
     size_t target_bytes;
@@ -107,6 +171,7 @@ static bool is_transfer(const void *addr, int count, MPI_Datatype datatype, int 
     }
     MPIDI_Datatype_get_info(count, datatype, contig, sides->bytes, dt_ptr, lb);
     if (sides->bytes == 0 || sides->bytes != target_bytes ||
+        MPIDI_AM_is_gpu(MPIR_get_contig_ptr(addr, lb), sides->bytes) ||
         !reaches(win, target_rank, target_disp, target_lb, target_bytes)) {
         return false;
     }
@@ -127,10 +192,14 @@ static int transfer_start(const struct sides *sides, MPIR_Win * win, MPIDI_av_en
     struct am_ctx *ctx = MPIDI_AM_global.ctx[vci];
     const struct am_key *key = &MPIDI_AM_WIN(win).parts[sides->target_rank].key;
     uint32_t peer = MPIDI_AM_PEER(av, vci, vci);
-    struct transfer *transfer = transfer_new(win, sides->target_rank);
+    struct transfer *transfer;
     struct am_data data;
     am_status_t status;
+    int mpi_errno = transfer_new(win, sides->target_rank, peer, &transfer);
 
+    if (mpi_errno != MPI_SUCCESS) {
+        return mpi_errno;
+    }
     if (request != NULL) {
         transfer->req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__RMA, vci, 2);
         transfer->req->u.rma.win = win;
@@ -160,19 +229,24 @@ static int transfer_checked(const struct sides *sides, MPIR_Win * win, MPIDI_av_
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(MPIDI_WIN(win, am_vci)).lock);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(MPIDI_WIN(win, am_vci)));
     MPIDIG_RMA_OP_CHECK_SYNC(sides->target_rank, win);
+    if (unlikely(MPIDI_AM_global.trouble != 0) &&
+        MPIDI_AM_rank_is_dead(win->comm_ptr, sides->target_rank)) {
+        mpi_errno = MPIDI_AM_error_broken(win->comm_ptr);
+        goto fn_fail;
+    }
     mpi_errno = transfer_start(sides, win, av, is_get, request);
 
   fn_exit:
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(MPIDI_WIN(win, am_vci)).lock);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(MPIDI_WIN(win, am_vci)));
     return mpi_errno;
   fn_fail:
     goto fn_exit;
 }
 
-int MPIDI_AM_put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                 int target_rank, MPI_Aint target_disp, int target_count,
+int MPIDI_AM_put(const void *origin_addr, MPI_Aint origin_count, MPI_Datatype origin_datatype,
+                 int target_rank, MPI_Aint target_disp, MPI_Aint target_count,
                  MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * av,
                  MPIR_Request ** request, bool * is_native)
 {
@@ -183,8 +257,8 @@ int MPIDI_AM_put(const void *origin_addr, int origin_count, MPI_Datatype origin_
     return *is_native ? transfer_checked(&sides, win, av, false, request) : MPI_SUCCESS;
 }
 
-int MPIDI_AM_get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                 int target_rank, MPI_Aint target_disp, int target_count,
+int MPIDI_AM_get(void *origin_addr, MPI_Aint origin_count, MPI_Datatype origin_datatype,
+                 int target_rank, MPI_Aint target_disp, MPI_Aint target_count,
                  MPI_Datatype target_datatype, MPIR_Win * win, MPIDI_av_entry_t * av,
                  MPIR_Request ** request, bool * is_native)
 {
@@ -193,24 +267,6 @@ int MPIDI_AM_get(void *origin_addr, int origin_count, MPI_Datatype origin_dataty
     *is_native = is_transfer(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
                              target_count, target_datatype, win, &sides);
     return *is_native ? transfer_checked(&sides, win, av, true, request) : MPI_SUCCESS;
-}
-
-static bool is_word(MPI_Datatype datatype)
-{
-    switch (datatype) {
-        case MPI_INT64_T:
-        case MPI_UINT64_T:
-        case MPI_LONG:
-        case MPI_UNSIGNED_LONG:
-        case MPI_LONG_LONG:
-        case MPI_UNSIGNED_LONG_LONG:
-        case MPI_AINT:
-        case MPI_OFFSET:
-        case MPI_COUNT:
-            return MPIR_Datatype_get_basic_size(datatype) == sizeof(uint64_t);
-        default:
-            return false;
-    }
 }
 
 /* Is a generic accumulate of mine to this target under way? */
@@ -223,12 +279,14 @@ static bool accumulates(MPIR_Win * win, int rank)
 }
 
 static bool is_fetch_add(MPIR_Win * win, int rank, MPI_Aint disp, MPI_Datatype datatype,
-                         MPI_Op op, const void *result_addr)
+                         MPI_Op op, const void *origin_addr, const void *result_addr)
 {
     const struct MPIDI_AM_win_part *part;
 
     if (MPIDI_AM_WIN(win).parts == NULL || rank == win->comm_ptr->rank ||
-        (op != MPI_SUM && op != MPI_NO_OP) || !is_word(datatype)) {
+        (op != MPI_SUM && op != MPI_NO_OP) || !MPIDI_AM_is_word(datatype) ||
+        MPIDI_AM_is_gpu(result_addr, sizeof(uint64_t)) ||
+        (op == MPI_SUM && MPIDI_AM_is_gpu(origin_addr, sizeof(uint64_t)))) {
         return false;
     }
     part = &MPIDI_AM_WIN(win).parts[rank];
@@ -243,14 +301,19 @@ static int fetch_add(const void *origin_addr, void *result_addr, int rank, MPI_A
     int vci = MPIDI_WIN(win, am_vci);
     struct am_ctx *ctx = MPIDI_AM_global.ctx[vci];
     const struct MPIDI_AM_win_part *part = &MPIDI_AM_WIN(win).parts[rank];
-    struct transfer *transfer = transfer_new(win, rank);
+    uint32_t peer = MPIDI_AM_PEER(av, vci, vci);
+    struct transfer *transfer;
     uint64_t value = 0;
     am_status_t status;
+    int mpi_errno = transfer_new(win, rank, peer, &transfer);
 
+    if (mpi_errno != MPI_SUCCESS) {
+        return mpi_errno;
+    }
     if (op == MPI_SUM) {
         memcpy(&value, origin_addr, sizeof(value));
     }
-    status = am_ctx_fetch_add(ctx, MPIDI_AM_PEER(av, vci, vci), &part->key,
+    status = am_ctx_fetch_add(ctx, peer, &part->key,
                               (size_t) disp * part->disp_unit, value, result_addr,
                               transfer_done, transfer);
     if (status < 0) {
@@ -267,18 +330,24 @@ int MPIDI_AM_fetch_and_op(const void *origin_addr, void *result_addr, MPI_Dataty
     int mpi_errno = MPI_SUCCESS;
 
     *is_native = false;
-    if (!is_fetch_add(win, target_rank, target_disp, datatype, op, result_addr)) {
+    if (!is_fetch_add(win, target_rank, target_disp, datatype, op, origin_addr,
+                      result_addr)) {
         return MPI_SUCCESS;
     }
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(MPIDI_WIN(win, am_vci)).lock);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(MPIDI_WIN(win, am_vci)));
     if (!accumulates(win, target_rank)) {
         *is_native = true;
         MPIDIG_RMA_OP_CHECK_SYNC(target_rank, win);
+        if (unlikely(MPIDI_AM_global.trouble != 0) &&
+            MPIDI_AM_rank_is_dead(win->comm_ptr, target_rank)) {
+            mpi_errno = MPIDI_AM_error_broken(win->comm_ptr);
+            goto fn_fail;
+        }
         mpi_errno = fetch_add(origin_addr, result_addr, target_rank, target_disp, op, win, av);
     }
 
   fn_exit:
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(MPIDI_WIN(win, am_vci)).lock);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(MPIDI_WIN(win, am_vci)));
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -291,7 +360,7 @@ static bool only_messages_add(MPIR_Win * win)
 #ifdef MPIDI_CH4_DIRECT_NETMOD
     return true;
 #else
-    return win->comm_ptr->node_comm == NULL;
+    return !MPIDI_AM_shares_nodes(win->comm_ptr);
 #endif
 }
 
@@ -306,12 +375,14 @@ static int win_open(MPIR_Win * win)
     MPIDI_WIN(win, am_vci) %= MPIDI_AM_global.n_ctx;
     MPIDI_AM_WIN(win).region = NULL;
     MPIDI_AM_WIN(win).parts = NULL;
+    MPIDI_AM_win_enter(win);
     if (size == 1) {
         return MPI_SUCCESS;
     }
     ctx = MPIDI_AM_global.ctx[MPIDI_WIN(win, am_vci)];
-    if (win->size > 0 && am_region_register(ctx, win->base, (size_t) win->size,
-                                            &MPIDI_AM_WIN(win).region) == AM_OK) {
+    if (win->size > 0 && !MPIDI_AM_is_gpu(win->base, (size_t) win->size) &&
+        am_region_register(ctx, win->base, (size_t) win->size, &MPIDI_AM_WIN(win).region) ==
+        AM_OK) {
         am_region_key(MPIDI_AM_WIN(win).region, &mine.key);
         mine.bytes = (uint64_t) win->size;
         mine.disp_unit = (uint64_t) win->disp_unit;
@@ -349,6 +420,7 @@ int MPIDI_AM_mpi_win_create_dynamic_hook(MPIR_Win * win)
     MPIDI_WIN(win, am_vci) %= MPIDI_AM_global.n_ctx;
     MPIDI_AM_WIN(win).region = NULL;
     MPIDI_AM_WIN(win).parts = NULL;
+    MPIDI_AM_win_enter(win);
     return MPI_SUCCESS;
 }
 
@@ -360,5 +432,6 @@ int MPIDI_AM_mpi_win_free_hook(MPIR_Win * win)
     }
     MPL_free(MPIDI_AM_WIN(win).parts);
     MPIDI_AM_WIN(win).parts = NULL;
+    MPIDI_AM_win_leave(win);
     return MPI_SUCCESS;
 }

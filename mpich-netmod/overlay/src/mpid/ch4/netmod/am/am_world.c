@@ -6,11 +6,14 @@
 #include <mpidimpl.h>          /* first: it asks for what sched.h has of Linux */
 #include <sched.h>
 #include "am_impl.h"
-#include "mpidu_bc.h"
 #include "mpidu_init_shm.h"
+#if MPIDI_AM_SINCE(5, 0, 0)
+#include "mpir_pmi.h"
+#else
+#include "mpidu_bc.h"
+#endif
 
 #define ERROR_BYTES  512
-#define OPTIONS_MAX  128
 
 /* The first exchange carries whether a rank failed before it, so that all
  * learn it and one of them speaks; and where a rank may run. */
@@ -25,11 +28,34 @@ struct exchange {
     int failed_rank;            /* lowest, -1 if none */
 };
 
+/* Through PMI. */
+static int gather_far(const void *mine, void *all, size_t bytes)
+{
+#if MPIDI_AM_SINCE(5, 0, 0)
+    return MPIR_pmi_allgather(mine, (int) bytes, all, (int) bytes, MPIR_PMI_DOMAIN_ALL);
+#else
+    int mpi_errno = MPI_SUCCESS;
+    void *table = NULL;
+    int card_bytes = (int) bytes;
+
+    mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size,
+                                      MPIR_Process.node_map, (void *) (uintptr_t) mine,
+                                      card_bytes, TRUE, FALSE, &table, &card_bytes);
+    MPIR_ERR_CHECK(mpi_errno);
+    memcpy(all, table, bytes * (size_t) MPIR_Process.size);
+    mpi_errno = MPIDU_bc_table_destroy();
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+#endif
+}
+
 static int gather(const void *mine, void *all, size_t bytes)
 {
     int mpi_errno = MPI_SUCCESS;
     void *table = NULL;
-    int card_bytes = (int) bytes;
 
     if (MPIR_Process.size == 1) {
         memcpy(all, mine, bytes);
@@ -47,12 +73,7 @@ static int gather(const void *mine, void *all, size_t bytes)
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = MPIDU_Init_shm_free(table);
     } else {
-        mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size,
-                                          MPIR_Process.node_map, (void *) (uintptr_t) mine,
-                                          card_bytes, TRUE, FALSE, &table, &card_bytes);
-        MPIR_ERR_CHECK(mpi_errno);
-        memcpy(all, table, bytes * (size_t) MPIR_Process.size);
-        mpi_errno = MPIDU_bc_table_destroy();
+        mpi_errno = gather_far(mine, all, bytes);
     }
 
   fn_exit:
@@ -125,22 +146,46 @@ static int world_allgather(void *arg, const void *mine, void *all, size_t bytes)
     return gather(mine, all, bytes) == MPI_SUCCESS ? 0 : -1;
 }
 
+void MPIDI_AM_end(const char *sentence)
+{
+    fprintf(stderr, "%s\n", sentence);
+    fflush(stderr);
+    usleep(200000);             /* the launcher forwards it before it tears all down */
+    MPIDI_AM_global.phase = MPIDI_AM_ABORTING;
+    MPIR_pmi_abort(1, sentence);
+    exit(1);
+}
+
 /* One sentence from one rank, and the end of the job. */
 static void speak_and_end(const struct exchange *exchange, const char *error)
 {
     if (exchange->failed_rank == MPIR_Process.rank) {
-        fprintf(stderr, "%s\n", error);
-        fflush(stderr);
-        usleep(200000);         /* the launcher forwards it before it tears all down */
-        MPIR_pmi_abort(1, error);
+        MPIDI_AM_end(error);
     }
     sleep(10);                  /* the launcher ends us before */
     exit(1);
 }
 
+/* Can the libam that was found do what this module was compiled for?  One of the same first
+ * number that is not older can: where it cannot, it has another soname (NEWS). */
+static bool version_fits(char *error)
+{
+    int major = -1, minor = -1;
+
+    if (sscanf(am_version(), "%d.%d", &major, &minor) == 2 && major == AM_VERSION_MAJOR &&
+        minor >= AM_VERSION_MINOR) {
+        return true;
+    }
+    snprintf(error, ERROR_BYTES,
+             "this MPI was built for libam %d.%d or a later %d.x, and found libam %s: give it "
+             "another one, by LD_LIBRARY_PATH say, or build MPI again", AM_VERSION_MAJOR,
+             AM_VERSION_MINOR, AM_VERSION_MAJOR, am_version());
+    return false;
+}
+
 static int open_context(int vci, am_allgather_fn allgather, void *arg, char *error)
 {
-    struct am_option options[OPTIONS_MAX];
+    struct am_option options[MPIDI_AM_OPTIONS_MAX];
     struct am_params params = {
         .rank = (uint32_t) MPIR_Process.rank,
         .size = (uint32_t) MPIR_Process.size,
@@ -152,11 +197,14 @@ static int open_context(int vci, am_allgather_fn allgather, void *arg, char *err
     };
     am_status_t status;
 
-    params.option_count = (uint32_t) MPIDI_AM_options(options, OPTIONS_MAX);
+    params.option_count = (uint32_t) MPIDI_AM_options(options, MPIDI_AM_OPTIONS_MAX);
     error[0] = '\0';
+    if (!version_fits(error)) {
+        return AM_ERR_INVALID;
+    }
     status = am_open(&params, &MPIDI_AM_global.ctx[vci]);
     if (status == AM_OK) {
-        am_msg_set_lost(MPIDI_AM_global.ctx[vci], MPIDI_AM_lost, MPIDI_AM_global.ctx[vci]);
+        MPIDI_AM_dead_open(vci);
     }
     if (status != AM_OK && error[0] == '\0') {
         MPL_strncpy(error, am_status_text(status), ERROR_BYTES);
@@ -182,9 +230,11 @@ int MPIDI_AM_world_open(void)
     }
     MPIDI_AM_global.n_ctx = 1;
     for (int i = 0; i < MPIR_Process.size; i++) {
-        MPIDI_AM_PEER(&MPIDIU_get_av(0, i), 0, 0) = (uint32_t) i;
+        MPIDI_AM_PEER(MPIDI_AM_world_av(i), 0, 0) = (uint32_t) i;
     }
     mpi_errno = MPIDI_AM_client_open(0);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDI_AM_ft_open();
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -204,7 +254,7 @@ static int connect_across(int n, const char *addresses)
     for (int rank = 0; rank < MPIR_Process.size; rank++) {
         for (int src = 0; src < n; src++) {
             for (int dst = 0; dst < n; dst++) {
-                uint32_t *peer = &MPIDI_AM_PEER(&MPIDIU_get_av(0, rank), src, dst);
+                uint32_t *peer = &MPIDI_AM_PEER(MPIDI_AM_world_av(rank), src, dst);
                 const char *address = addresses + (size_t) (rank * n + dst) * AM_ADDRESS_BYTES;
                 am_status_t status;
 
@@ -222,9 +272,8 @@ static int connect_across(int n, const char *addresses)
     return MPI_SUCCESS;
 }
 
-int MPIDI_AM_vcis_open(void)
+int MPIDI_AM_vcis_open(int n)
 {
-    int n = MPIDI_global.n_vcis;
     size_t bytes = (size_t) n * AM_ADDRESS_BYTES;
     char *mine = MPL_malloc(bytes, MPL_MEM_ADDRESS);
     char *all = MPL_malloc(bytes * (size_t) MPIR_Process.size, MPL_MEM_ADDRESS);
@@ -257,6 +306,7 @@ int MPIDI_AM_vcis_open(void)
 
 void MPIDI_AM_world_close(void)
 {
+    MPIDI_AM_ft_close();
     for (int i = 0; i < MPIDI_AM_global.n_ctx; i++) {
         am_close(MPIDI_AM_global.ctx[i]);
         MPIDI_AM_client_close(i);

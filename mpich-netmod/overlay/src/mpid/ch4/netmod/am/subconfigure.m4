@@ -25,7 +25,7 @@ AM_COND_IF([BUILD_CH4_NETMOD_AM],[
 
     AC_MSG_CHECKING([whether libam's interface is one that this module knows])
     AC_COMPILE_IFELSE([AC_LANG_PROGRAM([#include <am_msg.h>],[
-                       #if AM_VERSION_MAJOR != 0 || AM_VERSION_MINOR < 1
+                       #if AM_VERSION_MAJOR != 0 || AM_VERSION_MINOR < 2
                        #error
                        #endif
                        return 0;])],[am_known=yes],[am_known=no])
@@ -34,10 +34,15 @@ AM_COND_IF([BUILD_CH4_NETMOD_AM],[
         AC_MSG_ERROR([the libam that was found is too old or too new for this module; give another with --with-am=PREFIX])
     fi
 
-    dnl libmpi finds a shared libam where it was found now
+    dnl so that mpichversion and MPI_Get_library_version name it
+    am_version=`(echo "#include <am_types.h>"; echo AM_VERSION_STRING) | $CPP -P $CPPFLAGS - 2>/dev/null | tail -n 1 | tr -d '"'`
+    MPICH_CUSTOM_STRING="${MPICH_CUSTOM_STRING:+$MPICH_CUSTOM_STRING, }netmod am on libam $am_version"
+
+    dnl libmpi finds a shared libam where it was found now; the loader looks
+    dnl below /usr anyway
     if test "X$with_am_lib" != "X" ; then
         PAC_APPEND_FLAG([-Wl,-rpath,$with_am_lib],[LDFLAGS])
-    elif test "X$with_am" != "X" && test "$with_am" != "yes" ; then
+    elif test "X$with_am" != "X" && test "$with_am" != "yes" && test "$with_am" != "/usr" ; then
         PAC_APPEND_FLAG([-Wl,-rpath,$with_am/lib],[LDFLAGS])
     fi
 ])dnl end AM_COND_IF(BUILD_CH4_NETMOD_AM,...)

@@ -1,0 +1,17 @@
+/*
+ * What a cancelled send means for the other files of msg; am_msg_cancel itself
+ * is in am_msg.h.
+ */
+#ifndef AM_MSG_MSG_CANCEL_H
+#define AM_MSG_MSG_CANCEL_H
+
+#include "msg/msg_core.h"
+
+/* Receiver: free a message that its sender takes back, with its credit and
+ * space, and tell the sender so. */
+void am_msg_drop(struct am_msg_req *message);
+
+/* Handler of AM_MSG_H_CANCEL. */
+void am_msg_cancel_register(struct am_msg *msg);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * What the files on fault tolerance share: am_dead.c, am_revoke.c, am_agree.c.
+ */
+#ifndef AM_FT_H_INCLUDED
+#define AM_FT_H_INCLUDED
+
+#include "am_impl.h"
+
+/* The bits of a context that are the same for a communicator and the parts of it. */
+#define MPIDI_AM_FAMILY_MASK \
+    (~(int) (MPIR_CONTEXT_SUFFIX_MASK | MPIR_CONTEXT_SUBCOMM_MASK | MPIR_CONTEXT_IS_LOCALCOMM_MASK))
+
+struct MPIDI_AM_sink;
+
+struct MPIDI_AM_win_link {
+    struct MPIDI_AM_win_link *next;
+    MPIR_Win *win;
+    am_status_t status;         /* of an operation that failed, but for a dead target */
+    int granted[];              /* locks of this rank's part that each rank holds */
+};
+
+/* One for each communicator. */
+struct MPIDI_AM_ft {
+    struct MPIDI_AM_ft *next;
+    MPIR_Comm *comm;
+    bool has_dead;
+    uint8_t *acked;             /* for each member: its death is acknowledged; NULL: none */
+    uint32_t agreements;        /* begun */
+    uint8_t *revoked_by;        /* for each member: its word has come; NULL: not revoked */
+    bool kept;                  /* a reference is kept until all words have come */
+    struct MPIDI_AM_win_link *wins;     /* windows on it */
+    struct MPIDI_AM_sink *sinks;        /* what takes the messages of a revoked one */
+};
+
+extern struct MPIDI_AM_ft *MPIDI_AM_ft_list;
+
+/* NULL when no communicator has this context. */
+struct MPIDI_AM_ft *MPIDI_AM_ft_of(int recvcontext_id);
+struct MPIDI_AM_ft *MPIDI_AM_ft_of_comm(const MPIR_Comm * comm);
+bool MPIDI_AM_member_is_dead(MPIR_Comm * comm, int member);
+/* Who has died, or that it is revoked, has changed. */
+void MPIDI_AM_comm_review(struct MPIDI_AM_ft *ft);
+void MPIDI_AM_revoke_leave(struct MPIDI_AM_ft *ft);
+/* Take the messages of this communicator and its parts, and drop them, so that their senders
+ * end: all of them, or those of collectives of all members. */
+void MPIDI_AM_sinks_open(struct MPIDI_AM_ft *ft, bool collectives_only);
+/* A communicator of this context begins: results of an earlier one are of no use. */
+void MPIDI_AM_agree_forget(int recvcontext_id);
+
+#endif /* AM_FT_H_INCLUDED */

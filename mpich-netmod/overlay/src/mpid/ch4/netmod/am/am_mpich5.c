@@ -1,0 +1,379 @@
+/*
+ * The start and the spawning of MPICH 5.0, which asks for them in other ways than
+ * 4.x (am_init.c, am_spawn.c): the world starts when its communicator is made, vcis
+ * are opened for a communicator, processes are known by lpids in ch4's own tables,
+ * and the entries of spawning are called with the lock of vci 0 held.
+ */
+#include <sched.h>
+#include <mpidimpl.h>
+#include "am_impl.h"
+#include "am_noinline.h"
+
+#if MPIDI_AM_SINCE(5, 0, 0)
+
+#include "mpidu_init_shm.h"
+
+/* ------------------------------------------------------------ start */
+
+int MPIDI_AM_comm_bootstrap(MPIR_Comm * comm)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (!(comm->attr & MPIR_COMM_ATTR__BOOTSTRAP) || MPIDI_AM_global.n_ctx > 0) {
+        return MPI_SUCCESS;
+    }
+    MPIR_Assertp(comm == MPIR_Process.comm_world);      /* MPID_SESSION_USE_WORLD */
+#ifdef MPIDI_CH4_DIRECT_NETMOD
+    /* nobody else has prepared what am_world.c exchanges addresses through */
+    mpi_errno = MPIDU_Init_shm_init();
+    MPIR_ERR_CHECK(mpi_errno);
+#endif
+    mpi_errno = MPIDI_AM_start();
+#ifdef MPIDI_CH4_DIRECT_NETMOD
+    if (mpi_errno == MPI_SUCCESS) {
+        mpi_errno = MPIDU_Init_shm_finalize();
+    }
+#endif
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Every rank gets as many as the one that asks for the fewest: each vci has a
+ * partner of its number in all ranks. */
+int MPIDI_AM_comm_set_vcis(MPIR_Comm * comm, int num_implicit, int num_reserved,
+                           MPIDI_num_vci_t * all_num_vcis)
+{
+    MPIDI_num_vci_t mine = { 0 };
+    MPIDI_num_vci_t least;
+    int mpi_errno;
+
+    mine.n_vcis = num_implicit;
+    mine.n_total_vcis = num_implicit + num_reserved;
+    mpi_errno = MPIDI_AM_allgather(&mine, all_num_vcis, sizeof(mine), comm);
+    MPIR_ERR_CHECK(mpi_errno);
+    least = mine;
+    for (int i = 0; i < comm->local_size; i++) {
+        least.n_vcis = MPL_MIN(least.n_vcis, all_num_vcis[i].n_vcis);
+        least.n_total_vcis = MPL_MIN(least.n_total_vcis, all_num_vcis[i].n_total_vcis);
+    }
+    for (int i = 0; i < comm->local_size; i++) {
+        all_num_vcis[i] = least;
+    }
+    if (least.n_total_vcis > 1) {
+        mpi_errno = MPIDI_AM_vcis_open(least.n_total_vcis);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ------------------------------------------------------------ spawn */
+
+/* Contexts that no communicator can have: 16 bits are a communicator's. */
+#define DYNAMIC_CONTEXT(id_) (UINT32_C(0x80000000) | (uint32_t) (id_))
+#define PAIR_CONTEXT         DYNAMIC_CONTEXT(0x1ffff)   /* of two who know no communicator */
+#define GREETING_CONTEXT     DYNAMIC_CONTEXT(0x1fffe)
+
+/* What one call sends and receives; NULL and 0 for a side that it has not. */
+struct talk {
+    const void *send_buf;
+    void *recv_buf;
+    int send_size, recv_size;
+    unsigned send_flags;
+    uint32_t send_context, recv_context;
+    int tag;
+    int timeout;                /* seconds, 0: no limit */
+};
+
+/* One side under way.  It outlives a call that gives up waiting: then its completion
+ * frees it.  The bytes are its own, since the caller's may be gone by then. */
+struct side {
+    bool done, abandoned;
+    am_status_t status;
+    struct am_msg_req *msg;
+    char bytes[];
+};
+
+static void side_done(void *arg, const struct am_msg_status *status)
+{
+    struct side *side = arg;
+
+    side->done = true;
+    side->status = status->status;
+    if (side->abandoned) {
+        MPL_free(side);
+    }
+}
+
+static struct side *side_new(const void *bytes, int size)
+{
+    struct side *side = MPL_calloc(1, sizeof(*side) + (size_t) size, MPL_MEM_OTHER);
+
+    MPIR_Assertp(side != NULL);
+    if (bytes != NULL) {
+        memcpy(side->bytes, bytes, (size_t) size);
+    }
+    return side;
+}
+
+/* The call of libam returned `status`. */
+static void side_began(struct side *side, am_status_t status)
+{
+    if (status != AM_OK) {
+        side->done = true;
+        side->status = status < 0 ? status : AM_OK;
+    }
+}
+
+static struct side *send_begin(const struct talk *talk, uint32_t peer)
+{
+    struct am_msg_envelope envelope = {.context = talk->send_context,.tag = (uint32_t) talk->tag };
+    struct side *side = side_new(talk->send_buf, talk->send_size);
+    struct am_data data = am_data_contig(side->bytes, (size_t) talk->send_size);
+
+    side_began(side, am_msg_isend(MPIDI_AM_global.ctx[0], peer, &envelope, &data,
+                                  talk->send_flags, side_done, side, &side->msg));
+    return side;
+}
+
+static struct side *recv_begin(const struct talk *talk)
+{
+    struct am_msg_envelope envelope = {.context = talk->recv_context,.tag = (uint32_t) talk->tag };
+    struct am_msg_mask mask = {.context = UINT32_MAX,.source = 0,.tag = UINT32_MAX };
+    struct side *side = side_new(NULL, talk->recv_size);
+    struct am_data data = am_data_contig(side->bytes, (size_t) talk->recv_size);
+    struct am_msg_status result;
+
+    side_began(side, am_msg_irecv(MPIDI_AM_global.ctx[0], &envelope, &mask, &data, side_done,
+                                  side, &result, &side->msg));
+    return side;
+}
+
+/* Poll until both are done, without the lock that the caller holds, or until the time
+ * is over: *in_time tells. */
+static int wait_for(const struct side *send, const struct side *recv, int timeout, bool * in_time)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPL_time_t start, now;
+    double seconds = 0.0;
+
+    MPL_wtime(&start);
+    *in_time = true;
+    while ((send != NULL && !send->done) || (recv != NULL && !recv->done)) {
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
+        mpi_errno = MPID_Progress_test(NULL);
+        MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        sched_yield();
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
+        MPIR_ERR_CHECK(mpi_errno);
+        MPL_wtime(&now);
+        MPL_wtime_diff(&start, &now, &seconds);
+        if (timeout > 0 && seconds >= (double) timeout) {
+            *in_time = false;
+            break;
+        }
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Its outcome; it is freed, or left to its completion. */
+static am_status_t side_end(struct side *side, bool is_recv)
+{
+    am_status_t status = side->status;
+
+    if (side->done || (is_recv && am_msg_cancel(side->msg) == AM_DONE)) {
+        MPL_free(side);
+    } else {
+        side->abandoned = true;
+    }
+    return status;
+}
+
+/* `error` is what a call that takes too long returns. */
+static int talk_with(const struct talk *talk, MPIR_Lpid remote, int error)
+{
+    struct side *send = NULL, *recv = NULL;
+    int mpi_errno = MPI_SUCCESS, wait_errno;
+    am_status_t status = AM_OK;
+    bool in_time;
+
+    if (talk->recv_size > 0) {
+        recv = recv_begin(talk);
+    }
+    if (talk->send_size > 0) {
+        send = send_begin(talk, MPIDI_AM_PEER(MPIDIU_lpid_to_av_slow(remote), 0, 0));
+    }
+    wait_errno = wait_for(send, recv, talk->timeout, &in_time);
+    if (recv != NULL) {
+        if (recv->done && recv->status == AM_OK) {
+            memcpy(talk->recv_buf, recv->bytes, (size_t) talk->recv_size);
+        }
+        status = side_end(recv, true);
+    }
+    if (send != NULL) {
+        am_status_t sent = side_end(send, false);
+
+        status = status == AM_OK ? sent : status;
+    }
+    MPIR_ERR_CHKANDJUMP(!in_time, mpi_errno, error, "**am_port");
+    mpi_errno = wait_errno;
+    MPIR_ERR_CHECK(mpi_errno);
+    if (status != AM_OK) {
+        mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_AM_dynamic_send(MPIR_Lpid remote_lpid, int tag, const void *buf, int size, int timeout)
+{
+    struct talk talk = {.send_buf = buf,.send_size = size,.send_flags = AM_MSG_SYNC,
+        .send_context = PAIR_CONTEXT,.tag = tag,.timeout = timeout
+    };
+
+    return talk_with(&talk, remote_lpid, MPI_ERR_PORT);
+}
+
+int MPIDI_AM_dynamic_recv(int tag, void *buf, int size, int timeout)
+{
+    struct talk talk = {.recv_buf = buf,.recv_size = size,
+        .recv_context = PAIR_CONTEXT,.tag = tag,.timeout = timeout
+    };
+
+    return talk_with(&talk, MPIR_LPID_INVALID, MPI_ERR_PORT);
+}
+
+int MPIDI_AM_dynamic_sendrecv(MPIR_Lpid remote_lpid, MPIR_Comm * peer_comm, int tag,
+                              const void *send_buf, int send_size, void *recv_buf, int recv_size,
+                              int timeout)
+{
+    struct talk talk = {.send_buf = send_buf,.send_size = send_size,
+        .recv_buf = recv_buf,.recv_size = recv_size,
+        .send_context = DYNAMIC_CONTEXT(peer_comm->context_id),
+        .recv_context = DYNAMIC_CONTEXT(peer_comm->recvcontext_id),
+        .tag = tag,.timeout = timeout
+    };
+
+    return talk_with(&talk, remote_lpid, MPIX_ERR_TIMEOUT);
+}
+
+int MPIDI_AM_get_local_upids(MPIR_Comm * comm, int **local_upid_size, char **local_upids)
+{
+    int n = comm->local_size;
+
+    *local_upid_size = MPL_malloc((size_t) n * sizeof(int), MPL_MEM_ADDRESS);
+    *local_upids = MPL_malloc((size_t) n * AM_ADDRESS_BYTES, MPL_MEM_ADDRESS);
+    MPIR_Assertp(*local_upid_size != NULL && *local_upids != NULL);
+    for (int i = 0; i < n; i++) {
+        am_status_t status;
+
+        status = am_peer_address(MPIDI_AM_global.ctx[0],
+                                 MPIDI_AM_PEER(MPIDIU_comm_rank_to_av(comm, i), 0, 0),
+                                 *local_upids + (size_t) i * AM_ADDRESS_BYTES);
+        if (status != AM_OK) {
+            MPL_free(*local_upid_size);
+            MPL_free(*local_upids);
+            return MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
+        }
+        (*local_upid_size)[i] = AM_ADDRESS_BYTES;
+    }
+    return MPI_SUCCESS;
+}
+
+/* ------------------------------------------------------------ greetings */
+
+/*
+ * A process may be through with its intercommunicator, and end, before all of the other
+ * side have connected to it: the exchange waits for the leaders only.  So whoever meets a
+ * process of another world greets it, as it does us, and stays until it has had as many
+ * greetings as it has met processes.
+ */
+static struct {
+    uint32_t *peers;
+    int count, room;
+} met;
+
+static void greeted(void *arg, const struct am_msg_status *status)
+{
+}
+
+static void greet(uint32_t peer)
+{
+    struct am_msg_envelope envelope = {.context = GREETING_CONTEXT };
+    struct am_data none = am_data_contig(NULL, 0);
+    struct am_msg_req *msg;
+
+    if (met.count == met.room) {
+        met.room = MPL_MAX(16, met.room * 2);
+        met.peers = MPL_realloc(met.peers, (size_t) met.room * sizeof(uint32_t), MPL_MEM_ADDRESS);
+        MPIR_Assertp(met.peers != NULL);
+    }
+    met.peers[met.count++] = peer;
+    (void) am_msg_isend(MPIDI_AM_global.ctx[0], peer, &envelope, &none, 0, greeted, NULL, &msg);
+}
+
+/* Those that have died need not greet. */
+static int met_dead(void)
+{
+    int dead = 0;
+
+    for (int i = 0; i < met.count; i++) {
+        dead += am_peer_is_dead(MPIDI_AM_global.ctx[0], met.peers[i]);
+    }
+    return dead;
+}
+
+void MPIDI_AM_greetings_wait(void)
+{
+    struct talk talk = {.recv_context = GREETING_CONTEXT };
+    bool go_on = true;
+
+    for (int had = 0; go_on && had < met.count; had++) {
+        struct side *side = recv_begin(&talk);
+
+        while (go_on && !side->done) {
+            go_on = had + met_dead() < met.count && am_ctx_poll(MPIDI_AM_global.ctx[0]) >= 0;
+            sched_yield();
+        }
+        (void) side_end(side, true);
+    }
+    MPL_free(met.peers);
+    memset(&met, 0, sizeof(met));
+}
+
+/* ------------------------------------------------------------ addresses */
+
+/* libam knows an address that it has met and answers with the same peer. */
+int MPIDI_AM_insert_upid(MPIR_Lpid lpid, const char *upid, int upid_len)
+{
+    am_status_t status = AM_ERR_INVALID;
+    uint32_t peer;
+
+    if (upid_len == AM_ADDRESS_BYTES) {
+        status = am_connect(MPIDI_AM_global.ctx[0], upid, &peer);
+    }
+    if (status != AM_OK) {
+        return MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
+    }
+    MPIDI_AM_PEER(MPIDIU_lpid_to_av_slow(lpid), 0, 0) = peer;
+    if (!(lpid & MPIR_LPID_DYNAMIC_MASK) && MPIR_LPID_WORLD_INDEX(lpid) != 0) {
+        greet(peer);
+    }
+    return MPI_SUCCESS;
+}
+
+#endif
