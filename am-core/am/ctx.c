@@ -117,6 +117,7 @@ static am_status_t devices_open(struct am_ctx *ctx, char *error,
             return status;
         }
         if (is_self) {
+            dev->bottom = ops;
             ctx->self = dev;
         } else if (ctx->dev_count < AM_DEVS_MAX - 1) {
             ctx->devs[ctx->dev_count++] = dev;
@@ -185,7 +186,7 @@ static am_status_t job_connect(struct am_ctx *ctx,
                                const struct am_params *params, char *error,
                                size_t error_bytes)
 {
-    struct am_blob mine, *all;
+    struct am_blob mine = {0}, *all; /* the zeros are no address */
     am_status_t status = am_address(ctx, &mine);
 
     all = malloc(ctx->size * sizeof(*all));

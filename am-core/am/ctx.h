@@ -81,21 +81,39 @@ struct am_handle {
     uint32_t next_free;
 };
 
-/* An address blob: what am_address gives and peers exchange. */
-#define AM_BLOB_MAGIC 0x616d6164u /* "amad" */
-#define AM_BLOB_PARTS 3
+/*
+ * An address blob: what am_address gives and peers exchange.  It names the
+ * context and, for each device, has a part that the device alone can read:
+ *
+ *   magic, version, bytes, rank, nonce | part | part | ...
+ *                       a part: number, bytes | the device's bytes | padding
+ *
+ * A reader passes over the parts of devices that it does not know.  A part
+ * begins at a multiple of 8 bytes, and the blob is as long as its parts; what
+ * follows that in the room of AM_ADDRESS_BYTES is zero and need not be sent.
+ */
+#define AM_BLOB_MAGIC   0x616d6164u /* "amad" */
+#define AM_BLOB_VERSION 2
 
 struct am_blob {
     uint32_t magic;
+    uint16_t version;
+    uint16_t bytes; /* of the whole, this header included */
     uint32_t rank;
+    uint32_t pad;
     uint64_t nonce;
-    uint8_t dev[AM_BLOB_PARTS]; /* first letter of the device's name */
-    uint8_t bytes[AM_BLOB_PARTS];
-    uint8_t pad[2];
     uint8_t parts[AM_ADDRESS_BYTES - 24];
 };
 
 AM_STATIC_ASSERT(sizeof(struct am_blob) == AM_ADDRESS_BYTES, "wire format");
+
+struct am_blob_part {
+    uint16_t number; /* AM_DEV_NUMBER_... */
+    uint16_t bytes;  /* of what follows, without the padding */
+    uint32_t pad;
+};
+
+AM_STATIC_ASSERT(sizeof(struct am_blob_part) == 8, "wire format");
 
 struct am_posts;
 
@@ -133,7 +151,8 @@ struct am_ctx {
     uint64_t dev_stats[AM_DEV_STAT_COUNT];
     uint32_t rank, size;
     uint64_t nonce;
-    struct am_blob *blobs; /* of the job's ranks */
+    struct am_blob **blobs; /* of the job's ranks, each as long as it says; in
+                             * one piece of memory */
     uint32_t peer_max;     /* allocated entries of peers */
     struct am_handle *handles;
     uint32_t handle_count, handle_free;
@@ -176,7 +195,16 @@ void am_peer_dead(void *user, const char *why);
 am_status_t am_send_to_dead(struct am_dev_ep *ep, uint32_t class, uint64_t first,
                             const uint64_t *words, const void *data,
                             size_t data_bytes);
-/* This device's part of a blob, NULL if it has none. */
+
+/* ------------------------------------------------------------- address.c */
+
+/* Copy the blob that begins `from` (`bytes` bytes, AM_ADDRESS_BYTES at most) to
+ * *blob, with zeros after it.  AM_ERR_INVALID: it is none, is of another
+ * version, or its parts do not add up. */
+am_status_t am_blob_read(const void *from, size_t bytes, struct am_blob *blob);
+/* A copy of a blob that was read, as long as it is; malloc's.  NULL: no memory. */
+struct am_blob *am_blob_copy(const struct am_blob *blob);
+/* This device's part of a blob that was read, NULL if it has none. */
 const void *am_blob_part(const struct am_blob *blob, const struct am_dev *dev,
                          size_t *bytes_p);
 

@@ -9,25 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const void *am_blob_part(const struct am_blob *blob, const struct am_dev *dev,
-                         size_t *bytes_p)
-{
-    size_t at = 0;
-
-    for (int i = 0; i < AM_BLOB_PARTS; i++) {
-        if (at + blob->bytes[i] > sizeof(blob->parts)) {
-            break;
-        }
-        if (blob->bytes[i] > 0 && blob->dev[i] == (uint8_t)dev->ops->name[0]) {
-            *bytes_p = blob->bytes[i];
-            return blob->parts + at;
-        }
-        at += blob->bytes[i];
-    }
-    *bytes_p = 0;
-    return NULL;
-}
-
 struct am_peer *am_peer_new(struct am_ctx *ctx, uint32_t index)
 {
     struct am_peer *peer = calloc(1, sizeof(*peer));
@@ -96,9 +77,8 @@ static am_status_t peer_connect(struct am_ctx *ctx, struct am_peer *peer,
         } else {
             snprintf(ctx->error, sizeof(ctx->error),
                      "cannot connect to rank %u by %s: %s", blob->rank,
-                     dev->ops->name,
-                     dev->error != NULL ? dev->error
-                                        : am_status_text(status));
+                     dev->bottom->name,
+                     dev->error != NULL ? dev->error : am_status_text(status));
         }
         return status;
     }
@@ -147,7 +127,7 @@ struct am_peer *am_peer_get(struct am_ctx *ctx, uint32_t index,
     }
     *status_p = index == ctx->rank
                         ? peer_connect_self(ctx, peer)
-                        : peer_connect(ctx, peer, &ctx->blobs[index], index);
+                        : peer_connect(ctx, peer, ctx->blobs[index], index);
     if (*status_p != AM_OK) {
         ctx->peers[index] = NULL;
         free(peer);
@@ -164,7 +144,7 @@ static am_status_t hello_run(struct am_op *op)
     am_status_t status;
 
     (void)am_address(ctx, &blob);
-    status = am_op_send(op, AM_H_HELLO, 0, NULL, 0, &blob, sizeof(blob));
+    status = am_op_send(op, AM_H_HELLO, 0, NULL, 0, &blob, blob.bytes);
     if (status != AM_ERR_AGAIN) {
         free(op);
     }
@@ -189,11 +169,10 @@ static am_status_t connect_late(struct am_ctx *ctx, const struct am_blob *blob,
     if (peer == NULL || hello == NULL) {
         goto err_peer;
     }
-    peer->blob = malloc(sizeof(*blob));
+    peer->blob = am_blob_copy(blob);
     if (peer->blob == NULL) {
         goto err_peer;
     }
-    memcpy(peer->blob, blob, sizeof(*blob));
     status = peer_connect(ctx, peer, blob, UINT32_MAX);
     if (status != AM_OK) {
         goto err_peer;
@@ -224,8 +203,7 @@ am_status_t am_connect(struct am_ctx *ctx, const void *address,
     if (ctx->forked.is) {
         return am_forked_refuse(ctx);
     }
-    memcpy(&blob, address, sizeof(blob));
-    if (blob.magic != AM_BLOB_MAGIC) {
+    if (am_blob_read(address, AM_ADDRESS_BYTES, &blob) != AM_OK) {
         return AM_ERR_INVALID;
     }
     index = blob.nonce == ctx->nonce ? ctx->rank : am_peer_find(ctx, &blob);
@@ -241,20 +219,21 @@ am_status_t am_connect(struct am_ctx *ctx, const void *address,
 
 am_status_t am_peer_address(struct am_ctx *ctx, uint32_t index, void *blob)
 {
-    const void *from = NULL;
+    const struct am_blob *from = NULL;
 
     if (index == ctx->rank) {
         return am_address(ctx, blob);
     }
     if (index < ctx->size) {
-        from = ctx->blobs == NULL ? NULL : &ctx->blobs[index];
+        from = ctx->blobs == NULL ? NULL : ctx->blobs[index];
     } else if (index < ctx->peer_count && ctx->peers[index] != NULL) {
         from = ctx->peers[index]->blob;
     }
     if (from == NULL) {
         return AM_ERR_INVALID;
     }
-    memcpy(blob, from, AM_ADDRESS_BYTES);
+    memset(blob, 0, AM_ADDRESS_BYTES);
+    memcpy(blob, from, from->bytes);
     return AM_OK;
 }
 

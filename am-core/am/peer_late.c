@@ -9,7 +9,6 @@
 #include "am/ctx.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ------------------------------------------------------------- who is known */
 
@@ -24,7 +23,7 @@ static bool is_late(const struct am_peer *peer, uint64_t nonce)
 uint32_t am_peer_find(const struct am_ctx *ctx, const struct am_blob *blob)
 {
     if (blob->rank < ctx->size && ctx->blobs != NULL &&
-        ctx->blobs[blob->rank].nonce == blob->nonce) {
+        ctx->blobs[blob->rank]->nonce == blob->nonce) {
         return blob->rank;
     }
     for (uint32_t i = ctx->size; i < ctx->peer_count; i++) {
@@ -63,19 +62,15 @@ static void handle_hello(struct am_token *token, const uint64_t *words,
                          uint32_t word_count, void *data, size_t bytes)
 {
     struct am_peer *peer = token->peer;
-    struct am_blob blob = {0};
+    struct am_blob blob;
 
-    if (bytes == sizeof(blob)) {
-        memcpy(&blob, data, bytes);
-    }
     if (peer->index < token->ctx->size || peer->blob != NULL ||
-        blob.magic != AM_BLOB_MAGIC) {
+        am_blob_read(data, bytes, &blob) != AM_OK) {
         token->ctx->stats[AM_STAT_RX_BAD_PACKET]++;
         return;
     }
-    peer->blob = malloc(bytes);
+    peer->blob = am_blob_copy(&blob);
     if (peer->blob != NULL) {
-        memcpy(peer->blob, &blob, bytes);
         peer_meet(token->ctx, peer, blob.nonce);
     }
 }

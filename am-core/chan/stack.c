@@ -116,6 +116,8 @@ am_status_t am_dev_stack_open(const struct am_dev_ops *ops,
     }
     if (status != AM_OK) {
         dev->ops->close(dev);
+        return status;
     }
-    return status;
+    (*dev_p)->bottom = ops;
+    return AM_OK;
 }

@@ -144,8 +144,22 @@ typedef void (*am_dev_fill_fn)(void *arg, void *to, size_t bytes);
 
 struct am_config_table;
 
+/* The numbers of devices, in addresses and in keys: part of the wire format, so
+ * that one is never given to another device. */
+enum {
+    AM_DEV_NUMBER_NONE, /* of a wrapper, which is no device to peers */
+    AM_DEV_NUMBER_SELF,
+    AM_DEV_NUMBER_SHM,
+    AM_DEV_NUMBER_SIM,
+    AM_DEV_NUMBER_UDP,
+    AM_DEV_NUMBER_OFI,
+    AM_DEV_NUMBER_TEST = 240, /* from here on: devices of tests */
+    AM_DEV_NUMBER_MAX = 255
+};
+
 struct am_dev_ops {
     const char *name;
+    uint32_t number;                      /* AM_DEV_NUMBER_... */
     const struct am_config_table *config; /* its variables; NULL: none */
     size_t config_bytes;                  /* of the struct they fill */
     am_status_t (*open)(const struct am_dev_params *params,
@@ -220,6 +234,9 @@ struct am_dev {
     struct am_dev_attr attr;
     struct am_dev_up up; /* used for all upcalls: a device that wraps this one
                           * puts its own here before the first connect */
+    const struct am_dev_ops *bottom; /* of the device that does the work: its
+                                      * name and number stand for all that is
+                                      * around it; set by who opens the stack */
     bool enough; /* set in an upcall: of this peer no more packets in this poll
                   * would be better; a device may leave that unheard */
     const char *error; /* why connect_all or connect failed, as one sentence that

@@ -83,7 +83,8 @@ AM_API am_status_t am_open(const struct am_params *params,
 AM_API uint64_t am_connect_timeout_ms(const struct am_option *options,
                                       uint32_t option_count);
 
-/* My address blob: AM_ADDRESS_BYTES bytes are written to `blob`.  AM_OK. */
+/* My address blob: AM_ADDRESS_BYTES bytes are written to `blob`.  It has a part
+ * for each open device.  AM_ERR_MEMORY: they do not fit. */
 AM_API am_status_t am_address(struct am_ctx *ctx, void *blob);
 
 /*

@@ -26,7 +26,7 @@ AM_API const char *am_version(void);
 
 /* Limits.  Fixed at compile time; the wire formats depend on them. */
 #define AM_WORDS_MAX     16  /* 64-bit argument words of one request */
-#define AM_ADDRESS_BYTES 96  /* size of every address blob */
+#define AM_ADDRESS_BYTES 256 /* room for every address blob */
 #define AM_HANDLERS_MAX  256 /* handler indices, of which ... */
 #define AM_HANDLER_USER  64  /* ... the first that a user may register */
 #define AM_PEER_ANY      UINT32_MAX

@@ -375,6 +375,7 @@ static int pipe_poll(struct am_dev *dev, uint32_t packets_max)
 
 const struct am_dev_ops pipe_dev_ops = {
         .name = "pipe",
+        .number = AM_DEV_NUMBER_TEST,
         .open = pipe_open,
         .close = pipe_close,
         .address = pipe_address,

@@ -1,7 +1,8 @@
 # test/unit: the am layer and shared memory; in one process but for
 # am_fork, shm_death, shm_neighbour, shm_process and shm_start
 if HAVE_CMOCKA
-am_tests = test/unit/am_request_test test/unit/am_region_test \
+am_tests = test/unit/am_address_test \
+    test/unit/am_request_test test/unit/am_region_test \
     test/unit/am_client_test test/unit/am_close_test \
     test/unit/am_fork_test test/unit/am_forged_test \
     test/unit/am_forged_random_test test/unit/am_post_test \
@@ -12,6 +13,9 @@ am_tests = test/unit/am_request_test test/unit/am_region_test \
     test/unit/shm_start_test test/unit/shm_stranger_test
 check_PROGRAMS += $(am_tests)
 TESTS += $(am_tests)
+test_unit_am_address_test_SOURCES = test/unit/am_address_test.c
+test_unit_am_address_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_address_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_am_request_test_SOURCES = test/unit/am_request_test.c \
     $(msg_world)
 test_unit_am_request_test_CFLAGS = $(TEST_CFLAGS)

@@ -331,7 +331,7 @@ static void test_connect_to_nobody(void **state)
     world_open(&world, 1, NULL);
     am_address(world.ctx[0], blob);
     address->nonce++; /* another context, which does not exist */
-    address->parts[8]++;
+    address->parts[sizeof(struct am_blob_part) + 8]++;
     assert_int_equal(am_connect(world.ctx[0], blob, &peer), AM_ERR_PEER);
     memset(blob, 0, sizeof(blob));
     assert_int_equal(am_connect(world.ctx[0], blob, &peer), AM_ERR_INVALID);

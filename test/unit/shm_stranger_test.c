@@ -78,7 +78,8 @@ static void visit(const unsigned char *blob, uid_t user)
     }
     memcpy(&theirs, blob, sizeof(theirs));
     (void)am_address(ctx, &mine);
-    memcpy(theirs.parts, mine.parts, offsetof(struct shm_address, nonce));
+    memcpy(theirs.parts, mine.parts,
+           sizeof(struct am_blob_part) + offsetof(struct shm_address, nonce));
     status = am_connect(ctx, &theirs, &peer);
     _exit(-(int)status);
 }

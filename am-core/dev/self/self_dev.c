@@ -334,6 +334,7 @@ static void self_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
 
 const struct am_dev_ops am_dev_self_ops = {
         .name = "self",
+        .number = AM_DEV_NUMBER_SELF,
         .open = self_open,
         .close = self_close,
         .address = self_address,

@@ -300,6 +300,7 @@ static size_t shm_describe(struct am_dev *adev, char *text, size_t bytes)
 
 const struct am_dev_ops am_shm_ops = {
         .name = "shm",
+        .number = AM_DEV_NUMBER_SHM,
         .config = &shm_config_table,
         .config_bytes = sizeof(struct shm_config),
         .open = shm_open,

@@ -308,6 +308,7 @@ static size_t snic_describe(struct am_dev *dev, char *text, size_t bytes)
 
 const struct am_dev_ops am_dev_snic_ops = {
         .name = "sim",
+        .number = AM_DEV_NUMBER_SIM,
         .open = snic_open,
         .close = snic_close,
         .address = snic_address,

@@ -1,0 +1,200 @@
+/*
+ * Address blobs: what a context writes, and what becomes of blobs that others
+ * made: of another version, too long, with parts that do not add up.
+ */
+#include "config.h"
+
+#include "support/cm.h"
+#include "support/seed.h"
+
+#include "am/ctx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD_BYTES offsetof(struct am_blob, parts)
+
+/* Append a part of `bytes` times the byte `fill`. */
+static void part_add(struct am_blob *blob, uint16_t number, uint16_t bytes,
+                     uint8_t fill)
+{
+    struct am_blob_part part = {.number = number, .bytes = bytes};
+    uint8_t *at = (uint8_t *)blob + blob->bytes;
+
+    memcpy(at, &part, sizeof(part));
+    memset(at + sizeof(part), fill, bytes);
+    blob->bytes += (uint16_t)(sizeof(part) + (bytes + 7u) / 8 * 8);
+}
+
+static struct am_blob blob_new(void)
+{
+    return (struct am_blob){.magic = AM_BLOB_MAGIC,
+                            .version = AM_BLOB_VERSION,
+                            .bytes = HEAD_BYTES,
+                            .rank = 3,
+                            .nonce = 4};
+}
+
+/* The part of a device of this number: `bytes` times `fill`, or none. */
+static void assert_part(const struct am_blob *blob, uint32_t number,
+                        size_t bytes, uint8_t fill)
+{
+    const struct am_dev_ops ops = {.number = number};
+    const struct am_dev dev = {.bottom = &ops};
+    size_t found;
+    const uint8_t *part = am_blob_part(blob, &dev, &found);
+
+    assert_int_equal(found, bytes);
+    if (bytes == 0) {
+        assert_null(part);
+        return;
+    }
+    assert_non_null(part);
+    for (size_t i = 0; i < bytes; i++) {
+        assert_int_equal(part[i], fill);
+    }
+}
+
+static void test_parts(void **state)
+{
+    struct am_blob blob = blob_new(), read, *copy;
+
+    part_add(&blob, AM_DEV_NUMBER_SHM, 32, 's');
+    part_add(&blob, 999, 5, '?'); /* of a device that this build lacks */
+    part_add(&blob, AM_DEV_NUMBER_SIM, 1, 'i');
+    part_add(&blob, AM_DEV_NUMBER_OFI, 120, 'o');
+    assert_int_equal(am_blob_read(&blob, blob.bytes, &read), AM_OK);
+    assert_memory_equal(&read, &blob, sizeof(blob));
+    copy = am_blob_copy(&read);
+    assert_non_null(copy);
+    assert_part(copy, AM_DEV_NUMBER_SHM, 32, 's');
+    assert_part(copy, AM_DEV_NUMBER_SIM, 1, 'i');
+    assert_part(copy, AM_DEV_NUMBER_OFI, 120, 'o');
+    assert_part(copy, AM_DEV_NUMBER_UDP, 0, 0);
+    free(copy);
+}
+
+static void assert_refused(const struct am_blob *blob, size_t bytes)
+{
+    struct am_blob read;
+
+    assert_int_equal(am_blob_read(blob, bytes, &read), AM_ERR_INVALID);
+}
+
+static void test_refused(void **state)
+{
+    struct am_blob blob = blob_new(), bad;
+    struct am_blob_part part;
+
+    part_add(&blob, AM_DEV_NUMBER_SHM, 20, 's');
+    for (size_t bytes = 0; bytes < blob.bytes; bytes++) {
+        assert_refused(&blob, bytes); /* cut off */
+    }
+    assert_refused(&blob, sizeof(blob) + 8);
+    bad = blob;
+    bad.magic++;
+    assert_refused(&bad, sizeof(bad));
+    bad = blob;
+    bad.version++;
+    assert_refused(&bad, sizeof(bad));
+    bad = blob;
+    bad.bytes = HEAD_BYTES - 8;
+    assert_refused(&bad, sizeof(bad));
+    bad = blob;
+    bad.bytes++; /* not whole words */
+    assert_refused(&bad, sizeof(bad));
+    bad = blob;
+    bad.bytes += 4096;
+    assert_refused(&bad, sizeof(bad));
+    bad = blob; /* the part is longer than what is there */
+    part = (struct am_blob_part){.number = AM_DEV_NUMBER_SHM, .bytes = 25};
+    memcpy(bad.parts, &part, sizeof(part));
+    assert_refused(&bad, sizeof(bad));
+    part.bytes = UINT16_MAX;
+    memcpy(bad.parts, &part, sizeof(part));
+    assert_refused(&bad, sizeof(bad));
+}
+
+/* Whatever is changed in a blob, a part of one that is accepted lies in it. */
+static void test_mutated(void **state)
+{
+    enum {
+        ROUNDS = 200000
+    };
+    struct am_prng prng = test_prng("am_address_test");
+    struct am_blob blob = blob_new();
+    uint32_t accepted = 0;
+
+    part_add(&blob, AM_DEV_NUMBER_SHM, 32, 's');
+    part_add(&blob, AM_DEV_NUMBER_UDP, 28, 'u');
+    for (int i = 0; i < ROUNDS; i++) {
+        struct am_blob bad = blob, *read = malloc(sizeof(*read));
+        struct am_blob *copy;
+
+        assert_non_null(read);
+        for (int flips = 0; flips < 3; flips++) {
+            ((uint8_t *)&bad)[am_prng_below(&prng, blob.bytes)] ^=
+                    (uint8_t)(1u << am_prng_below(&prng, 8));
+        }
+        if (am_blob_read(&bad, am_prng_below(&prng, sizeof(bad) + 1), read) ==
+            AM_OK) {
+            accepted++;
+            copy = am_blob_copy(read); /* as long as it is, so that a
+                                          sanitizer sees what is read past it */
+            assert_non_null(copy);
+            for (uint32_t number = 0; number < 8; number++) {
+                const struct am_dev_ops ops = {.number = number};
+                const struct am_dev dev = {.bottom = &ops};
+                size_t bytes;
+                const uint8_t *part = am_blob_part(copy, &dev, &bytes);
+
+                assert_true(part == NULL
+                                    ? bytes == 0
+                                    : part >= (uint8_t *)copy + HEAD_BYTES &&
+                                              part + bytes <=
+                                                      (uint8_t *)copy +
+                                                              copy->bytes);
+            }
+            free(copy);
+        }
+        free(read);
+    }
+    assert_true(accepted > 0); /* flips in the nonce, in a device's bytes */
+}
+
+/* A context's own address has the devices that it opened, and the job's ranks
+ * are refused by name when one of them is no address. */
+static void test_of_a_context(void **state)
+{
+    struct am_option quiet = {"AM_LOG", "none"};
+    struct am_params params = {
+            .rank = 0, .size = 2, .options = &quiet, .option_count = 1};
+    uint8_t room[2][AM_ADDRESS_BYTES];
+    struct am_blob blob;
+    struct am_ctx *ctx;
+    size_t bytes;
+
+    assert_int_equal(am_open(&params, &ctx), AM_OK);
+    assert_int_equal(am_address(ctx, room[0]), AM_OK);
+    assert_int_equal(am_blob_read(room[0], sizeof(room[0]), &blob), AM_OK);
+    assert_non_null(am_blob_part(&blob, ctx->devs[0], &bytes));
+    for (size_t at = blob.bytes; at < sizeof(room[0]); at++) {
+        assert_int_equal(room[0][at], 0);
+    }
+    memset(room[1], 0, sizeof(room[1]));
+    assert_int_equal(am_connect_all(ctx, room), AM_ERR_INVALID);
+    assert_non_null(strstr(am_error_text(ctx), "rank 1"));
+    am_close(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_parts),
+            cmocka_unit_test(test_refused),
+            cmocka_unit_test(test_mutated),
+            cmocka_unit_test(test_of_a_context),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
