@@ -133,6 +133,16 @@ static int poll_all(void)
     return events;
 }
 
+/*
+ * Has a rank of the world died?  That ends the waits at the end, for all ranks, as
+ * each finds it out.  The death of another process (one that was spawned) does not:
+ * only those that were connected to it learn of it, and the others count on them.
+ */
+static bool world_has_dead(void)
+{
+    return MPIDI_AM_global.n_ctx > 0 && am_check(MPIDI_AM_global.ctx[0]) == AM_ERR_PEER;
+}
+
 #if MPIDI_AM_WAITS_CALL
 /*
  * MPICH waits for other processes without MPI: for the launcher, or in a barrier in shared
@@ -159,7 +169,7 @@ int MPIDI_AM_wait(double begin, int rank)
             do {
                 events = MPIDI_AM_global.n_ctx > 0 ? poll_now() : 0;
             } while (events > 0);
-            if (MPIDI_AM_global.n_ctx > 0 && am_check(MPIDI_AM_global.ctx[0]) != AM_OK) {
+            if (world_has_dead()) {
                 return MPIDI_AM_error(MPIDI_AM_global.ctx[0], AM_ERR_PEER);
             }
             break;
@@ -168,6 +178,12 @@ int MPIDI_AM_wait(double begin, int rank)
     return MPI_SUCCESS;
 }
 #endif
+
+/* What a poll told ends the waits for the world. */
+static bool is_fatal(int events)
+{
+    return events < 0 && (events != AM_ERR_PEER || world_has_dead());
+}
 
 static am_status_t flush_all(void)
 {
@@ -180,8 +196,8 @@ static am_status_t flush_all(void)
         for (int i = 0; i < MPIDI_AM_global.n_ctx; i++) {
             is_flushed = is_flushed && am_is_flushed(MPIDI_AM_global.ctx[i]);
         }
-    } while (events >= 0 && !is_flushed);
-    return events < 0 ? (am_status_t) events : AM_OK;
+    } while (!is_flushed && !is_fatal(events));
+    return is_fatal(events) ? (am_status_t) events : AM_OK;
 }
 
 static void round_done(void *arg, const struct am_msg_status *status)
@@ -223,11 +239,11 @@ static am_status_t last_barrier(struct am_ctx *ctx)
             return status;
         }
         received = received || status == AM_DONE;
-        while ((!sent || !received) && events >= 0) {
+        while ((!sent || !received) && !is_fatal(events)) {
             events = poll_all();
         }
-        if (events < 0 || MPIDI_AM_global.trouble != 0) {
-            return events < 0 ? (am_status_t) events : AM_ERR_PEER;
+        if (is_fatal(events)) {
+            return (am_status_t) events;
         }
     }
     return AM_OK;
@@ -267,10 +283,10 @@ int MPIDI_AM_mpi_finalize_hook(void)
     MPIDI_AM_greetings_wait();
     (void) flush_all();
     MPIDI_AM_global.phase = MPIDI_AM_ENDING;
-    if (MPIR_Process.size > 1 && MPIDI_AM_global.trouble == 0) {
+    if (MPIR_Process.size > 1 && !world_has_dead()) {
         status = last_barrier(MPIDI_AM_global.ctx[0]);
     }
-    if (MPIR_Process.size > 1 && MPIDI_AM_global.trouble == 0 && status != AM_ERR_PEER) {
+    if (MPIR_Process.size > 1 && !world_has_dead()) {
         if (status != AM_OK) {
             mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
             MPIR_ERR_CHECK(mpi_errno);
