@@ -128,6 +128,13 @@ am_status_t am_address(struct am_ctx *ctx, void *to)
     return AM_OK;
 }
 
+size_t am_address_bytes(const void *from)
+{
+    struct am_blob blob;
+
+    return am_blob_read(from, sizeof(blob), &blob) == AM_OK ? blob.bytes : 0;
+}
+
 /* ------------------------------------------------------------ the job's ranks */
 
 /* Read rank's blob out of those of all. */

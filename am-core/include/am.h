@@ -86,6 +86,9 @@ AM_API uint64_t am_connect_timeout_ms(const struct am_option *options,
 /* My address blob: AM_ADDRESS_BYTES bytes are written to `blob`.  It has a part
  * for each open device.  AM_ERR_MEMORY: they do not fit. */
 AM_API am_status_t am_address(struct am_ctx *ctx, void *blob);
+/* How many bytes of a blob say something; the rest, to AM_ADDRESS_BYTES, is zero
+ * and need not be sent.  0: it is no address.  Legal in a handler. */
+AM_API size_t am_address_bytes(const void *blob);
 
 /*
  * Tell the context the addresses of ranks 0..size-1 (size * AM_ADDRESS_BYTES,

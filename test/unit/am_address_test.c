@@ -65,6 +65,7 @@ static void test_parts(void **state)
     part_add(&blob, AM_DEV_NUMBER_OFI, 120, 'o');
     assert_int_equal(am_blob_read(&blob, blob.bytes, &read), AM_OK);
     assert_memory_equal(&read, &blob, sizeof(blob));
+    assert_int_equal(am_address_bytes(&blob), blob.bytes);
     copy = am_blob_copy(&read);
     assert_non_null(copy);
     assert_part(copy, AM_DEV_NUMBER_SHM, 32, 's');
@@ -94,6 +95,7 @@ static void test_refused(void **state)
     bad = blob;
     bad.magic++;
     assert_refused(&bad, sizeof(bad));
+    assert_int_equal(am_address_bytes(&bad), 0);
     bad = blob;
     bad.version++;
     assert_refused(&bad, sizeof(bad));

@@ -260,6 +260,8 @@ void MPIDI_AM_late_free(void);
 
 /* am_world.c: contexts and addresses */
 int MPIDI_AM_world_open(void);
+/* Connect to a process outside the world by what MPIDI_AM_get_local_upids gave there. */
+am_status_t MPIDI_AM_connect_upid(const char *upid, int bytes, uint32_t * peer);
 int MPIDI_AM_vcis_open(int n);
 void MPIDI_AM_world_close(void);
 /* Say one sentence and end the job, as a start that failed does. */

@@ -271,29 +271,6 @@ int MPIDI_AM_dynamic_sendrecv(MPIR_Lpid remote_lpid, MPIR_Comm * peer_comm, int 
     return talk_with(&talk, remote_lpid, MPIX_ERR_TIMEOUT);
 }
 
-int MPIDI_AM_get_local_upids(MPIR_Comm * comm, int **local_upid_size, char **local_upids)
-{
-    int n = comm->local_size;
-
-    *local_upid_size = MPL_malloc((size_t) n * sizeof(int), MPL_MEM_ADDRESS);
-    *local_upids = MPL_malloc((size_t) n * AM_ADDRESS_BYTES, MPL_MEM_ADDRESS);
-    MPIR_Assertp(*local_upid_size != NULL && *local_upids != NULL);
-    for (int i = 0; i < n; i++) {
-        am_status_t status;
-
-        status = am_peer_address(MPIDI_AM_global.ctx[0],
-                                 MPIDI_AM_PEER(MPIDIU_comm_rank_to_av(comm, i), 0, 0),
-                                 *local_upids + (size_t) i * AM_ADDRESS_BYTES);
-        if (status != AM_OK) {
-            MPL_free(*local_upid_size);
-            MPL_free(*local_upids);
-            return MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
-        }
-        (*local_upid_size)[i] = AM_ADDRESS_BYTES;
-    }
-    return MPI_SUCCESS;
-}
-
 /* ------------------------------------------------------------ greetings */
 
 /*
@@ -360,12 +337,9 @@ void MPIDI_AM_greetings_wait(void)
 /* libam knows an address that it has met and answers with the same peer. */
 int MPIDI_AM_insert_upid(MPIR_Lpid lpid, const char *upid, int upid_len)
 {
-    am_status_t status = AM_ERR_INVALID;
     uint32_t peer;
+    am_status_t status = MPIDI_AM_connect_upid(upid, upid_len, &peer);
 
-    if (upid_len == AM_ADDRESS_BYTES) {
-        status = am_connect(MPIDI_AM_global.ctx[0], upid, &peer);
-    }
     if (status != AM_OK) {
         return MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
     }

@@ -129,28 +129,6 @@ int MPIDI_AM_dynamic_recv(int tag, void *buf, int size, int timeout)
     return mpi_errno;
 }
 
-int MPIDI_AM_get_local_upids(MPIR_Comm * comm, int **local_upid_size, char **local_upids)
-{
-    int n = comm->local_size;
-    int mpi_errno = MPI_SUCCESS;
-
-    *local_upid_size = MPL_malloc((size_t) n * sizeof(int), MPL_MEM_ADDRESS);
-    *local_upids = MPL_malloc((size_t) n * AM_ADDRESS_BYTES, MPL_MEM_ADDRESS);
-    MPIR_Assertp(*local_upid_size != NULL && *local_upids != NULL);
-    for (int i = 0; i < n; i++) {
-        am_status_t status;
-
-        status = am_peer_address(MPIDI_AM_global.ctx[0],
-                                 MPIDI_AM_PEER(MPIDIU_comm_rank_to_av(comm, i), 0, 0),
-                                 *local_upids + (size_t) i * AM_ADDRESS_BYTES);
-        if (status != AM_OK) {
-            mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
-        }
-        (*local_upid_size)[i] = AM_ADDRESS_BYTES;
-    }
-    return mpi_errno;
-}
-
 /* Is this peer in a table already? */
 static bool find_peer(uint32_t peer, uint64_t * gpid)
 {
@@ -220,13 +198,11 @@ int MPIDI_AM_upids_to_gpids(int size, int *remote_upid_size, char *remote_upids,
     late_sweep();
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
     for (int i = 0; i < size; i++) {
-        am_status_t status = AM_ERR_INVALID;
+        am_status_t status;
 
-        if (remote_upid_size[i] == AM_ADDRESS_BYTES) {
-            MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
-            status = am_connect(MPIDI_AM_global.ctx[0], upid, &peers[i]);
-            MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
-        }
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
+        status = MPIDI_AM_connect_upid(upid, remote_upid_size[i], &peers[i]);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
         if (status != AM_OK) {
             mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
             MPIR_ERR_CHECK(mpi_errno);

@@ -314,3 +314,49 @@ void MPIDI_AM_world_close(void)
     }
     MPIDI_AM_global.n_ctx = 0;
 }
+
+/* ------------------------------------------------------------ addresses for others */
+
+int MPIDI_AM_get_local_upids(MPIR_Comm * comm, int **local_upid_size, char **local_upids)
+{
+    int n = comm->local_size;
+    int mpi_errno = MPI_SUCCESS;
+    size_t at = 0;
+
+    *local_upid_size = MPL_malloc((size_t) n * sizeof(int), MPL_MEM_ADDRESS);
+    *local_upids = MPL_malloc((size_t) n * AM_ADDRESS_BYTES, MPL_MEM_ADDRESS);
+    MPIR_Assertp(*local_upid_size != NULL && *local_upids != NULL);
+    for (int i = 0; i < n; i++) {
+        am_status_t status = am_peer_address(MPIDI_AM_global.ctx[0],
+                                             MPIDI_AM_PEER(MPIDIU_comm_rank_to_av(comm, i), 0, 0),
+                                             *local_upids + at);
+
+        if (status != AM_OK) {
+            mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        /* only what it says: a port's name has little room */
+        (*local_upid_size)[i] = (int) am_address_bytes(*local_upids + at);
+        at += (size_t) (*local_upid_size)[i];
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(*local_upid_size);
+    MPL_free(*local_upids);
+    *local_upid_size = NULL;
+    *local_upids = NULL;
+    goto fn_exit;
+}
+
+am_status_t MPIDI_AM_connect_upid(const char *upid, int bytes, uint32_t * peer)
+{
+    char address[AM_ADDRESS_BYTES] = { 0 };
+
+    if (bytes < 0 || bytes > AM_ADDRESS_BYTES) {
+        return AM_ERR_INVALID;
+    }
+    memcpy(address, upid, (size_t) bytes);
+    return am_connect(MPIDI_AM_global.ctx[0], address, peer);
+}
