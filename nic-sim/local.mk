@@ -41,7 +41,8 @@ libnicsim_la_SOURCES = \
     nic-sim/host/memory.h nic-sim/host/memory.c \
     nic-sim/host/bus.h nic-sim/host/bus.c \
     nic-sim/host/copy.h nic-sim/host/copy.c \
-    nic-sim/host/host.h nic-sim/host/host.c nic-sim/host/port.c \
+    nic-sim/host/host.h nic-sim/host/host.c nic-sim/host/pio.c \
+    nic-sim/host/cpu.h nic-sim/host/cpu.c nic-sim/host/port.c \
     nic-sim/host/unit.c nic-sim/host/machine.c \
     nic-sim/host/machine_rows.c nic-sim/host/machine_rows.h \
     nic-sim/host/machine_load.c nic-sim/host/machine_load.h \
@@ -67,6 +68,9 @@ libnicsim_la_SOURCES = \
     nic-sim/net/tree.h nic-sim/net/tree.c nic-sim/net/tree_init.c \
     nic-sim/nic/tb2/tb2.h nic-sim/nic/tb2/tb2.c nic-sim/nic/tb2/tb2_fw.c \
     nic-sim/nic/tb2/tb2_rows.c \
+    nic-sim/cosim/box.h nic-sim/cosim/box.c nic-sim/cosim/fork.c \
+    nic-sim/cosim/rank.h nic-sim/cosim/rank.c \
+    nic-sim/cosim/seat.h nic-sim/cosim/seat.c nic-sim/kernel/check.c \
     nic-sim/sim.h nic-sim/sim.c nic-sim/sim_run.c \
     am-core/base/trace.c am-core/base/stats.c
 nodist_libnicsim_la_SOURCES = nic-sim/machine_text.c
@@ -212,11 +216,11 @@ endif
 dist_check_SCRIPTS += test/sim/am_sim_test.sh test/sim/worlds_test.sh \
     test/sim/variants_test.sh test/sim/lossy_test.sh test/sim/perf_test.sh \
     test/sim/scenario_test.sh test/sim/command_test.sh \
-    test/sim/predict_test.sh
+    test/sim/predict_test.sh test/sim/process_test.sh
 if BUILD_SIM
 TESTS += test/sim/am_sim_test.sh test/sim/perf_test.sh \
     test/sim/scenario_test.sh test/sim/command_test.sh \
-    test/sim/predict_test.sh
+    test/sim/predict_test.sh test/sim/process_test.sh
 if HAVE_CMOCKA
 TESTS += test/sim/worlds_test.sh test/sim/variants_test.sh \
     test/sim/lossy_test.sh

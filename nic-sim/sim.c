@@ -49,8 +49,12 @@ int ns_sim_allgather(void *arg, const void *mine, void *all, size_t bytes)
     struct ns_gather *gather = &sim->gather;
     uint32_t turn;
 
+    if (node->rank != NULL) {
+        ns_rank_gather(node->rank, mine, all, bytes);
+        return 0;
+    }
     ns_host_sync(&node->host);
-    node->host.idle.news = true;
+    node->host.cpu.idle.news = true;
     turn = gather->turn;
     if (bytes > 0) {
         if (gather_room(sim, turn, bytes) != 0) {
@@ -78,46 +82,73 @@ void ns_sim_barrier(struct ns_sim_node *view)
     (void)ns_sim_allgather(view, NULL, NULL, 0);
 }
 
+uint64_t ns_sim_meet_enter(struct ns_node *node)
+{
+    struct ns_sim *sim = node->view.sim;
+
+    ns_host_sync(&node->host);
+    return (sim->met++ / sim->params.nodes + 1) * sim->params.nodes;
+}
+
 void ns_sim_meet(struct ns_sim_node *view, void (*poll)(void *arg), void *arg)
 {
     struct ns_node *node = am_container(view, struct ns_node, view);
-    struct ns_sim *sim = view->sim;
+    const struct ns_sim *sim = view->sim;
     uint64_t all;
 
-    ns_host_sync(&node->host);
-    all = (sim->met / sim->params.nodes + 1) * sim->params.nodes;
-    sim->met++;
+    if (node->rank != NULL) {
+        ns_rank_meet(node->rank, poll, arg);
+        return;
+    }
+    all = ns_sim_meet_enter(node);
     while (sim->met < all) {
         poll(arg);
-        node->host.idle.news = true; /* looked at more than memory: no jump */
+        node->host.cpu.idle.news =
+                true; /* looked at more than memory: no jump */
         ns_host_sync(&node->host);
     }
 }
 
+/* Where the node's program runs: here, or in its process. */
+static struct ns_cpu *cpu_of(struct ns_node *node)
+{
+    return node->rank != NULL ? &node->rank->cpu : &node->host.cpu;
+}
+
 void ns_sim_compute(struct ns_sim_node *view, uint64_t ps)
 {
-    ns_host_compute(&am_container(view, struct ns_node, view)->host, ps);
+    struct ns_node *node = am_container(view, struct ns_node, view);
+
+    if (node->rank != NULL) {
+        ns_rank_compute(node->rank, ps);
+    } else {
+        ns_host_compute(&node->host, ps);
+    }
 }
 
 void ns_sim_work(struct ns_sim_node *view, uint64_t ps)
 {
-    am_container(view, struct ns_node, view)->host.now_ps += ps;
+    cpu_of(am_container(view, struct ns_node, view))->now_ps += ps;
 }
 
 void ns_sim_interrupts(struct ns_sim_node *view, void (*fn)(void *arg),
                        void *arg)
 {
-    struct ns_host *host = &am_container(view, struct ns_node, view)->host;
+    struct ns_node *node = am_container(view, struct ns_node, view);
 
-    host->interrupt = fn;
-    host->interrupt_arg = arg;
+    if (node->rank != NULL) {
+        ns_rank_interrupts(node->rank, fn, arg);
+    } else {
+        node->host.interrupt = fn;
+        node->host.interrupt_arg = arg;
+    }
 }
 
 void ns_sim_note(struct ns_sim_node *view, uint64_t a, uint64_t b)
 {
-    struct ns_node *node = am_container(view, struct ns_node, view);
+    struct ns_cpu *cpu = cpu_of(am_container(view, struct ns_node, view));
 
-    ns_trace_at(&node->host.component, node->host.now_ps, NS_TRACE_USER, a, b);
+    cpu->ops->trace(cpu, NS_TRACE_USER, a, b);
 }
 
 /* ------------------------------------------------------------------- set-up */
@@ -130,14 +161,25 @@ static int node_init(struct ns_sim *sim, uint32_t rank)
             .sim = sim,
             .rank = rank,
             .size = sim->params.nodes,
-            .env = &node->host.env,
+            .env = &node->host.cpu.env,
     };
+    if (sim->params.processes && ns_seat_open(&node->seat, sim->machine) != 0) {
+        return -1;
+    }
     if (ns_host_init(&node->host, sim->engine, rank, sim->params.nodes,
-                     sim->machine, sim->params.no_jump) != 0) {
+                     sim->machine, sim->params.no_jump,
+                     sim->params.processes ? ns_box_room(node->seat.box)
+                                           : NULL) != 0) {
         return -1;
     }
     node->nic = sim->kind->open(&node->host, sim->net, sim->machine);
-    return node->nic == NULL ? -1 : 0;
+    if (node->nic == NULL) {
+        return -1;
+    }
+    if (sim->params.processes) {
+        ns_seat_describe(node);
+    }
+    return 0;
 }
 
 static int sim_build(struct ns_sim *sim)
@@ -216,6 +258,9 @@ void ns_sim_close(struct ns_sim *sim)
         ns_host_fini(&sim->nodes[i].host);
         if (sim->nodes[i].nic != NULL) {
             sim->kind->close(sim->nodes[i].nic);
+        }
+        if (sim->params.processes) {
+            ns_seat_close(&sim->nodes[i].seat);
         }
     }
     if (sim->net != NULL) {

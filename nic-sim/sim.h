@@ -4,6 +4,8 @@
 #ifndef NS_SIM_H
 #define NS_SIM_H
 
+#include "cosim/rank.h"
+#include "cosim/seat.h"
 #include "host/host.h"
 #include "nic/nic.h"
 #include "nicsim_sim.h"
@@ -13,6 +15,8 @@ struct ns_node {
     struct ns_host host;
     void *nic;
     bool gather_waits;
+    struct ns_seat seat;  /* of the process that runs its program */
+    struct ns_rank *rank; /* in that process; NULL: the engine is here */
 };
 
 /* Two buffers, so that a fast node may start the next gather while a slow one
@@ -34,11 +38,24 @@ struct ns_sim {
     uint32_t node_count; /* initialised so far */
     uint32_t running;
     bool aborted;
+    char failed[256]; /* why the run was ended, one sentence, or "" */
     uint64_t end_ps;
     struct ns_gather gather;
     uint64_t met; /* arrivals at ns_sim_meet, of all nodes */
     void (*body)(void *arg, struct ns_sim_node *node);
     void *body_arg;
 };
+
+/* End the run, for a reason; the first counts. */
+void ns_sim_fail(struct ns_sim *sim, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+/* The node comes to ns_sim_meet; how many arrivals it waits for. */
+uint64_t ns_sim_meet_enter(struct ns_node *node);
+
+/* cosim/fork.c: start a process for each node, which runs the body.  0, or -1
+ * with one sentence in `failed`. */
+int ns_sim_fork(struct ns_sim *sim);
+/* Wait until they have ended. */
+void ns_sim_reap(struct ns_sim *sim);
 
 #endif

@@ -5,6 +5,7 @@
 #include "sim.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 static struct ns_node *node_of_host(struct ns_host *host)
@@ -17,16 +18,21 @@ static struct ns_node *node_of_host(struct ns_host *host)
 static void node_body(void *arg, struct ns_host *host)
 {
     struct ns_sim *sim = arg;
+    struct ns_node *node = node_of_host(host);
 
-    sim->body(sim->body_arg, &node_of_host(host)->view);
+    if (sim->params.processes) {
+        ns_seat_serve(node);
+    } else {
+        sim->body(sim->body_arg, &node->view);
+    }
 }
 
 static void node_ended(void *arg, struct ns_host *host)
 {
     struct ns_sim *sim = arg;
 
-    if (host->now_ps > sim->end_ps) {
-        sim->end_ps = host->now_ps;
+    if (host->cpu.now_ps > sim->end_ps) {
+        sim->end_ps = host->cpu.now_ps;
     }
     if (--sim->running == 0) {
         ns_engine_stop(sim->engine);
@@ -105,8 +111,27 @@ static int check_conservation(struct ns_sim *sim, char *error,
 
 void ns_sim_abort(struct ns_sim_node *view)
 {
+    struct ns_node *node = am_container(view, struct ns_node, view);
+
+    if (node->rank != NULL) {
+        ns_rank_abort(node->rank);
+        return;
+    }
     view->sim->aborted = true;
     ns_engine_stop(view->sim->engine);
+}
+
+void ns_sim_fail(struct ns_sim *sim, const char *format, ...)
+{
+    va_list args;
+
+    if (sim->failed[0] == '\0') {
+        va_start(args, format);
+        vsnprintf(sim->failed, sizeof(sim->failed), format, args);
+        va_end(args);
+    }
+    sim->aborted = true;
+    ns_engine_stop(sim->engine);
 }
 
 /* The first adapter that has stopped the run, and why; NULL: none has. */
@@ -132,7 +157,9 @@ static int report_stuck(const struct ns_sim *sim, ns_run_t why, char *error,
     uint32_t node = 0;
     const char *stopped = stopped_by(sim, &node);
 
-    if (stopped != NULL) {
+    if (sim->failed[0] != '\0') {
+        snprintf(error, error_bytes, "%s", sim->failed);
+    } else if (stopped != NULL) {
         snprintf(error, error_bytes, "node %" PRIu32 ": %s", node, stopped);
     } else if (sim->aborted) {
         snprintf(error, error_bytes, "a node gave up");
@@ -207,25 +234,36 @@ static int sim_finish(struct ns_sim *sim, struct ns_sim_result *result,
     return check_conservation(sim, error, error_bytes);
 }
 
-int ns_sim_run(struct ns_sim *sim,
-               void (*body)(void *arg, struct ns_sim_node *node), void *arg,
-               struct ns_sim_result *result, char *error, size_t error_bytes)
+/* Each node's program, or what serves it, in a fiber of its own. */
+static ns_run_t nodes_run(struct ns_sim *sim)
 {
-    ns_run_t why;
-
-    sim->body = body;
-    sim->body_arg = arg;
-    sim->running = sim->params.nodes;
     for (uint32_t i = 0; i < sim->node_count; i++) {
         if (ns_host_start(&sim->nodes[i].host,
                           sim->params.threads ? NS_FIBER_THREAD
                                               : NS_FIBER_CONTEXT,
                           node_body, sim, node_ended, sim) != 0) {
-            snprintf(error, error_bytes, "out of memory");
-            return -1;
+            ns_sim_fail(sim, "out of memory");
+            return NS_RUN_STOPPED;
         }
     }
-    why = ns_engine_run(sim->engine);
+    return ns_engine_run(sim->engine);
+}
+
+int ns_sim_run(struct ns_sim *sim,
+               void (*body)(void *arg, struct ns_sim_node *node), void *arg,
+               struct ns_sim_result *result, char *error, size_t error_bytes)
+{
+    ns_run_t why = NS_RUN_STOPPED;
+
+    sim->body = body;
+    sim->body_arg = arg;
+    sim->running = sim->params.nodes;
+    if (!sim->params.processes || ns_sim_fork(sim) == 0) {
+        why = nodes_run(sim);
+    }
+    if (sim->params.processes) {
+        ns_sim_reap(sim);
+    }
     if (why != NS_RUN_STOPPED || sim->aborted || sim->running > 0) {
         return report_stuck(sim, why, error, error_bytes);
     }
@@ -282,7 +320,7 @@ int ns_sim_run_shared(struct ns_sim *sim,
 
         shared.nodes[i] = &sim->nodes[i].view;
         host->fiber = first->fiber;
-        host->shared = true;
+        host->cpu.shared = true;
         host->ended = shared_ended;
         host->ended_arg = &shared;
     }

@@ -33,6 +33,7 @@ am_perf_SOURCES = \
     am-core/tools/perf_ring.c \
     am-core/tools/perf_rtt.c \
     am-core/tools/perf_sizes.c \
+    am-core/tools/perf_tests.c \
     am-core/tools/perf_time.c \
     am-core/tools/perf_util.c
 am_perf_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)

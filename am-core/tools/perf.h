@@ -50,6 +50,8 @@ struct perf_test {
 };
 
 extern const struct perf_test perf_tests[]; /* ends with a NULL name */
+/* The test of this name, or NULL. */
+const struct perf_test *perf_test_find(const char *name);
 
 struct perf_options {
     const struct perf_test *test;
@@ -65,6 +67,7 @@ struct perf_options {
     const char *machine;             /* --sim; NULL: this machine */
     const char *sets[PERF_SETS_MAX]; /* --set KEY=VALUE of it */
     uint32_t set_count;
+    bool processes;    /* --processes: simulated ranks are processes */
     uint64_t limit_ms; /* --limit: virtual time; 0: SIM_LIMIT_MS */
     uint64_t seed;     /* --seed: of the simulation */
     bool seeded, validate, json, progress;

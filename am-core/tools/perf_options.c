@@ -1,5 +1,5 @@
 /*
- * am_perf's command line, and the table of tests.
+ * am_perf's command line.
  */
 #include "config.h"
 
@@ -14,39 +14,6 @@
 #include <unistd.h>
 
 #define SIM_BYTES_MAX ((size_t)64 * 1024)
-#define STREAM_OPS    "isend|put|store|store_async|get|get_async"
-
-const struct perf_test perf_tests[] = {
-        {"rtt", "requests of 1 to 4 words and their replies: half round trip",
-         perf_rtt, NULL, "request", 2, .pair = true},
-        {"lat", "half round trip of a message; of put and get, the whole call",
-         perf_lat, "0,1:4m:x2", STREAM_OPS, 2, .pair = true},
-        {"bw", "bandwidth of a one-way stream of messages", perf_bw, "1:4m:x2",
-         STREAM_OPS, 2, .pair = true},
-        {"rate", "messages a second one way", perf_rate, "8", "request|isend",
-         2, .pair = true},
-        {"ring", "a token passed round a ring of all ranks: time of a hop",
-         perf_ring, "0,1:1m:x4", "isend|request", 2, .pair = false},
-        {"exchange",
-         "two ranks send to each other: sends first, receives first, out of "
-         "step (Saphir 1994)",
-         perf_exchange, "1k:1m:x4", "isend", 2, .pair = true},
-        {"overlap",
-         "(compute + communicate) / compute for a sender and a receiver "
-         "(DCMF)",
-         perf_overlap, "1k:4m:x4", "isend", 2, .pair = true},
-        {"logp", "LogP parameters os, or, L, g, and end to end", perf_logp,
-         NULL, "request", 2, .pair = true},
-        {"mcast", "multicast from rank 0 to all, until all have answered",
-         perf_mcast, "8:1m:x8", "mcast", 2, .pair = false},
-        {"fadd", "fetch-and-add on a word of another rank", perf_fadd, NULL,
-         "fadd", 2, .pair = true},
-        {"match", "half round trip behind a queue of other receives",
-         perf_match, "8", "posted|unexpected", 2, .pair = true},
-        {"limits",
-         "probes of this machine without libam: what there is to reach",
-         perf_limits, "64k:4m:x2", "all|flag|copy|handoff", 1, .no_job = true},
-        {.name = NULL}};
 
 enum {
     OPT_OP = 256,
@@ -64,6 +31,7 @@ enum {
     OPT_SET,
     OPT_LIMIT,
     OPT_SEED,
+    OPT_PROCESSES,
 };
 
 static const struct option longs[] = {
@@ -83,6 +51,7 @@ static const struct option longs[] = {
         {"set", required_argument, NULL, OPT_SET},
         {"limit", required_argument, NULL, OPT_LIMIT},
         {"seed", required_argument, NULL, OPT_SEED},
+        {"processes", no_argument, NULL, OPT_PROCESSES},
 #endif
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0}};
@@ -117,6 +86,7 @@ static void help_print(void)
          "(100000)\n"
          "      --seed N      of the random numbers of its hosts and failing\n"
          "                    links (0)\n"
+         "      --processes   its ranks are processes, as those of MPI are\n"
 #endif
          "tests:");
     for (const struct perf_test *test = perf_tests; test->name != NULL;
@@ -126,17 +96,6 @@ static void help_print(void)
             printf("             --op %s\n", test->ops);
         }
     }
-}
-
-static const struct perf_test *find_test(const char *name)
-{
-    for (const struct perf_test *test = perf_tests; test->name != NULL;
-         test++) {
-        if (strcmp(test->name, name) == 0) {
-            return test;
-        }
-    }
-    return NULL;
 }
 
 /* The operation `name` of the list "a|b|c", or its first for NULL. */
@@ -232,6 +191,16 @@ static int unknown_option(const char *word)
     return -1;
 }
 
+static int flag_take(int c, struct perf_options *options)
+{
+    bool *flag = c == OPT_JSON        ? &options->json
+                 : c == OPT_PROCESSES ? &options->processes
+                                      : &options->progress;
+
+    *flag = c != OPT_NO_PROGRESS;
+    return 0;
+}
+
 static int parse_one(int c, char **argv, struct perf_options *options,
                      struct raw *raw)
 {
@@ -261,11 +230,9 @@ static int parse_one(int c, char **argv, struct perf_options *options,
         return 0;
     case OPT_NO_PROGRESS:
     case OPT_PROGRESS:
-        options->progress = c == OPT_PROGRESS;
-        return 0;
     case OPT_JSON:
-        options->json = true;
-        return 0;
+    case OPT_PROCESSES:
+        return flag_take(c, options);
     case OPT_SIM:
         options->machine = optarg;
         return 0;
@@ -327,6 +294,11 @@ static int finish(struct perf_options *options, const struct raw *raw)
 static int machine_choose(struct perf_options *options)
 {
     const char *machine = am_config_getenv("AM_SIM_MACHINE");
+    const char *alone = options->set_count > 0  ? "set"
+                        : options->limit_ms > 0 ? "limit"
+                        : options->seeded       ? "seed"
+                        : options->processes    ? "processes"
+                                                : NULL;
 
     if (options->machine == NULL && machine != NULL && *machine != '\0' &&
         am_config_getenv("PMI_SIZE") == NULL) {
@@ -340,14 +312,11 @@ static int machine_choose(struct perf_options *options)
         return -1;
     }
 #endif
-    if (options->machine == NULL &&
-        (options->set_count > 0 || options->limit_ms > 0 || options->seeded)) {
+    if (options->machine == NULL && alone != NULL) {
         fprintf(stderr,
                 "am_perf: --%s is for a simulated machine; name one with "
                 "--sim\n",
-                options->set_count > 0  ? "set"
-                : options->limit_ms > 0 ? "limit"
-                                        : "seed");
+                alone);
         return -1;
     }
     return 0;
@@ -384,7 +353,7 @@ int perf_options_parse(int argc, char **argv, struct perf_options *options,
         fprintf(stderr, "am_perf: give one test; am_perf --help lists them\n");
         return -1;
     }
-    options->test = find_test(argv[optind]);
+    options->test = perf_test_find(argv[optind]);
     if (options->test == NULL) {
         fprintf(stderr,
                 "am_perf: there is no test %s; am_perf --help lists them\n",

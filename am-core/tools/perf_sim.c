@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
     SIM_ITERATIONS = 200, /* virtual time does not scatter: few are enough */
@@ -129,6 +130,7 @@ static int machine_run(struct job *job)
     const struct ns_sim_params params = {
             .nodes = job->options.ranks != 0 ? job->options.ranks : SIM_RANKS,
             .seed = job->options.seed,
+            .processes = job->options.processes,
             .limit_ps = limit_ms * (NS_PS_PER_SECOND / 1000)};
     struct ns_sim_result result;
     char error[512] = "";
@@ -151,33 +153,56 @@ static int machine_run(struct job *job)
     return EXIT_SUCCESS;
 }
 
-int perf_sim(const struct perf_options *options)
+/* In memory that is the same for all ranks, when they are processes. */
+static struct job *job_new(void)
 {
-    struct job job = {.options = *options};
-    char error[512];
-    struct ns_machine *machine =
-            ns_machine_load(options->machine, options->sets, options->set_count,
-                            error, sizeof(error));
+    void *job = mmap(NULL, sizeof(struct job), PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    return job == MAP_FAILED ? NULL : job;
+}
+
+static int job_run(const struct perf_options *options,
+                   const struct ns_machine *machine)
+{
+    struct job *job = job_new();
     int exit_code;
 
-    if (machine == NULL) {
-        fprintf(stderr, "am_perf: %s\n", error);
-        return PERF_EXIT_USAGE;
+    if (job == NULL) {
+        fputs("am_perf: out of memory\n", stderr);
+        return EXIT_FAILURE;
     }
+    job->options = *options;
+    if (job->options.iterations == 0) {
+        job->options.iterations = SIM_ITERATIONS;
+    }
+    job->machine = machine;
+    job->given = options->machine;
+    job->options.machine = machine->name;
+    exit_code = machine_run(job);
+    munmap(job, sizeof(*job));
+    return exit_code;
+}
+
+int perf_sim(const struct perf_options *options)
+{
+    char error[512];
+    struct ns_machine *machine;
+    int exit_code = PERF_EXIT_USAGE;
+
     if (options->test->no_job) {
         fprintf(stderr,
                 "am_perf: %s probes this machine, not a simulated one\n",
                 options->test->name);
-        free(machine);
-        return PERF_EXIT_USAGE;
+        return exit_code;
     }
-    if (job.options.iterations == 0) {
-        job.options.iterations = SIM_ITERATIONS;
+    machine = ns_machine_load(options->machine, options->sets,
+                              options->set_count, error, sizeof(error));
+    if (machine == NULL) {
+        fprintf(stderr, "am_perf: %s\n", error);
+    } else {
+        exit_code = job_run(options, machine);
     }
-    job.machine = machine;
-    job.given = options->machine;
-    job.options.machine = machine->name;
-    exit_code = machine_run(&job);
     free(machine);
     return exit_code;
 }

@@ -29,6 +29,7 @@ enum {
     OPTION_NO_SLEEP,
     OPTION_SPIN,
     OPTION_THREADS,
+    OPTION_PROCESSES,
     OPTION_NO_PROGRESS,
     OPTION_NODES,
     OPTION_ALLTOALL,
@@ -73,9 +74,11 @@ static const char help[] =
         "  --json           one JSON object a line (not of --print, --list)\n"
         "  --seed N         of the random numbers of hosts and failing links\n"
         "  --no-progress    no bar\n"
-        "  --no-sleep, --spin, --threads   run it in another way: clocks that\n"
-        "                   never sleep, hosts that poll in idle loops, hosts\n"
-        "                   as threads; the trace hash must not change\n";
+        "  --no-sleep, --spin, --threads, --processes   run it in another "
+        "way:\n"
+        "                   clocks that never sleep, hosts that poll in idle\n"
+        "                   loops, hosts as threads, the programs of --run in\n"
+        "                   processes; the trace hash must not change\n";
 
 static const struct option long_options[] = {
         {"set", required_argument, NULL, OPTION_SET},
@@ -97,6 +100,7 @@ static const struct option long_options[] = {
         {"no-sleep", no_argument, NULL, OPTION_NO_SLEEP},
         {"spin", no_argument, NULL, OPTION_SPIN},
         {"threads", no_argument, NULL, OPTION_THREADS},
+        {"processes", no_argument, NULL, OPTION_PROCESSES},
         {"no-progress", no_argument, NULL, OPTION_NO_PROGRESS},
         {"help", no_argument, NULL, OPTION_HELP},
         {NULL, 0, NULL, 0},
@@ -116,9 +120,10 @@ static bool option_flag(struct sim_options *options, int option)
             [OPTION_NO_SLEEP - OPTION_PREDICT] = &options->params.no_sleep,
             [OPTION_SPIN - OPTION_PREDICT] = &options->params.no_jump,
             [OPTION_THREADS - OPTION_PREDICT] = &options->params.threads,
+            [OPTION_PROCESSES - OPTION_PREDICT] = &options->params.processes,
     };
 
-    if (option < OPTION_PREDICT || option > OPTION_THREADS ||
+    if (option < OPTION_PREDICT || option > OPTION_PROCESSES ||
         flags[option - OPTION_PREDICT] == NULL) {
         return false;
     }
@@ -248,6 +253,17 @@ static int modes_check(const struct sim_options *options)
     return 0;
 }
 
+/* Where programs run: processes are for scenarios. */
+static int ways_check(const struct sim_options *options)
+{
+    if (options->params.processes &&
+        (options->run == NULL || options->params.threads)) {
+        fputs("am_sim: --processes is for --run, without --threads\n", stderr);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
 /*
  * `words` are what is no option, those after "--" from `after` on.  The machine
  * is the first; with --run what follows it are the scenario's arguments, and so
@@ -312,5 +328,8 @@ int sim_options_parse(int argc, char **argv, struct sim_options *options)
         argv[++count] = argv[optind++];
     }
     status = modes_check(options);
+    if (status == 0) {
+        status = ways_check(options);
+    }
     return status != 0 ? status : words_take(options, count, after, argv + 1);
 }

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum {
@@ -99,6 +100,7 @@ static main_fn entry_load(const char *path)
 /* What runs now, for those who are called by no one of here. */
 static struct {
     struct ns_sim *sim; /* NULL: nothing */
+    pid_t process;      /* which is not that of a node's own */
     struct sigaction before;
     char stack[64 * 1024]; /* of the handler */
 } now;
@@ -106,7 +108,7 @@ static struct {
 /* exit() in a node would end the run as if all were well. */
 static void exit_in_node(void)
 {
-    if (now.sim != NULL) {
+    if (now.sim != NULL && getpid() == now.process) {
         fflush(stdout);
         (void)sim_fail("a node of the scenario called exit(); am_sim_main "
                        "returns");
@@ -135,6 +137,7 @@ static void watch(struct ns_sim *sim)
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
 
     now.sim = sim;
+    now.process = getpid();
     (void)atexit(exit_in_node);
     action.sa_sigaction = on_fault;
     sigemptyset(&action.sa_mask);
@@ -143,21 +146,37 @@ static void watch(struct ns_sim *sim)
     }
 }
 
-int sim_scenario(const struct sim_options *options,
-                 const struct ns_machine *machine)
+/* In memory that is the same for all nodes, when they are processes. */
+static struct scenario *scenario_new(const struct sim_options *options)
 {
-    struct scenario scenario = {.main = entry_load(options->run),
-                                .argc = options->run_argc,
-                                .argv = options->run_argv};
+    struct scenario *scenario =
+            mmap(NULL, sizeof(*scenario), PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (scenario == MAP_FAILED) {
+        (void)sim_fail("out of memory");
+        return NULL;
+    }
+    *scenario = (struct scenario){.main = entry_load(options->run),
+                                  .argc = options->run_argc,
+                                  .argv = options->run_argv};
+    if (scenario->main == NULL) {
+        munmap(scenario, sizeof(*scenario));
+        return NULL;
+    }
+    return scenario;
+}
+
+static int scenario_run(const struct sim_options *options,
+                        const struct ns_machine *machine,
+                        struct scenario *scenario)
+{
     struct ns_sim_params params = options->params;
     struct ns_sim_result result;
     char error[512] = "";
     struct ns_sim *sim;
     int status;
 
-    if (scenario.main == NULL) {
-        return EXIT_FAILURE;
-    }
     params.nodes = options->nodes != 0 ? options->nodes : SCENARIO_NODES;
     params.trace_path = options->trace;
     params.trace_records = options->trace != NULL ? SIM_TRACE_RECORDS : 0;
@@ -166,15 +185,29 @@ int sim_scenario(const struct sim_options *options,
         return sim_fail(error);
     }
     watch(sim);
-    status = ns_sim_run(sim, node_main, &scenario, &result, error,
-                        sizeof(error));
+    status =
+            ns_sim_run(sim, node_main, scenario, &result, error, sizeof(error));
     now.sim = NULL;
     ns_sim_close(sim);
     sim_bar_clear();
     fflush(stdout); /* the nodes' lines come first */
-    if (scenario.error[0] != '\0' || status != 0) {
-        return sim_fail(scenario.error[0] != '\0' ? scenario.error : error);
+    if (scenario->error[0] != '\0' || status != 0) {
+        return sim_fail(scenario->error[0] != '\0' ? scenario->error : error);
     }
     sim_scenario_print(options, machine, params.nodes, &result);
     return EXIT_SUCCESS;
+}
+
+int sim_scenario(const struct sim_options *options,
+                 const struct ns_machine *machine)
+{
+    struct scenario *scenario = scenario_new(options);
+    int status;
+
+    if (scenario == NULL) {
+        return EXIT_FAILURE;
+    }
+    status = scenario_run(options, machine, scenario);
+    munmap(scenario, sizeof(*scenario));
+    return status;
 }

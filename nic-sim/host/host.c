@@ -1,9 +1,8 @@
 /*
- * Hosts: local time, synchronisation, the environment that am-core runs in.
+ * Hosts: fibers, synchronisation with the engine, interrupts.
  */
 #include "host/host.h"
 
-#include "host/copy.h"
 #include "kernel/engine.h"
 
 /* As a process's usual one, so that programs of nodes need not care.  Only what
@@ -35,37 +34,29 @@ static void catch_up(struct ns_host *host)
 {
     uint64_t now_ps = ns_engine_now(host->component.engine);
 
-    if (host->shared && host->now_ps < now_ps) {
-        host->now_ps = now_ps;
+    if (host->cpu.shared && host->cpu.now_ps < now_ps) {
+        host->cpu.now_ps = now_ps;
     }
-}
-
-/* What interrupts took while the host waited. */
-static void stolen_add(struct ns_host *host)
-{
-    host->now_ps += host->stolen_ps;
-    host->stolen_ps = 0;
 }
 
 void ns_host_sync(struct ns_host *host)
 {
     catch_up(host);
     host->syncs++;
-    host->idle.syncs++;
-    host->idle.sync_ps = host->now_ps;
-    if (!ns_engine_advance(&host->component, NS_PHASE_HOST, host->now_ps)) {
+    ns_cpu_looked(&host->cpu);
+    if (!ns_engine_advance(&host->component, NS_PHASE_HOST, host->cpu.now_ps)) {
         ns_event_schedule(&host->component, &host->event, NS_PHASE_HOST,
-                          host->now_ps);
+                          host->cpu.now_ps);
         ns_fiber_yield(host->fiber);
     }
-    stolen_add(host);
+    ns_cpu_stolen(&host->cpu);
 }
 
 void ns_host_block(struct ns_host *host)
 {
     ns_fiber_yield(host->fiber);
-    host->now_ps = ns_engine_now(host->component.engine);
-    stolen_add(host);
+    host->cpu.now_ps = ns_engine_now(host->component.engine);
+    ns_cpu_stolen(&host->cpu);
 }
 
 void ns_host_resume(struct ns_host *host)
@@ -76,7 +67,7 @@ void ns_host_resume(struct ns_host *host)
 
 void ns_host_steal(struct ns_host *host, uint64_t ps)
 {
-    host->stolen_ps += ps;
+    host->cpu.stolen_ps += ps;
     ns_host_notify(host);
 }
 
@@ -89,22 +80,22 @@ void ns_host_compute(struct ns_host *host, uint64_t ps)
     uint64_t end_ps;
 
     ns_host_sync(host);
-    host->idle.news = true;
-    end_ps = host->now_ps + ps;
-    while (host->now_ps < end_ps) {
+    host->cpu.idle.news = true;
+    end_ps = host->cpu.now_ps + ps;
+    while (host->cpu.now_ps < end_ps) {
         host->computing = true;
         ns_event_schedule(&host->component, &host->event, NS_PHASE_HOST,
                           end_ps);
         ns_host_block(host);
         host->computing = false;
         if (host->interrupted) {
-            uint64_t from_ps = host->now_ps;
+            uint64_t from_ps = host->cpu.now_ps;
 
             host->interrupted = false;
-            host->now_ps += host->cost->interrupt_ps;
+            host->cpu.now_ps += host->cpu.cost->interrupt_ps;
             host->interrupt(host->interrupt_arg);
             ns_host_sync(host);
-            end_ps += host->now_ps - from_ps;
+            end_ps += host->cpu.now_ps - from_ps;
         }
     }
 }
@@ -120,163 +111,41 @@ bool ns_host_interrupt(struct ns_host *host)
     return true;
 }
 
-/* -------------------------------------------------------------- environment */
-
-static struct ns_host *host_of(struct am_env *env)
-{
-    return am_container(env, struct ns_host, env);
-}
-
-static uint64_t host_now(struct am_env *env)
-{
-    catch_up(host_of(env));
-    return host_of(env)->now_ps;
-}
-
-static void host_charge(struct am_env *env, am_cost_t kind, uint64_t units)
-{
-    struct ns_host *host = host_of(env);
-    const struct ns_host_settings *cost = host->cost;
-
-    switch (kind) {
-    case AM_COST_DISPATCH:
-        host->now_ps += cost->am_dispatch_ps * units;
-        break;
-    case AM_COST_SEND:
-        host->now_ps += cost->am_send_ps + cost->am_word_ps * units;
-        break;
-    case AM_COST_MATCH:
-        host->now_ps += cost->am_match_ps * units;
-        break;
-    case AM_COST_COPY:
-        host->now_ps += ns_copy_ps(cost, NS_MEMORY_OWN, units);
-        break;
-    case AM_COST_ALLOC:
-        host->now_ps += cost->am_alloc_ps * units;
-        break;
-    case AM_COST_POLL:
-        host->now_ps += cost->am_poll_ps * units;
-        break;
-    case AM_COST_CALL:
-        host->now_ps += cost->call_ps * units;
-        break;
-    case AM_COST_COUNT:
-        break;
-    }
-}
-
-/* splitmix64 */
-static uint64_t host_random(struct am_env *env)
-{
-    struct ns_host *host = host_of(env);
-    uint64_t z = host->random += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-/*
- * Idle polling.  A loop that finds nothing calls relax once a round:
- *
- *   R0 ..look.. R1 ..look.. R2 ..look..     R(k) = R0 + k * period
- *       O0          O1          O2          O(k) = R(k) + seen
- *
- * When the last rounds were alike and each looked exactly once at memory that
- * had not changed (as far as a miss in a coherent cache tells),
- * nothing can differ before the first look O(k) that is not before the next
- * change of memory.  So the fiber sleeps until that change and goes on as if
- * it were at R(k): later accesses happen at the times at which spinning would
- * make them.  In every other case the round is spun.  Where misses tell of all
- * changes, one round is enough that is like those which were skipped before.
- */
-static bool idle_learn(struct ns_host *host)
-{
-    struct ns_idle *idle = &host->idle;
-    uint64_t period_ps = host->now_ps - idle->last_ps;
-    uint64_t seen_ps = idle->sync_ps - idle->last_ps;
-    bool plain = idle->syncs == 1 && !idle->news && period_ps > 0;
-
-    if (plain && period_ps == idle->period_ps && seen_ps == idle->seen_ps) {
-        idle->same++;
-    } else {
-        idle->same = 0;
-    }
-    idle->period_ps = period_ps;
-    idle->seen_ps = seen_ps;
-    idle->last_ps = host->now_ps;
-    idle->syncs = 0;
-    idle->news = false;
-    if (idle->same >= 2) {
-        idle->known_period_ps = period_ps;
-        idle->known_seen_ps = seen_ps;
-    }
-    return (idle->same >= 2 || (plain && host->memory.coherent &&
-                                period_ps == idle->known_period_ps &&
-                                seen_ps == idle->known_seen_ps)) &&
-           !host->no_jump && !host->shared;
-}
-
-/* Rounds from `base` to the first at or after `time_ps`. */
-static uint64_t rounds_to(uint64_t base_ps, uint64_t period_ps,
-                          uint64_t time_ps)
-{
-    return time_ps <= base_ps ? 0
-                              : (time_ps - base_ps + period_ps - 1) / period_ps;
-}
+/* ------------------------------------------------------------ idle polling */
 
 /* Go on at the beginning of round `round`. */
 static void idle_land(struct ns_host *host, uint64_t round, uint64_t event_ps)
 {
-    struct ns_idle *idle = &host->idle;
+    struct ns_idle *idle = &host->cpu.idle;
 
     idle->jumping = false;
     host->rounds_skipped += round;
-    host->now_ps = idle->last_ps + round * idle->period_ps;
-    idle->last_ps = host->now_ps;
+    host->cpu.now_ps = idle->last_ps + round * idle->period_ps;
+    idle->last_ps = host->cpu.now_ps;
     ns_event_cancel(host->component.engine, &host->event);
     ns_event_schedule(&host->component, &host->event, NS_PHASE_HOST, event_ps);
 }
 
 void ns_host_notify(struct ns_host *host)
 {
-    struct ns_idle *idle = &host->idle;
+    struct ns_idle *idle = &host->cpu.idle;
     uint64_t look_ps = idle->last_ps + idle->seen_ps;
     uint64_t round;
 
     if (!idle->jumping) {
         return;
     }
-    round = rounds_to(look_ps, idle->period_ps,
-                      ns_engine_now(host->component.engine));
+    round = ns_cpu_rounds(look_ps, idle->period_ps,
+                          ns_engine_now(host->component.engine));
     if (round < idle->deadline_round) {
         idle_land(host, round, look_ps + round * idle->period_ps);
     }
 }
 
-static void host_relax(struct am_env *env, uint64_t deadline_ps)
+void ns_host_jump(struct ns_host *host)
 {
-    struct ns_host *host = host_of(env);
-    struct ns_idle *idle = &host->idle;
+    struct ns_idle *idle = &host->cpu.idle;
 
-    if (idle->syncs == 0 && host->now_ps == idle->last_ps &&
-        deadline_ps != NS_NEVER && deadline_ps > host->now_ps) {
-        host->now_ps = deadline_ps; /* a loop that only waits: computation */
-        idle->last_ps = deadline_ps;
-        return;
-    }
-    if (!idle_learn(host)) {
-        return;
-    }
-    idle->deadline_round = NS_NEVER;
-    if (deadline_ps != NS_NEVER) {
-        idle->deadline_round =
-                rounds_to(idle->last_ps, idle->period_ps, deadline_ps);
-    }
-    if (idle->deadline_round == 0) {
-        return;
-    }
-    idle->jumping = true;
     host->jumps++;
     if (idle->deadline_round != NS_NEVER) {
         ns_event_schedule(&host->component, &host->event, NS_PHASE_HOST,
@@ -286,53 +155,92 @@ static void host_relax(struct am_env *env, uint64_t deadline_ps)
     ns_fiber_yield(host->fiber);
     if (idle->jumping) { /* the deadline's own event */
         idle->jumping = false;
-        host->now_ps = ns_engine_now(host->component.engine);
-        idle->last_ps = host->now_ps;
+        host->cpu.now_ps = ns_engine_now(host->component.engine);
+        idle->last_ps = host->cpu.now_ps;
     }
 }
 
-static const struct am_env_ops host_env_ops = {
-        .now = host_now,
-        .charge = host_charge,
-        .relax = host_relax,
-        .random = host_random,
+/* ------------------------------------------------------ its cpu, as a fiber */
+
+static struct ns_host *host_of(struct ns_cpu *cpu)
+{
+    return am_container(cpu, struct ns_host, cpu);
+}
+
+static void fiber_sync(struct ns_cpu *cpu)
+{
+    ns_host_sync(host_of(cpu));
+}
+
+static uint32_t fiber_access(struct ns_cpu *cpu, const struct ns_access *access)
+{
+    return ns_host_access(host_of(cpu), access);
+}
+
+static void fiber_write(struct ns_cpu *cpu, uint32_t reg, const void *from,
+                        size_t bytes)
+{
+    ns_host_write(host_of(cpu), reg, from, bytes);
+}
+
+static void fiber_jump(struct ns_cpu *cpu)
+{
+    ns_host_jump(host_of(cpu));
+}
+
+static void fiber_catch_up(struct ns_cpu *cpu)
+{
+    catch_up(host_of(cpu));
+}
+
+static void fiber_trace(struct ns_cpu *cpu, ns_trace_t kind, uint64_t a,
+                        uint64_t b)
+{
+    ns_trace_at(&host_of(cpu)->component, cpu->now_ps, kind, a, b);
+}
+
+static void fiber_mark(struct ns_cpu *cpu, ns_stage_t stage)
+{
+    ns_mark(host_of(cpu)->component.engine, stage, cpu->now_ps);
+}
+
+static const struct ns_cpu_ops fiber_ops = {
+        .sync = fiber_sync,
+        .access = fiber_access,
+        .write = fiber_write,
+        .jump = fiber_jump,
+        .catch_up = fiber_catch_up,
+        .trace = fiber_trace,
+        .mark = fiber_mark,
 };
 
 /* ------------------------------------------------------------------- set-up */
 
 int ns_host_init(struct ns_host *host, struct ns_engine *engine, uint32_t node,
-                 uint32_t nodes, const struct ns_machine *machine, bool no_jump)
+                 uint32_t nodes, const struct ns_machine *machine, bool no_jump,
+                 uint8_t *room)
 {
-    *host = (struct ns_host){
-            .cost = &machine->host,
-            .no_jump = no_jump,
-            .random = ns_engine_seed(engine) +
-                      node * UINT64_C(0x632be59bd9b4e019),
-    };
-    host->env.ops = &host_env_ops;
-    host->env.simulated = true;
-    host->env.port = &host->port;
-    host->port = (struct ns_port){
-            .ops = &ns_host_port_ops,
-            .nic = machine->nic,
-            .node = node,
-            .nodes = nodes,
-            .line_bytes = (uint32_t)machine->host.line_bytes,
-    };
+    *host = (struct ns_host){0};
+    host->cpu.no_jump = no_jump;
+    host->cpu.random =
+            ns_engine_seed(engine) + node * UINT64_C(0x632be59bd9b4e019);
+    host->cpu.port =
+            (struct ns_port){.nic = machine->nic, .node = node, .nodes = nodes};
+    ns_cpu_init(&host->cpu, &fiber_ops, &machine->host);
     ns_component_init(&host->component, engine, "host", node);
     ns_event_init(&host->event, host_run);
     ns_bus_init(&host->bus, engine, node, &machine->bus);
-    return ns_memory_init(&host->memory, (uint32_t)machine->host.shared_bytes,
-                          (uint32_t)machine->host.line_bytes,
-                          machine->coherent);
+    return ns_memory_init(
+            &host->cpu.memory, (uint32_t)machine->host.shared_bytes,
+            (uint32_t)machine->host.line_bytes, machine->coherent, room);
 }
 
 void ns_host_fini(struct ns_host *host)
 {
-    if (!host->shared) {
+    if (!host->cpu.shared) {
         ns_fiber_close(host->fiber);
     }
-    ns_memory_fini(&host->memory);
+    ns_memory_fini(&host->cpu.memory);
 }
 
 int ns_host_start(struct ns_host *host, ns_fiber_kind_t kind,

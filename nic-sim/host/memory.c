@@ -1,12 +1,15 @@
 /*
  * Shared memory and its write-back cache, line by line.
  */
+#include "config.h"
+
 #include "host/memory.h"
 #include "nicsim_port.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 enum {
     LINE_VALID = 1,
@@ -14,58 +17,58 @@ enum {
     PINS_MAX = 4096
 };
 
+/* The parts of the room begin at pages. */
+static size_t pages(size_t bytes)
+{
+    return (bytes + NS_PIN_BYTES - 1) / NS_PIN_BYTES * NS_PIN_BYTES;
+}
+
+size_t ns_memory_room(uint32_t bytes, uint32_t line_bytes, bool coherent)
+{
+    return pages(bytes) * (coherent ? 1 : 2) + pages(bytes / line_bytes + 1) +
+           pages(PINS_MAX * sizeof(uint64_t));
+}
+
 /* Pages that take memory once they are touched, and are zero at first. */
-static uint8_t *pages_get(size_t bytes)
+static uint8_t *room_get(size_t bytes)
 {
-    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-    return pages == MAP_FAILED ? NULL : pages;
-}
-
-static void pages_put(uint8_t *pages, size_t bytes)
-{
-    if (pages != NULL) {
-        munmap(pages, bytes);
-    }
-}
-
-static size_t line_count(const struct ns_memory *memory)
-{
-    return memory->bytes / memory->line_bytes + 1;
+    return room == MAP_FAILED ? NULL : room;
 }
 
 int ns_memory_init(struct ns_memory *memory, uint32_t bytes,
-                   uint32_t line_bytes, bool coherent)
+                   uint32_t line_bytes, bool coherent, uint8_t *room)
 {
     *memory = (struct ns_memory){
+            .room = room,
+            .borrowed = room != NULL,
             .line_bytes = line_bytes,
             .line_shift = (uint32_t)__builtin_ctz(line_bytes),
             .bytes = bytes,
             .coherent = coherent,
     };
     NS_CHECK(line_bytes == 1u << memory->line_shift);
-    memory->memory = pages_get(bytes);
-    memory->cache = coherent ? memory->memory : pages_get(bytes);
-    memory->lines = pages_get(line_count(memory));
-    if (memory->memory == NULL || memory->cache == NULL ||
-        memory->lines == NULL) {
-        ns_memory_fini(memory);
+    if (room == NULL) {
+        memory->room = room_get(ns_memory_room(bytes, line_bytes, coherent));
+    }
+    if (memory->room == NULL) {
         return -1;
     }
+    memory->memory = memory->room;
+    memory->cache = memory->memory + (coherent ? 0 : pages(bytes));
+    memory->lines = memory->cache + pages(bytes);
+    memory->pins = (uint64_t *)(memory->lines + pages(bytes / line_bytes + 1));
     return 0;
 }
 
 void ns_memory_fini(struct ns_memory *memory)
 {
-    if (memory->bytes > 0) {
-        pages_put(memory->memory, memory->bytes);
-        if (!memory->coherent) {
-            pages_put(memory->cache, memory->bytes);
-        }
-        pages_put(memory->lines, line_count(memory));
+    if (memory->room != NULL && !memory->borrowed) {
+        munmap(memory->room, ns_memory_room(memory->bytes, memory->line_bytes,
+                                            memory->coherent));
     }
-    free(memory->pins);
     free(memory->pin_free);
     *memory = (struct ns_memory){0};
 }
@@ -83,9 +86,8 @@ uint32_t ns_memory_alloc(struct ns_memory *memory, size_t bytes, size_t align)
 
 static bool pins_alloc(struct ns_memory *memory)
 {
-    memory->pins = calloc(PINS_MAX, sizeof(uint8_t *));
     memory->pin_free = calloc(PINS_MAX, sizeof(*memory->pin_free));
-    if (memory->pins == NULL || memory->pin_free == NULL) {
+    if (memory->pin_free == NULL) {
         return false;
     }
     for (uint32_t i = 0; i < PINS_MAX; i++) {
@@ -100,14 +102,14 @@ uint32_t ns_memory_pin(struct ns_memory *memory, void *page)
 {
     uint32_t index;
 
-    if ((memory->pins == NULL && !pins_alloc(memory)) ||
+    if ((memory->pin_free == NULL && !pins_alloc(memory)) ||
         memory->pin_count == 0) {
         return NS_ADDRESS_NONE;
     }
     index = memory->pin_free[memory->pin_first];
     memory->pin_first = (memory->pin_first + 1) % PINS_MAX;
     memory->pin_count--;
-    memory->pins[index] = page;
+    memory->pins[index] = (uint64_t)(uintptr_t)page;
     return NS_PIN_BASE + index * NS_PIN_BYTES;
 }
 
@@ -122,26 +124,23 @@ void ns_memory_unpin(struct ns_memory *memory, uint32_t address)
     memory->pin_count++;
 }
 
-/* Where DMA to or from pinned memory goes; NULL: to shared memory. */
-static uint8_t *pinned(const struct ns_memory *memory, uint32_t address,
+/* Where DMA to or from pinned memory goes; 0: to shared memory. */
+static uint64_t pinned(const struct ns_memory *memory, uint32_t address,
                        size_t bytes)
 {
     uint32_t at = address % NS_PIN_BYTES;
 
     if (address < NS_PIN_BASE) {
-        return NULL;
+        return 0;
     }
     address -= NS_PIN_BASE;
-    NS_CHECK(memory->pins != NULL && address / NS_PIN_BYTES < PINS_MAX &&
-             at + bytes <= NS_PIN_BYTES);
+    NS_CHECK(address / NS_PIN_BYTES < PINS_MAX && at + bytes <= NS_PIN_BYTES);
     return memory->pins[address / NS_PIN_BYTES] + at;
 }
 
 void ns_memory_release(struct ns_memory *memory)
 {
-    free(memory->pins);
     free(memory->pin_free);
-    memory->pins = NULL;
     memory->pin_free = NULL;
     memset(memory->memory, 0, memory->used);
     memset(memory->lines, 0, memory->used / memory->line_bytes + 1);
@@ -307,13 +306,48 @@ void ns_memory_flush(struct ns_memory *memory, uint32_t address, size_t bytes)
     lines_set(memory, address, bytes, 0);
 }
 
+/* ------------------------------------------------------------ the NIC's side */
+
+bool ns_memory_own_read(const struct ns_memory *memory, uint64_t address,
+                        void *to, size_t bytes)
+{
+    void *at = (void *)(uintptr_t)address;
+    const struct iovec local = {to, bytes}, remote = {at, bytes};
+
+    if (memory->process == 0) {
+        memcpy(to, at, bytes);
+        return true;
+    }
+    if (process_vm_readv(memory->process, &local, 1, &remote, 1, 0) ==
+        (ssize_t)bytes) {
+        return true;
+    }
+    memset(to, 0, bytes);
+    return false;
+}
+
+bool ns_memory_own_write(const struct ns_memory *memory, uint64_t address,
+                         const void *from, size_t bytes)
+{
+    void *at = (void *)(uintptr_t)address;
+    const struct iovec local = {(void *)(uintptr_t)from, bytes};
+    const struct iovec remote = {at, bytes};
+
+    if (memory->process == 0) {
+        memcpy(at, from, bytes);
+        return true;
+    }
+    return process_vm_writev(memory->process, &local, 1, &remote, 1, 0) ==
+           (ssize_t)bytes;
+}
+
 void ns_memory_dma_read(struct ns_memory *memory, uint32_t address, void *to,
                         size_t bytes)
 {
-    uint8_t *at = pinned(memory, address, bytes);
+    uint64_t own = pinned(memory, address, bytes);
 
-    if (at != NULL) {
-        memcpy(to, at, bytes);
+    if (own != 0) {
+        (void)ns_memory_own_read(memory, own, to, bytes);
         return;
     }
     NS_CHECK(ns_memory_holds(memory, address, bytes));
@@ -326,10 +360,10 @@ void ns_memory_dma_read(struct ns_memory *memory, uint32_t address, void *to,
 void ns_memory_dma_write(struct ns_memory *memory, uint32_t address,
                          const void *from, size_t bytes)
 {
-    uint8_t *at = pinned(memory, address, bytes);
+    uint64_t own = pinned(memory, address, bytes);
 
-    if (at != NULL) {
-        memcpy(at, from, bytes);
+    if (own != 0) {
+        (void)ns_memory_own_write(memory, own, from, bytes);
         return;
     }
     NS_CHECK(ns_memory_holds(memory, address, bytes));

@@ -43,8 +43,11 @@ typedef enum {
             ns_check_failed(#_condition, __FILE__, __LINE__); \
         }                                                     \
     } while (0)
-NS_API void ns_check_failed(const char *what, const char *file, int line)
+void ns_check_failed(const char *what, const char *file, int line)
         __attribute__((noreturn));
+/* End this process at once, with a line on stderr unless `format` is NULL. */
+void ns_end(int code, const char *format, ...)
+        __attribute__((noreturn, format(printf, 2, 3)));
 
 /* ------------------------------------------------------- engine and events */
 

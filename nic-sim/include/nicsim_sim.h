@@ -19,6 +19,7 @@ struct ns_sim_params {
     bool no_sleep;          /* clocked components never sleep */
     bool no_jump;           /* idle hosts spin */
     bool threads;           /* hosts are threads and not fibers */
+    bool processes;         /* programs run in processes; not with threads */
     void (*tick)(void *arg, uint64_t now_ps); /* as ns_engine_params' */
     void *tick_arg;
 };
@@ -47,7 +48,9 @@ NS_API void ns_sim_close(struct ns_sim *sim);
 /*
  * Run `body(arg, node)` on every node until all have ended.  0, or -1 with one
  * sentence: a node that waits for ever, the limit, or a packet, credit or
- * buffer that is missing at the end.  Once for each ns_sim.
+ * buffer that is missing at the end.  Once for each ns_sim.  With
+ * params.processes each body runs in a child of this process, and what it
+ * writes to memory that is not shared (MAP_SHARED) is lost.
  */
 NS_API int ns_sim_run(struct ns_sim *sim,
                       void (*body)(void *arg, struct ns_sim_node *node),

@@ -13,12 +13,6 @@
 #define ORDER_PHASE_SHIFT     60
 #define ORDER_COMPONENT_SHIFT 40
 
-void ns_check_failed(const char *what, const char *file, int line)
-{
-    fprintf(stderr, "nic-sim: %s:%d: this must hold: %s\n", file, line, what);
-    abort();
-}
-
 static uint64_t trace_now(struct am_env *env)
 {
     return am_container(env, struct ns_engine, trace_env)->trace_ps;
@@ -144,11 +138,15 @@ void ns_event_init(struct ns_event *event, void (*run)(struct ns_event *event))
 
 /* ------------------------------------------------------------------ events */
 
-static uint64_t order_next(struct ns_component *component, ns_phase_t phase)
+uint64_t ns_engine_order(const struct ns_component *component, ns_phase_t phase)
 {
     return (uint64_t)phase << ORDER_PHASE_SHIFT |
-           (uint64_t)component->id << ORDER_COMPONENT_SHIFT |
-           component->sequence++;
+           (uint64_t)component->id << ORDER_COMPONENT_SHIFT;
+}
+
+static uint64_t order_next(struct ns_component *component, ns_phase_t phase)
+{
+    return ns_engine_order(component, phase) | component->sequence++;
 }
 
 void ns_event_schedule(struct ns_component *component, struct ns_event *event,
@@ -174,9 +172,7 @@ bool ns_engine_advance(struct ns_component *component, ns_phase_t phase,
                        uint64_t time_ps)
 {
     struct ns_engine *engine = component->engine;
-    uint64_t order = (uint64_t)phase << ORDER_PHASE_SHIFT |
-                     (uint64_t)component->id << ORDER_COMPONENT_SHIFT |
-                     component->sequence;
+    uint64_t order = ns_engine_order(component, phase) | component->sequence;
     const struct ns_heap_entry *first = ns_queue_first(&engine->queue);
 
     NS_CHECK(time_ps >= engine->now_ps);

@@ -32,6 +32,10 @@ struct ns_engine {
     } links[NS_LINK_NAMES]; /* how many links there are of each name */
 };
 
+/* The order of the component's next event, its sequence left out. */
+uint64_t ns_engine_order(const struct ns_component *component,
+                         ns_phase_t phase);
+
 /* timeline.c: names and tracks of a ring's records. */
 void ns_timeline_names(struct am_trace *trace);
 

@@ -21,6 +21,7 @@ struct ns_nic_kind {
     const char *name;    /* `adapter` of the machine file */
     const char *network; /* its `network` */
     bool coherent;       /* DMA and the host's cache agree */
+    size_t facts_bytes;  /* of port.facts */
     const struct ns_machine_row *rows;
     const uint32_t *row_count;
     /* What is wrong between rows, as a sentence; NULL: nothing.  May be NULL. */

@@ -23,14 +23,14 @@ RULES = {
         ["am-core/base/env.c"]),
     "the process's number": (
         r"\b(getpid|gettid|getppid)\s*\(",
-        ["am-core/base/env.c", "am-core/dev/shm/*.c"]),
+        ["am-core/base/env.c", "am-core/dev/shm/*.c", "nic-sim/cosim/seat.c"]),
     "sleep (base/env.h relax)": (
         r"\b(u?sleep|nanosleep|clock_nanosleep|pthread_yield|sched_yield"
         r"|thrd_yield|thrd_sleep)\s*\(",
         ["am-core/base/env.c", "am-core/dev/shm/*wait*.c"]),
     "futexes": (
         r"\b(SYS_futex|__NR_futex|FUTEX_W\w+)\b",
-        ["am-core/dev/shm/*wait*.c"]),
+        ["am-core/dev/shm/*wait*.c", "nic-sim/cosim/box.c"]),
     "standard output (base/log.h)": (
         r"\b(v?printf|puts|putchar|perror|psignal)\s*\("
         r"|\bstdout\b|\bSTDOUT_FILENO\b",
@@ -39,10 +39,10 @@ RULES = {
     "standard error (base/log.h)": (
         r"\bstderr\b|\bSTDERR_FILENO\b",
         ["am-core/base/log.c", "am-core/base/assert.c",
-         "am-core/am/info.c", "nic-sim/kernel/engine.c"]),
+         "am-core/am/info.c", "nic-sim/kernel/check.c"]),
     "an end of the process (base/assert.h)": (
         r"\b(abort|_?exit|_Exit|quick_exit|assert)\s*\(",
-        ["am-core/base/assert.c", "nic-sim/kernel/engine.c"]),
+        ["am-core/base/assert.c", "nic-sim/kernel/check.c"]),
     "a bare fence (base/barrier.h)": (
         r"\b(atomic_thread_fence|__atomic_thread_fence|__sync_synchronize"
         r"|_mm_[lsm]fence|__builtin_ia32_[lsm]fence)\s*\(",

@@ -19,7 +19,7 @@ static void test_memory(void **state)
     uint32_t a;
 
     (void)state;
-    assert_int_equal(ns_memory_init(&memory, 4096, 64, false), 0);
+    assert_int_equal(ns_memory_init(&memory, 4096, 64, false, NULL), 0);
     a = ns_memory_alloc(&memory, 256, 256);
     assert_int_equal(a % 256, 0);
     byte = 7;
@@ -93,27 +93,28 @@ static void copier(void *arg, struct ns_host *host)
     /* start, and 1, 2 or 4 ns a byte */
     static const uint64_t ps[] = {0,         51000,     8242000,   16436000,
                                   131122000, 262198000, 4194354000};
-    struct ns_port *port = &host->port;
+    struct ns_port *port = &host->cpu.port;
     uint64_t line_ps = 64 * UINT64_C(1000); /* fetched at 1 GB/s */
     uint32_t address = port->ops->alloc(port, 4096, 64);
     uint8_t bytes[4096] = {0};
     uint64_t from_ps;
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        from_ps = host->now_ps;
-        am_env_charge(&host->env, AM_COST_COPY, sizes[i]);
-        assert_int_equal(host->now_ps - from_ps, ps[i]);
+        from_ps = host->cpu.now_ps;
+        am_env_charge(&host->cpu.env, AM_COST_COPY, sizes[i]);
+        assert_int_equal(host->cpu.now_ps - from_ps, ps[i]);
     }
-    from_ps = host->now_ps; /* whole lines: none is fetched */
+    from_ps = host->cpu.now_ps; /* whole lines: none is fetched */
     port->ops->store(port, address, bytes, 4096);
-    assert_int_equal(host->now_ps - from_ps, 30000 + 4096 * 8000);
+    assert_int_equal(host->cpu.now_ps - from_ps, 30000 + 4096 * 8000);
     port->ops->flush(port, address, 4096);
-    from_ps = host->now_ps;
+    from_ps = host->cpu.now_ps;
     port->ops->load(port, address, bytes, 100);
-    assert_int_equal(host->now_ps - from_ps, 2 * line_ps + 30000 + 100 * 8000);
-    from_ps = host->now_ps;
+    assert_int_equal(host->cpu.now_ps - from_ps,
+                     2 * line_ps + 30000 + 100 * 8000);
+    from_ps = host->cpu.now_ps;
     port->ops->load(port, address, bytes, 100);
-    assert_int_equal(host->now_ps - from_ps, 30000 + 100 * 8000);
+    assert_int_equal(host->cpu.now_ps - from_ps, 30000 + 100 * 8000);
     *(bool *)arg = true;
 }
 
@@ -151,7 +152,8 @@ static void test_copy(void **state)
     assert_int_equal(ns_copy_ps(&machine->host, NS_MEMORY_ADAPTER, 64), 640000);
     assert_int_equal(ns_copy_byte_fs(&machine->host, NS_MEMORY_OWN, 9000),
                      2000000);
-    assert_int_equal(ns_host_init(&host, engine, 0, 1, machine, false), 0);
+    assert_int_equal(ns_host_init(&host, engine, 0, 1, machine, false, NULL),
+                     0);
     assert_int_equal(ns_host_start(&host, NS_FIBER_CONTEXT, copier, &ended,
                                    copier_ended, NULL),
                      0);
@@ -200,7 +202,7 @@ static void device_run(struct ns_event *event)
                                            : draw(device, 90000000);
 
     device->written++;
-    ns_memory_dma_write(&device->host->memory, device->address,
+    ns_memory_dma_write(&device->host->cpu.memory, device->address,
                         &device->written, 4);
     ns_host_notify(device->host);
     ns_event_schedule(&device->component, &device->event, NS_PHASE_NIC,
@@ -210,33 +212,35 @@ static void device_run(struct ns_event *event)
 static void poller(void *arg, struct ns_host *host)
 {
     struct scene *scene = arg;
-    struct ns_port *port = &host->port;
+    struct ns_port *port = &host->cpu.port;
     uint32_t address = scene->device.address;
     uint32_t seen = 0;
 
     while (seen < scene->changes) {
         uint64_t step_ps = scene->deadline_step_ps;
-        uint64_t deadline_ps = step_ps == 0
-                                       ? NS_NEVER
-                                       : (host->now_ps / step_ps + 1) * step_ps;
+        uint64_t deadline_ps =
+                step_ps == 0 ? NS_NEVER
+                             : (host->cpu.now_ps / step_ps + 1) * step_ps;
         uint32_t value;
 
-        am_env_charge(&host->env, AM_COST_POLL, 1);
+        am_env_charge(&host->cpu.env, AM_COST_POLL, 1);
         port->ops->flush(port, address, 4);
         port->ops->load(port, address, &value, 4);
         port->ops->charge(port, NS_WORK_POLL, 1);
         if (value != seen) {
             seen = value;
-            ns_trace_at(&host->component, host->now_ps, NS_TRACE_USER, seen,
-                        host->now_ps);
-            am_env_charge(&host->env, AM_COST_COPY, 100 + seen % 7);
+            ns_trace_at(&host->component, host->cpu.now_ps, NS_TRACE_USER, seen,
+                        host->cpu.now_ps);
+            am_env_charge(&host->cpu.env, AM_COST_COPY, 100 + seen % 7);
             continue;
         }
-        am_env_relax(&host->env, deadline_ps);
-        if (host->now_ps >= deadline_ps) { /* a timer of the program's own */
-            ns_trace_at(&host->component, host->now_ps, NS_TRACE_USER,
-                        deadline_ps, host->now_ps);
-            scene->late += host->now_ps - deadline_ps > host->idle.period_ps;
+        am_env_relax(&host->cpu.env, deadline_ps);
+        if (host->cpu.now_ps >=
+            deadline_ps) { /* a timer of the program's own */
+            ns_trace_at(&host->component, host->cpu.now_ps, NS_TRACE_USER,
+                        deadline_ps, host->cpu.now_ps);
+            scene->late +=
+                    host->cpu.now_ps - deadline_ps > host->cpu.idle.period_ps;
         }
     }
 }
@@ -270,13 +274,13 @@ static uint64_t scene_run(bool no_jump, ns_fiber_kind_t kind, uint64_t seed,
     scene->deadline_step_ps = deadline_step_ps;
     scene->engine = ns_engine_open(&params, 1);
     assert_int_equal(ns_host_init(&scene->host, scene->engine, 0, 1,
-                                  &scene->machine, no_jump),
+                                  &scene->machine, no_jump, NULL),
                      0);
     ns_component_init(&device->component, scene->engine, "device", 0);
     ns_event_init(&device->event, device_run);
     device->host = &scene->host;
     device->x = seed;
-    device->address = ns_memory_alloc(&scene->host.memory, 64, 64);
+    device->address = ns_memory_alloc(&scene->host.cpu.memory, 64, 64);
     ns_event_schedule(&device->component, &device->event, NS_PHASE_NIC, 12345);
     assert_int_equal(ns_host_start(&scene->host, kind, poller, scene,
                                    poller_ended, scene),

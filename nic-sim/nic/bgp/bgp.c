@@ -190,7 +190,7 @@ static void *bgp_open(struct ns_host *host, void *arg,
     ns_tree_member(net->tree, number, process, barrier_over);
     host->nic_ops = &ns_bgp_nic_ops;
     host->nic = process;
-    host->port.facts = &process->facts;
+    host->cpu.port.facts = &process->facts;
     return process;
 }
 
@@ -232,6 +232,7 @@ static const uint64_t *bgp_stats(const void *nic)
 
 const struct ns_nic_kind ns_bgp_kind = {
         .name = "bgp",
+        .facts_bytes = sizeof(struct ns_bgp_facts),
         .network = "torus",
         .coherent = true,
         .rows = ns_bgp_rows,

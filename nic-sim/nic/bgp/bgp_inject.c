@@ -31,7 +31,7 @@ void ns_bgp_fifo_push(struct ns_bgp_group *group, uint32_t index,
     struct ns_bgp_fifo *fifo = &group->injection[index];
 
     NS_CHECK(fifo->tail - fifo->head < fifo->size);
-    ns_memory_dma_write(&group->process->host->memory,
+    ns_memory_dma_write(&group->process->host->cpu.memory,
                         fifo_address(fifo, fifo->tail), descriptor,
                         sizeof(*descriptor));
     fifo->tail++;
@@ -76,8 +76,9 @@ static void descriptor_begin(struct ns_bgp_group *group,
 {
     struct ns_bgp_process *process = group->process;
 
-    ns_memory_dma_read(&process->host->memory, fifo_address(fifo, fifo->head),
-                       &fifo->present, sizeof(fifo->present));
+    ns_memory_dma_read(&process->host->cpu.memory,
+                       fifo_address(fifo, fifo->head), &fifo->present,
+                       sizeof(fifo->present));
     fifo->sent_bytes = 0;
     group->sets->begun |= 1u << (fifo - group->injection);
     fifo->ready_ps =
@@ -149,11 +150,12 @@ static void packet_fill(struct ns_bgp_group *group, struct ns_bgp_fifo *fifo)
     struct ns_bgp_header header;
 
     if ((d->flags & NS_BGP_SHARED) != 0) {
-        ns_memory_dma_read(&group->process->host->memory, (uint32_t)address, to,
-                           bytes);
+        ns_memory_dma_read(&group->process->host->cpu.memory, (uint32_t)address,
+                           to, bytes);
     } else if (fifo->size_max == 0 ||
                ns_bgp_reaches(group->process, address, bytes)) {
-        memcpy(to, (const void *)(uintptr_t)address, bytes);
+        (void)ns_memory_own_read(&group->process->host->cpu.memory, address, to,
+                                 bytes);
     } else {
         group->process->stats[NS_BGP_STAT_FAULTS]++;
         memcpy(&header, packet->data, sizeof(header));

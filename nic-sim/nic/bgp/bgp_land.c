@@ -9,7 +9,7 @@
 void ns_bgp_status_write(struct ns_bgp_group *group)
 {
     if (group->open) {
-        ns_memory_dma_write(&group->process->host->memory,
+        ns_memory_dma_write(&group->process->host->cpu.memory,
                             group->status_address, &group->status,
                             NS_BGP_STATUS_SHORT);
     }
@@ -20,7 +20,7 @@ void ns_bgp_head_write(struct ns_bgp_group *group, uint32_t fifo)
     const uint32_t *head = &group->status.heads[fifo];
 
     if (group->open) {
-        ns_memory_dma_write(&group->process->host->memory,
+        ns_memory_dma_write(&group->process->host->cpu.memory,
                             group->status_address +
                                     (uint32_t)((const uint8_t *)head -
                                                (const uint8_t *)&group->status),
@@ -56,7 +56,7 @@ static bool land_fifo(struct ns_bgp_group *group, uint32_t index,
                       const struct ns_torus_packet *packet)
 {
     struct ns_bgp_reception *fifo = &group->reception[index];
-    struct ns_memory *memory = &group->process->host->memory;
+    struct ns_memory *memory = &group->process->host->cpu.memory;
     uint32_t bytes = fifo_bytes(packet);
     uint32_t at, first;
 
@@ -78,22 +78,21 @@ static bool land_fifo(struct ns_bgp_group *group, uint32_t index,
     return true;
 }
 
-/* The memory at `offset` of a counter, NULL if it has not so much. */
-static void *counter_memory(const struct ns_bgp_group *group,
-                            const struct ns_bgp_header *header)
+/* The address of `offset` of a counter, 0 if it has not so much. */
+static uint64_t counter_memory(const struct ns_bgp_group *group,
+                               const struct ns_bgp_header *header)
 {
     const struct ns_bgp_counter *counter = &group->in[header->index];
     uint64_t offset = header->u.offset;
 
     if (header->index == NS_BGP_COUNTER_MEMORY) {
-        return ns_bgp_reaches(group->process, offset, header->payload)
-                       ? (void *)(uintptr_t)offset
-                       : NULL;
+        return ns_bgp_reaches(group->process, offset, header->payload) ? offset
+                                                                       : 0;
     }
     return header->payload <= counter->value && offset <= counter->limit &&
                            header->payload <= counter->limit - offset
-                   ? (void *)(uintptr_t)(counter->base + offset)
-                   : NULL;
+                   ? counter->base + offset
+                   : 0;
 }
 
 static void land_put(struct ns_bgp_group *group,
@@ -103,14 +102,16 @@ static void land_put(struct ns_bgp_group *group,
     uint64_t *stats = group->process->stats;
     struct ns_bgp_counter *counter = &group->in[header->index];
     bool counted = header->index != NS_BGP_COUNTER_MEMORY;
-    void *to = counter_memory(group, header);
-    bool fault = to == NULL || (header->group & NS_BGP_FAULT) != 0;
+    uint64_t to = counter_memory(group, header);
+    bool fault = to == 0 || (header->group & NS_BGP_FAULT) != 0;
 
     if (!fault) {
-        memcpy(to, packet->data + NS_BGP_HEADER_BYTES, header->payload);
+        (void)ns_memory_own_write(&group->process->host->cpu.memory, to,
+                                  packet->data + NS_BGP_HEADER_BYTES,
+                                  header->payload);
         stats[NS_BGP_STAT_PUT_BYTES] += header->payload;
     }
-    stats[NS_BGP_STAT_FAULTS] += to == NULL;
+    stats[NS_BGP_STAT_FAULTS] += to == 0;
     if (!counted || header->payload > counter->value) {
         return;
     }

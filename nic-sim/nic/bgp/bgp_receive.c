@@ -171,7 +171,7 @@ static void interrupt_run(struct ns_event *event)
         return; /* it has drained meanwhile */
     }
     fifo = &group->injection[node->full_fifo];
-    memory = &group->process->host->memory;
+    memory = &group->process->host->cpu.memory;
     node->full_group = NULL;
     group->process->stats[NS_BGP_STAT_INTERRUPTS]++;
     ns_host_steal(group->process->host, node->net->machine->bgp.interrupt_ps);

@@ -13,8 +13,7 @@ static const struct am_stat_row stat_rows[NS_LANAI_STAT_COUNT] = {
         [NS_NIC_STAT_SENT] = {"sent", "packets", "packets put on the network"},
         [NS_NIC_STAT_RECEIVED] = {"received", "packets",
                                   "packets put into host memory, or used up"},
-        [NS_NIC_STAT_DROPPED] = {"dropped", "packets",
-                                 "packets lost, or not wanted"},
+        [NS_NIC_STAT_DROPPED] = {"dropped", "packets", "lost, or not wanted"},
         [NS_NIC_STAT_CLOSED] = {"closed", "packets",
                                 "packets that came when the host had closed"},
         [NS_LANAI_STAT_WAIT] = {"window_wait", "packets",
@@ -321,7 +320,7 @@ static struct ns_lanai *lanai_new(const struct ns_machine *machine,
 static void *lanai_open(struct ns_host *host, void *net,
                         const struct ns_machine *machine)
 {
-    struct ns_lanai *lanai = lanai_new(machine, host->port.nodes);
+    struct ns_lanai *lanai = lanai_new(machine, host->cpu.port.nodes);
     struct ns_engine *engine = host->component.engine;
     uint32_t node = host->component.node;
 
@@ -337,7 +336,7 @@ static void *lanai_open(struct ns_host *host, void *net,
     ns_myrinet_attach(net, node, lanai, ns_lanai_deliver, ns_lanai_left);
     host->nic_ops = &lanai_ops;
     host->nic = lanai;
-    host->port.facts = &lanai->facts;
+    host->cpu.port.facts = &lanai->facts;
     return lanai;
 }
 
@@ -379,6 +378,7 @@ static bool lanai_net_quiet(const void *net)
 
 const struct ns_nic_kind ns_lanai_kind = {
         .name = "lanai",
+        .facts_bytes = sizeof(struct ns_lanai_facts),
         .network = "myrinet",
         .coherent = true,
         .rows = ns_lanai_rows,

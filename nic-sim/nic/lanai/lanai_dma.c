@@ -172,7 +172,7 @@ static void out_done(struct ns_lanai *lanai, const struct ns_lanai_job *job)
     struct ns_packet *packet = job->packet;
     uint32_t root = ns_lanai_wire_of(packet)->root;
 
-    ns_memory_dma_read(&lanai->host->memory, job->address,
+    ns_memory_dma_read(&lanai->host->cpu.memory, job->address,
                        packet->data + NS_LANAI_WIRE_BYTES,
                        packet->bytes - NS_LANAI_WIRE_BYTES);
     ns_trace(&lanai->component, NS_TRACE_DMA_OUT, packet->id, packet->bytes);
@@ -221,7 +221,7 @@ static void in_done(struct ns_lanai *lanai, const struct ns_lanai_job *job)
 {
     struct ns_packet *packet = job->packet;
 
-    ns_memory_dma_write(&lanai->host->memory, job->address,
+    ns_memory_dma_write(&lanai->host->cpu.memory, job->address,
                         packet->data + NS_LANAI_WIRE_BYTES,
                         packet->bytes - NS_LANAI_WIRE_BYTES);
     lanai->stats[NS_NIC_STAT_RECEIVED]++;
@@ -250,7 +250,7 @@ static void job_done(struct ns_bus_request *request)
         job_start(lanai);
     }
     if (job.packet == NULL) {
-        ns_memory_dma_write(&lanai->host->memory, job.address,
+        ns_memory_dma_write(&lanai->host->cpu.memory, job.address,
                             &lanai->send_done, sizeof(lanai->send_done));
         ns_host_notify(lanai->host);
     } else if (job.in) {

@@ -221,7 +221,7 @@ static void *tb2_open(struct ns_host *host, void *net,
     ns_sp_attach(net, node, tb2, tb2_deliver, ns_tb2_out_free);
     host->nic_ops = &tb2_ops;
     host->nic = tb2;
-    host->port.facts = &tb2->facts;
+    host->cpu.port.facts = &tb2->facts;
     return tb2;
 }
 
@@ -258,6 +258,7 @@ static bool tb2_net_quiet(const void *net)
 
 const struct ns_nic_kind ns_tb2_kind = {
         .name = "tb2",
+        .facts_bytes = sizeof(struct ns_tb2_facts),
         .network = "sp",
         .rows = ns_tb2_rows,
         .row_count = &ns_tb2_row_count,

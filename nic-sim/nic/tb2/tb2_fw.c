@@ -58,7 +58,7 @@ static void send_done(struct ns_tb2 *tb2, const struct ns_tb2_job *job)
     struct ns_packet *packet = job->packet;
     struct ns_tb2_header header;
 
-    ns_memory_dma_read(&tb2->host->memory, job->address, packet->data,
+    ns_memory_dma_read(&tb2->host->cpu.memory, job->address, packet->data,
                        packet->bytes);
     memcpy(&header, packet->data, sizeof(header));
     packet->source = tb2->component.node;
@@ -90,7 +90,7 @@ static void receive_done(struct ns_tb2 *tb2, const struct ns_tb2_job *job)
     header.node = (uint16_t)packet->source;
     header.valid = 1;
     memcpy(packet->data, &header, sizeof(header));
-    ns_memory_dma_write(&tb2->host->memory, job->address, packet->data,
+    ns_memory_dma_write(&tb2->host->cpu.memory, job->address, packet->data,
                         packet->bytes);
     tb2->stats[NS_NIC_STAT_RECEIVED]++;
     tb2->stats[NS_TB2_STAT_RECEIVED_BYTES] += packet->bytes;

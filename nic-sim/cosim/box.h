@@ -1,0 +1,104 @@
+/*
+ * What the engine and one rank's process share: the turn, and what goes with
+ * it.  Only who has the turn runs, and only it touches the rest, so that a run
+ * over processes is the same as one over fibers.
+ *
+ *   [ struct ns_box | room of the host's memory: memory, cache, lines, pins ]
+ *
+ *   rank   ..runs.. ask            ......waits......           ..runs..
+ *   engine ......waits......  serve, other ranks, NICs, answer ..waits..
+ *
+ * Includes libc and the host's headers only: a part of libam as well.
+ */
+#ifndef NS_COSIM_BOX_H
+#define NS_COSIM_BOX_H
+
+#include "host/cpu.h"
+
+#include <stdatomic.h>
+
+#define NS_BOX_MAGIC UINT32_C(0x6e734201) /* and the layout's version */
+
+enum {
+    NS_BOX_RECORDS = 128,
+    NS_BOX_DATA = 8192, /* of one run of stores */
+    NS_BOX_FACTS = 512,
+};
+
+typedef enum {
+    NS_TURN_ENGINE,
+    NS_TURN_RANK,
+} ns_turn_t;
+
+/* What the rank wants. */
+typedef enum {
+    NS_ASK_SYNC,    /* wait until the engine's time is its own */
+    NS_ASK_ACCESS,  /* `access` */
+    NS_ASK_WRITE,   /* `data` to access.reg */
+    NS_ASK_JUMP,    /* ns_host_jump */
+    NS_ASK_RECORDS, /* nothing but room for records */
+    NS_ASK_COMPUTE, /* a: ps */
+    NS_ASK_GATHER,  /* a: mine, b: all, c: bytes of each */
+    NS_ASK_MEET,    /* ns_sim_meet begins */
+    NS_ASK_HANDLED, /* the interrupt's function has returned */
+    NS_ASK_ABORT,   /* ns_sim_abort */
+    NS_ASK_END,     /* the program is over */
+    NS_ASK_COUNT
+} ns_ask_t;
+
+/* What it gets with its turn. */
+typedef enum {
+    NS_ANSWER_GO,        /* it is done */
+    NS_ANSWER_INTERRUPT, /* call the interrupt's function first */
+    NS_ANSWER_STOP,      /* the run is over: end at once */
+} ns_answer_t;
+
+struct ns_box_record {
+    uint64_t time_ps, a, b;
+    uint32_t kind; /* ns_trace_t, or NS_TRACE_COUNT + ns_stage_t */
+};
+
+struct ns_box {
+    _Atomic uint32_t turn; /* ns_turn_t; a futex */
+    uint32_t magic;
+    int32_t engine; /* process */
+    /* with each turn, both ways: struct ns_cpu's fields of the same names */
+    uint64_t now_ps, stolen_ps;
+    struct ns_idle idle;
+    /* with the rank's turn */
+    uint32_t answer;
+    uint32_t value;      /* of a load */
+    uint64_t met, meets; /* arrivals at ns_sim_meet; how many it waits for */
+    uint64_t next_ps, next_order; /* of the engine's next event */
+    uint64_t order; /* of an event of this host's, less sequence */
+    uint64_t limit_ps;
+    /* with the engine's turn */
+    uint32_t ask;
+    struct ns_access access;
+    uint64_t a, b, c;
+    bool interrupts;   /* the program wants them */
+    uint32_t advances; /* syncs that needed no turn; the last one's time */
+    uint64_t advanced_ps;
+    uint32_t record_count;
+    struct ns_box_record records[NS_BOX_RECORDS];
+    uint8_t data[NS_BOX_DATA];
+    /* the same all the time */
+    struct ns_host_settings cost;
+    char nic[16];
+    uint32_t node, nodes;
+    uint32_t memory_bytes, coherent, no_jump;
+    uint64_t random;
+    _Alignas(16) uint8_t facts[NS_BOX_FACTS];
+};
+
+/* Bytes of a box with its room; where the room begins. */
+size_t ns_box_bytes(uint32_t memory_bytes, uint32_t line_bytes, bool coherent);
+uint8_t *ns_box_room(struct ns_box *box);
+
+/* Give the turn to `to`. */
+void ns_box_give(struct ns_box *box, ns_turn_t to);
+/* Wait for `turn`.  `other` is the other process's pidfd; false: it has ended
+ * without giving it. */
+bool ns_box_wait(struct ns_box *box, ns_turn_t turn, int other);
+
+#endif

@@ -1,0 +1,220 @@
+/*
+ * A cpu whose engine is another process.  What needs no turn happens here:
+ * charges, the cache, looks at memory before the engine's next event.
+ */
+#include "config.h"
+
+#include "cosim/rank.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static struct ns_rank *rank_of(struct ns_cpu *cpu)
+{
+    return am_container(cpu, struct ns_rank, cpu);
+}
+
+/* ------------------------------------------------------------------- turns */
+
+static void state_out(struct ns_rank *rank, ns_ask_t ask)
+{
+    struct ns_box *box = rank->box;
+
+    box->now_ps = rank->cpu.now_ps;
+    box->stolen_ps = rank->cpu.stolen_ps;
+    box->idle = rank->cpu.idle;
+    box->interrupts = rank->interrupt != NULL;
+    box->ask = ask;
+}
+
+/* Wait for the turn; the process ends here when there is none any more. */
+static void turn_take(struct ns_rank *rank)
+{
+    struct ns_box *box = rank->box;
+
+    if (!ns_box_wait(box, NS_TURN_RANK, rank->engine)) {
+        ns_end(EXIT_FAILURE,
+               "libam: rank %u: the simulator (process %d) has "
+               "ended\n",
+               box->node, box->engine);
+    }
+    if (box->answer == NS_ANSWER_STOP) {
+        ns_end(EXIT_FAILURE, NULL); /* the engine has said why */
+    }
+    rank->cpu.now_ps = box->now_ps;
+    rank->cpu.stolen_ps = box->stolen_ps;
+    rank->cpu.idle = box->idle;
+    box->advances = 0;
+    box->record_count = 0;
+}
+
+static void ask(struct ns_rank *rank, ns_ask_t what)
+{
+    state_out(rank, what);
+    ns_box_give(rank->box, NS_TURN_ENGINE);
+    turn_take(rank);
+    while (rank->box->answer == NS_ANSWER_INTERRUPT) {
+        rank->interrupt(rank->interrupt_arg);
+        state_out(rank, NS_ASK_HANDLED);
+        ns_box_give(rank->box, NS_TURN_ENGINE);
+        turn_take(rank);
+    }
+}
+
+/* As ns_engine_advance: would this host's event be the next? */
+static bool advance(struct ns_box *box, uint64_t time_ps)
+{
+    if (time_ps > box->limit_ps || time_ps > box->next_ps ||
+        (time_ps == box->next_ps && box->next_order < box->order)) {
+        return false;
+    }
+    box->advances++;
+    box->advanced_ps = time_ps;
+    return true;
+}
+
+/* --------------------------------------------------------------------- cpu */
+
+static void rank_sync(struct ns_cpu *cpu)
+{
+    if (advance(rank_of(cpu)->box, cpu->now_ps)) {
+        ns_cpu_looked(cpu);
+        ns_cpu_stolen(cpu);
+    } else {
+        ask(rank_of(cpu), NS_ASK_SYNC);
+    }
+}
+
+static uint32_t rank_access(struct ns_cpu *cpu, const struct ns_access *access)
+{
+    struct ns_rank *rank = rank_of(cpu);
+
+    rank->box->access = *access;
+    ask(rank, NS_ASK_ACCESS);
+    return rank->box->value;
+}
+
+static void rank_write(struct ns_cpu *cpu, uint32_t reg, const void *from,
+                       size_t bytes)
+{
+    struct ns_box *box = rank_of(cpu)->box;
+
+    NS_CHECK(bytes <= sizeof(box->data));
+    box->access = (struct ns_access){.reg = reg, .bytes = (uint32_t)bytes};
+    memcpy(box->data, from, bytes);
+    ask(rank_of(cpu), NS_ASK_WRITE);
+}
+
+static void rank_jump(struct ns_cpu *cpu)
+{
+    ask(rank_of(cpu), NS_ASK_JUMP);
+}
+
+static void rank_catch_up(struct ns_cpu *cpu)
+{
+    (void)cpu; /* a process has one host */
+}
+
+static void record(struct ns_cpu *cpu, uint32_t kind, uint64_t a, uint64_t b)
+{
+    struct ns_box *box = rank_of(cpu)->box;
+
+    if (box->record_count == NS_BOX_RECORDS) {
+        ask(rank_of(cpu), NS_ASK_RECORDS);
+    }
+    box->records[box->record_count++] = (struct ns_box_record){
+            .time_ps = cpu->now_ps, .a = a, .b = b, .kind = kind};
+}
+
+static void rank_trace(struct ns_cpu *cpu, ns_trace_t kind, uint64_t a,
+                       uint64_t b)
+{
+    record(cpu, kind, a, b);
+}
+
+static void rank_mark(struct ns_cpu *cpu, ns_stage_t stage)
+{
+    record(cpu, NS_TRACE_COUNT + stage, 0, 0);
+}
+
+static const struct ns_cpu_ops rank_ops = {
+        .sync = rank_sync,
+        .access = rank_access,
+        .write = rank_write,
+        .jump = rank_jump,
+        .catch_up = rank_catch_up,
+        .trace = rank_trace,
+        .mark = rank_mark,
+};
+
+/* ----------------------------------------------------------------- the node */
+
+int ns_rank_open(struct ns_rank *rank, struct ns_box *box)
+{
+    *rank = (struct ns_rank){.box = box};
+    rank->engine = (int)syscall(SYS_pidfd_open, box->engine, 0);
+    if (rank->engine < 0 ||
+        ns_memory_init(&rank->cpu.memory, box->memory_bytes,
+                       (uint32_t)box->cost.line_bytes, box->coherent != 0,
+                       ns_box_room(box)) != 0) {
+        return -1;
+    }
+    rank->cpu.random = box->random;
+    rank->cpu.no_jump = box->no_jump != 0;
+    rank->cpu.port = (struct ns_port){.nic = box->nic,
+                                      .node = box->node,
+                                      .nodes = box->nodes,
+                                      .facts = box->facts};
+    ns_cpu_init(&rank->cpu, &rank_ops, &box->cost);
+    turn_take(rank);
+    return 0;
+}
+
+void ns_rank_gather(struct ns_rank *rank, const void *mine, void *all,
+                    size_t bytes)
+{
+    struct ns_box *box = rank->box;
+
+    box->a = (uint64_t)(uintptr_t)mine;
+    box->b = (uint64_t)(uintptr_t)all;
+    box->c = bytes;
+    ask(rank, NS_ASK_GATHER);
+}
+
+void ns_rank_meet(struct ns_rank *rank, void (*poll)(void *arg), void *arg)
+{
+    uint64_t all;
+
+    ask(rank, NS_ASK_MEET);
+    all = rank->box->meets;
+    while (rank->box->met < all) {
+        poll(arg);
+        rank->cpu.idle.news = true; /* looked at more than memory: no jump */
+        rank_sync(&rank->cpu);
+    }
+}
+
+void ns_rank_compute(struct ns_rank *rank, uint64_t ps)
+{
+    rank->box->a = ps;
+    ask(rank, NS_ASK_COMPUTE);
+}
+
+void ns_rank_interrupts(struct ns_rank *rank, void (*fn)(void *arg), void *arg)
+{
+    rank->interrupt = fn;
+    rank->interrupt_arg = arg;
+}
+
+void ns_rank_abort(struct ns_rank *rank)
+{
+    ask(rank, NS_ASK_ABORT);
+}
+
+void ns_rank_end(struct ns_rank *rank)
+{
+    state_out(rank, NS_ASK_END);
+    ns_box_give(rank->box, NS_TURN_ENGINE);
+}

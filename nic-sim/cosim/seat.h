@@ -1,0 +1,33 @@
+/*
+ * The engine's side of a rank's process: a fiber that does what the rank asks
+ * for, at the host of its node.
+ */
+#ifndef NS_COSIM_SEAT_H
+#define NS_COSIM_SEAT_H
+
+#include "cosim/box.h"
+
+struct ns_node;
+
+struct ns_seat {
+    struct ns_box *box; /* NULL: it has none */
+    size_t bytes;       /* with its room */
+    int fd;             /* of the memory, for who maps it */
+    int pid, process;   /* who has it, and its pidfd; -1: nobody */
+    bool over;          /* it has said that its program is over */
+};
+
+/* A box with room for the memory of `machine`'s hosts.  0, or -1 with errno. */
+int ns_seat_open(struct ns_seat *seat, const struct ns_machine *machine);
+/* The run is over: a process that waits for its turn is told to end. */
+void ns_seat_dismiss(struct ns_seat *seat);
+void ns_seat_close(struct ns_seat *seat);
+/* Write what stays the same into the box; the node's NIC is there. */
+void ns_seat_describe(struct ns_node *node);
+/* Process `pid` has it.  0, or -1 with errno. */
+int ns_seat_take(struct ns_node *node, int pid);
+/* The body of the node's fiber: returns when its program is over, or when the
+ * process has gone, which ends the run. */
+void ns_seat_serve(struct ns_node *node);
+
+#endif
