@@ -99,7 +99,8 @@ am_sim_SOURCES = am-core/tools/am_sim.h am-core/tools/sim.h am-core/tools/sim_ba
     am-core/tools/sim_print.c am-core/tools/sim_scenario.c \
     am-core/tools/sim_speed.c
 am_sim_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBCONFIG_CFLAGS)
-am_sim_LDADD = $(libam_la_OBJECTS) libnicsim.la $(HWLOC_LIBS) $(JANSSON_LIBS) \
+am_sim_LDADD = $(libam_la_OBJECTS) libnicsim.la $(HWLOC_LIBS) \
+    $(SODIUM_LIBS) $(JANSSON_LIBS) \
     $(LIBCONFIG_LIBS) -ldl
 am_sim_LDFLAGS = $(AM_LDFLAGS) -static \
     -Wl,--dynamic-list=$(top_srcdir)/am-core/tools/am_sim.list

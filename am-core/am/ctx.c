@@ -55,7 +55,7 @@ static am_status_t variables_load(struct am_ctx *ctx,
 
 /*
  * Is `name` in the list AM_DEVICES?  The list "auto" is the simulated NIC on a
- * simulated host, and all but it on the real machine.
+ * simulated host, else all but it, and but udp, which has to be named so far.
  */
 static bool device_wanted(const struct am_ctx *ctx, const char *name)
 {
@@ -63,7 +63,7 @@ static bool device_wanted(const struct am_ctx *ctx, const char *name)
     size_t length = strlen(name);
 
     if (strcmp(list, "auto") == 0) {
-        return (strcmp(name, "sim") == 0) == (ctx->env->port != NULL);
+        return strcmp(name, ctx->env->port != NULL ? "sim" : "shm") == 0;
     }
     for (const char *at = list; *at != '\0';) {
         size_t part = strcspn(at, ",");

@@ -109,6 +109,11 @@ const struct am_stat_row am_dev_stat_rows[AM_DEV_STAT_COUNT] = {
         {"get", "transfers", "gets by the device"},
         {"wake", "times", "a sleeping peer was woken"},
         {"sleep", "times", "this context slept"},
+        {"rx_foreign", "packets", "of nobody known, or with a wrong mac"},
+        {"rx_stale", "packets", "of a connection that is over, or very late"},
+        {"rx_replayed", "packets", "that came before, dropped"},
+        {"rx_held", "packets", "requests dropped as not ready"},
+        {"tx_lost", "packets", "the system refused to send"},
 };
 
 struct table_list {

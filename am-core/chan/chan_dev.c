@@ -33,8 +33,10 @@ static am_status_t chan_transmit(void *arg, uint32_t class,
     am_status_t status;
 
     hdr->crc = chan_crc(chan, hdr, data, data_bytes);
+    chan->wrap.lower->more = ep->window.more;
     status = chan->wrap.lower->ops->send(ep->wrap.lower, class, hdr,
                                          CHAN_HDR_BYTES, data, data_bytes);
+    chan->wrap.lower->more = false;
     /* An endpoint that is dead is reported by the device's own upcall. */
     return status == AM_OK ? AM_OK : AM_ERR_AGAIN;
 }

@@ -199,6 +199,9 @@ am_status_t am_chan_wrap(struct am_dev *lower,
             PS_PER_S;
     lower->up = chan_up;
     lower->up.arg = chan;
+    if ((lower->attr.caps & AM_DEV_CAP_DROPS) != 0) {
+        lower->up.ready = NULL; /* the window knows what it then asks for */
+    }
     *dev_p = &chan->wrap.base;
     return AM_OK;
 }

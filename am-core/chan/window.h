@@ -187,6 +187,7 @@ struct am_window {
     uint32_t landing_bytes;     /* of each landing: the peer's largest */
     uint32_t ack_packets[AM_WINDOW_CLASSES]; /* explicit from here on */
     uint32_t due; /* control packets to send, WINDOW_DUE_* of window_inl.h */
+    bool more;    /* in transmit: another packet follows at once */
     bool leaving; /* say BYE until it is answered */
     bool parted;  /* the peer knows that this end is gone, or is gone itself */
     uint32_t hello_polls, hello_backoff; /* of HELLO and BYE, as those of tx */

@@ -112,10 +112,12 @@ static am_status_t tx_transmit(struct am_window *window, uint32_t class)
                               .class = (uint8_t) class};
     am_status_t status;
 
+    window->more = rest > payload_bytes || tx->chunk_cur + 1 != tx->chunk_next;
     status = window_transmit(
             window, class, &hdr,
             tx->slots + (size_t)(chunk->slot + tx->cur_packet) * payload_bytes,
             rest < payload_bytes ? rest : payload_bytes);
+    window->more = false;
     if (status != AM_OK) {
         return status;
     }

@@ -6,6 +6,9 @@
 #include "dev/dev.h"
 #include "dev/self/self.h"
 #include "dev/shm/shm.h"
+#ifdef AM_UDP
+#include "dev/udp/udp.h"
+#endif
 #ifdef AM_SIM
 #include "dev/snic/snic.h"
 #endif
@@ -13,6 +16,9 @@
 const struct am_dev_ops *const am_dev_table[] = {
         &am_dev_self_ops,
         &am_shm_ops,
+#ifdef AM_UDP
+        &am_udp_ops,
+#endif
 #ifdef AM_SIM
         &am_dev_snic_ops,
 #endif

@@ -15,7 +15,8 @@
  * - Two classes, request and reply, have space of their own.  A request is
  *   delivered only while the device has room for one reply of the largest
  *   size to its sender (reply_ready), and while `up.ready`, if given, says
- *   yes; else it stays where it is.  Replies are always delivered.
+ *   yes; else it stays where it is, or is dropped and counted where the device
+ *   says CAP_DROPS.  Replies are always delivered.
  * - put, get and fetch_add return AM_OK and complete through their done
  *   function, from `poll`; or they are complete when they return AM_DONE, and
  *   done is not called; or they return an error, and nothing happened.
@@ -40,6 +41,9 @@ enum {
     AM_DEV_CAP_MAPPED = 1 << 6, /* `alloc` gives memory peers may write */
     AM_DEV_CAP_TIMER = 1 << 7,  /* not RELIABLE; its channel is the timer's */
     AM_DEV_CAP_COLLECTIVE = 1 << 8, /* the network combines and broadcasts */
+    /* A network that drops what it has no space for, and an end that drops a
+     * request that is not ready: the channel's window adapts, and asks again. */
+    AM_DEV_CAP_DROPS = 1 << 9,
 };
 
 enum {
@@ -136,6 +140,11 @@ enum {
     AM_DEV_STAT_GET,
     AM_DEV_STAT_WAKE,  /* doorbells rung for a sleeping peer */
     AM_DEV_STAT_SLEEP, /* times this context slept */
+    AM_DEV_STAT_RX_FOREIGN,  /* packets of nobody known, or with a wrong mac */
+    AM_DEV_STAT_RX_STALE,    /* of a connection that is over, or very late */
+    AM_DEV_STAT_RX_REPLAYED, /* that came before */
+    AM_DEV_STAT_RX_HELD,     /* requests dropped as not ready */
+    AM_DEV_STAT_TX_LOST,     /* packets the system refused to send */
     AM_DEV_STAT_COUNT
 };
 
@@ -239,6 +248,8 @@ struct am_dev {
                                       * around it; set by who opens the stack */
     bool enough; /* set in an upcall: of this peer no more packets in this poll
                   * would be better; a device may leave that unheard */
+    bool more; /* set by the sender around a send: another follows at once, so
+                * this one may wait for it; a device may leave that unheard */
     const char *error; /* why connect_all or connect failed, as one sentence that
                         * lives as long as the device; NULL: the status says it */
 };

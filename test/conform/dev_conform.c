@@ -3,9 +3,14 @@
  * device and every stack of devices.  What a device does not claim to have
  * (its capability bits) is not asked of it.
  */
+#include "config.h"
+
 #include "conform/dev_conform.h"
 #include "dev/self/self.h"
 #include "dev/shm/shm.h"
+#ifdef AM_UDP
+#include "dev/udp/udp.h"
+#endif
 #include "support/cm.h"
 #include "support/seed.h"
 
@@ -48,6 +53,36 @@ static const struct world_case cases[] = {
          .options = {{"AM_SHM_SLOTS", "16"},
                      {"AM_SHM_RING", "16k"},
                      {"AM_SHM_PACKET", "2k"}}},
+#ifdef AM_UDP
+        {.name = "udp",
+         .ops = &am_udp_ops,
+         .real = true,
+         .options = {{"AM_UDP_IF", "lo"}, {"AM_RELIABILITY", "none"}}},
+        {.name = "chan_udp",
+         .ops = &am_udp_ops,
+         .real = true,
+         .options = {CHAN_OPTIONS, {"AM_UDP_IF", "lo"}}},
+        {.name = "timer_udp",
+         .ops = &am_udp_ops,
+         .real = true,
+         .options = {CHAN_OPTIONS,
+                     {"AM_UDP_IF", "lo"},
+                     {"AM_RELIABILITY", "timer"}}},
+        {.name = "chan_plain_udp",
+         .ops = &am_udp_ops,
+         .real = true,
+         .options = {CHAN_OPTIONS,
+                     {"AM_UDP_IF", "127.0.0.0/8"},
+                     {"AM_UDP_AUTH", "off"},
+                     {"AM_UDP_PACKET", "1500"}}},
+        {.name = "chan_fault_udp",
+         .ops = &am_udp_ops,
+         .real = true,
+         .options = {CHAN_OPTIONS,
+                     {"AM_UDP_IF", "lo"},
+                     {"AM_UDP_KEY", "00112233445566778899aabbccddeeff"},
+                     {"AM_FAULT", ALL_FAULTS}}},
+#endif
         {.name = "fault_pipe",
          .ops = &pipe_dev_ops,
          .options = {{"AM_FAULT", "drop=1/10,dup=1/10,reorder=1/5,delay=1/10"},
@@ -306,6 +341,9 @@ static void test_classes(void **state)
         assert_int_equal(world_got(world, 0, last, AM_DEV_REPLY), sent);
     }
     world->nodes[last].ready = true;
+    if ((world_attr(world)->caps & AM_DEV_CAP_DROPS) != 0) {
+        world_push(world, 0, last, AM_DEV_REQUEST, false); /* the others went */
+    }
     world_settle(world);
     assert_true(world_got(world, 0, last, AM_DEV_REQUEST) > before);
     world_close(world);
@@ -329,7 +367,7 @@ static void test_reply_room(void **state)
                 node->dev->ops->poll(node->dev, 64);
             }
             world_poll(world);
-            assert_true(steps++ < WORLD_STEPS_MAX);
+            assert_true(steps++ < world_steps_max(world));
         }
     }
     world_settle(world);
@@ -349,7 +387,7 @@ static void test_reply_ready(void **state)
 
     world->shape = world->exact ? shape_largest : world->shape;
     for (uint32_t steps = 0; count < 100; steps++) {
-        assert_true(steps < WORLD_STEPS_MAX);
+        assert_true(steps < world_steps_max(world));
         if (ops->reply_ready(link->ep)) {
             assert_int_equal(
                     world_send(world, 0, last, AM_DEV_REPLY, count % 2 == 0),
@@ -469,7 +507,7 @@ static void test_drained(void **state)
         world_push(world, 0, world_other(world), (uint32_t)i % 2, false);
     }
     while (!dev->ops->drained(dev)) {
-        assert_true(steps++ < WORLD_STEPS_MAX);
+        assert_true(steps++ < world_steps_max(world));
         world_poll(world);
     }
     if (world->exact && strncmp(dev->ops->name, "chan", 4) == 0) {

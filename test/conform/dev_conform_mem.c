@@ -29,7 +29,7 @@ static am_status_t wait_done(struct world *world, am_status_t status,
 
     if (status == AM_OK) {
         while (done->calls == 0) {
-            assert_true(steps++ < WORLD_STEPS_MAX);
+            assert_true(steps++ < world_steps_max(world));
             world_poll(world);
         }
     }

@@ -9,7 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Polls of a network whose packets the kernel carries later, if it has to. */
+#define REAL_STEPS_FACTOR  50
 #define SETTLE_QUIET_POLLS 5000 /* no news for so long: nothing is coming */
+
+uint32_t world_steps_max(const struct world *world)
+{
+    return world->dev_case->real ? REAL_STEPS_FACTOR * WORLD_STEPS_MAX
+                                 : WORLD_STEPS_MAX;
+}
 
 /* ----------------------------------------------------------------- messages */
 
@@ -112,7 +120,7 @@ void world_push(struct world *world, uint32_t from, uint32_t to, uint32_t class,
     uint32_t steps = 0;
 
     while (world_send(world, from, to, class, fill) != AM_OK) {
-        assert_true(steps++ < WORLD_STEPS_MAX);
+        assert_true(steps++ < world_steps_max(world));
         world_poll(world);
     }
 }
@@ -277,7 +285,7 @@ static void world_connect_all(struct world *world)
                 AM_OK);
     }
     while (connected < world->count) {
-        assert_true(steps++ < WORLD_STEPS_MAX);
+        assert_true(steps++ < world_steps_max(world));
         world_poll(world);
         for (connected = 0; connected < world->count; connected++) {
             struct am_dev *dev = world->nodes[connected].dev;
@@ -339,7 +347,7 @@ struct world *world_open(const struct world_case *dev_case, uint32_t count)
             do { /* more than one when the device loses */
                 world_push(world, from, to, AM_DEV_REQUEST, false);
                 world_poll(world);
-                assert_true(steps++ < 1000);
+                assert_true(steps++ < world_steps_max(world) / 400);
             } while (!world->exact &&
                      world_got(world, from, to, AM_DEV_REQUEST) == 0);
         }
@@ -398,6 +406,9 @@ int world_poll(struct world *world)
             count += polled;
         }
     }
+    if (count == 0 && world->dev_case->real) {
+        am_env_relax(am_env_real(), 0);
+    }
     return count;
 }
 
@@ -434,7 +445,7 @@ void world_settle(struct world *world)
 
     while (world->exact ? !world_all_got(world) || !world_all_drained(world)
                         : quiet < SETTLE_QUIET_POLLS) {
-        assert_true(steps++ < WORLD_STEPS_MAX);
+        assert_true(steps++ < world_steps_max(world));
         quiet = world_poll(world) > 0 ? 0 : quiet + 1;
     }
 }

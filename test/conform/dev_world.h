@@ -22,6 +22,7 @@ struct world_case {
     const char *name;
     const struct am_dev_ops *ops;
     bool alone;         /* reaches only itself */
+    bool real; /* a network that needs the core, and time, to itself */
     uint32_t pipe_caps; /* of the pipe device */
     struct am_option options[WORLD_OPTIONS_MAX];
 };
@@ -78,6 +79,8 @@ struct world *world_open_quiet(const struct world_case *dev_case,
 void world_close(struct world *world);
 void node_close(struct node *node);
 
+/* Steps after which a loop of a test counts as one without an end. */
+uint32_t world_steps_max(const struct world *world);
 /* Poll every open node once; the sum of what they say. */
 int world_poll(struct world *world);
 /* Poll until all that was sent has arrived and its sender knows (exact worlds),

@@ -3,6 +3,8 @@
  */
 #include "support/msg_world.h"
 
+#include "base/env.h"
+
 #include "support/cm.h"
 
 #include <stdio.h>
@@ -77,6 +79,8 @@ void world_settle(struct world *world)
             idle = 0;
         } else if (world_pass) {
             world_pass(); /* a device may be at work by itself */
+        } else if (!world_env) {
+            am_env_relax(am_env_real(), 0); /* the kernel may have packets */
         }
     }
 }

@@ -201,7 +201,8 @@ static void test_words_and_payload(void **state)
     for (uint32_t count = 0; count <= AM_WORDS_MAX; count++) {
         size_t max = am_payload_max(world.ctx[0], 1);
 
-        assert_true(max >= 1024 && max <= sizeof(data));
+        assert_true(max >= 1024);
+        max = max < sizeof(data) ? max : sizeof(data);
         for (size_t bytes = 0; bytes <= max;
              bytes = bytes < 80 ? bytes + 1 : bytes * 3 / 2) {
             assert_int_equal(am_ctx_request(world.ctx[0], 1, H_CHECK, words,

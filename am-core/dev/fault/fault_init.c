@@ -177,7 +177,7 @@ am_status_t am_fault_wrap(struct am_dev *lower,
     }
     fault->wrap.base.ops = &fault_ops;
     fault->wrap.base.attr = lower->attr;
-    fault->wrap.base.attr.caps &= AM_DEV_CAP_WAIT;
+    fault->wrap.base.attr.caps &= AM_DEV_CAP_WAIT | AM_DEV_CAP_DROPS;
     fault->wrap.base.attr.perf.put = (struct am_linfn){0, 0};
     fault->wrap.base.attr.perf.get = (struct am_linfn){0, 0};
     fault->wrap.base.up = params->up;

@@ -402,6 +402,83 @@ cvars:
       description : >-
         length of the trace ring. Unit: records. libam's default: 64k.
 
+    - name        : MPIR_CVAR_CH4_AM_UDP_AUTH
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        a keyed mac on each packet, and no packet twice; the same on all ranks. libam's
+        default: on.
+
+    - name        : MPIR_CVAR_CH4_AM_UDP_BUFFER
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        the kernel's memory for what comes and waits, as far as it allows. Unit: bytes.
+        libam's default: 4m.
+
+    - name        : MPIR_CVAR_CH4_AM_UDP_IF
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        interface of the udp device, by name or by its network in CIDR notation; empty:
+        the one that the route to the world takes. libam's default: none.
+
+    - name        : MPIR_CVAR_CH4_AM_UDP_KEY
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        key of the job, 32 hexadecimal digits, handed to all ranks by who starts them;
+        empty: each context makes a key, which its address carries. libam's default: none.
+
+    - name        : MPIR_CVAR_CH4_AM_UDP_PACKET
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        largest packet with IP's header; 0: what the interface carries whole. Unit: bytes.
+        libam's default: 0.
+
+    - name        : MPIR_CVAR_CH4_AM_UDP_PORTS
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        ports that its socket may have, for firewalls: any, one, or a range such as
+        40000-40100, of which each context takes the first free one. libam's default: any.
+
+    - name        : MPIR_CVAR_CH4_AM_UDP_SILENCE
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        how long a peer may say nothing before it counts as dead; one that computes
+        without a call says nothing; 0: for ever. Unit: s. libam's default: 7200.
+
     - name        : MPIR_CVAR_CH4_AM_UNEXP_MAX
       category    : CH4_AM
       type        : string
@@ -464,6 +541,13 @@ MPIDI_AM_cvar_t MPIDI_AM_cvars[] = {
     {"AM_STATS", &MPIR_CVAR_CH4_AM_STATS, NULL},
     {"AM_TRACE", &MPIR_CVAR_CH4_AM_TRACE, NULL},
     {"AM_TRACE_RECORDS", &MPIR_CVAR_CH4_AM_TRACE_RECORDS, NULL},
+    {"AM_UDP_AUTH", &MPIR_CVAR_CH4_AM_UDP_AUTH, NULL},
+    {"AM_UDP_BUFFER", &MPIR_CVAR_CH4_AM_UDP_BUFFER, NULL},
+    {"AM_UDP_IF", &MPIR_CVAR_CH4_AM_UDP_IF, NULL},
+    {"AM_UDP_KEY", &MPIR_CVAR_CH4_AM_UDP_KEY, NULL},
+    {"AM_UDP_PACKET", &MPIR_CVAR_CH4_AM_UDP_PACKET, NULL},
+    {"AM_UDP_PORTS", &MPIR_CVAR_CH4_AM_UDP_PORTS, NULL},
+    {"AM_UDP_SILENCE", &MPIR_CVAR_CH4_AM_UDP_SILENCE, NULL},
     {"AM_UNEXP_MAX", &MPIR_CVAR_CH4_AM_UNEXP_MAX, NULL},
     {"AM_WAIT", &MPIR_CVAR_CH4_AM_WAIT, NULL},
     {NULL, NULL, NULL}

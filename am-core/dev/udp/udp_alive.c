@@ -1,0 +1,213 @@
+/*
+ * Who is still there, and waiting.
+ *
+ * A process that ends closes its port, and its host says so to who sends there
+ * (ICMP port unreachable).  So a peer that was not heard of for a while is
+ * pinged: if its port is closed it is dead.  The host's word is taken only when
+ * it quotes a whole packet of this context with the right mac, which only who
+ * saw that packet can do.  Hosts and networks that cannot be reached say
+ * nothing about the process: it is waited for as long as AM_UDP_SILENCE says.
+ */
+#include "config.h"
+
+#include "dev/udp/udp.h"
+
+#include <errno.h>
+#include <linux/errqueue.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PS_PER_S      UINT64_C(1000000000000)
+#define PING_PS       PS_PER_S        /* after so long without a word */
+#define CHECK_PS      (PS_PER_S / 10) /* between looks */
+#define PINGS_MAX     64              /* in one look; the others' turn comes */
+#define ERRORS_MAX    64              /* read at a time */
+#define WAIT_SPIN     256  /* empty polls, about 0.1 ms: look on */
+#define WAIT_YIELD    4096 /* then yield, then sleep */
+#define WAIT_SLEEP_MS 20   /* dead peers are looked for */
+
+/* ----------------------------------------------------------------- refusals */
+
+/* The connection of this context that a quoted packet of its own belongs to. */
+static struct udp_ep *quoted_ep(struct udp_dev *dev,
+                                const union udp_sockaddr *to,
+                                const struct udp_hdr *quoted, size_t bytes)
+{
+    struct am_list *link;
+
+    if (bytes < UDP_HDR_BYTES || quoted->from != dev->nonce) {
+        return NULL;
+    }
+    for (link = dev->eps.next; link != &dev->eps; link = link->next) {
+        struct udp_ep *ep = am_container(link, struct udp_ep, link);
+
+        if (udp_sockaddr_is(&ep->to, to) && quoted->conn == ep->conn &&
+            quoted->number < ep->number &&
+            quoted->mac ==
+                    udp_mac(dev, &ep->tx_key, ep->nonce, quoted, bytes)) {
+            return ep;
+        }
+    }
+    return NULL;
+}
+
+/* Does the control message say that a port is closed? */
+static bool is_refusal(const struct cmsghdr *control)
+{
+    struct sock_extended_err error;
+    bool v4 = control->cmsg_level == IPPROTO_IP &&
+              control->cmsg_type == IP_RECVERR;
+    bool v6 = control->cmsg_level == IPPROTO_IPV6 &&
+              control->cmsg_type == IPV6_RECVERR;
+
+    if (!v4 && !v6) {
+        return false;
+    }
+    memcpy(&error, CMSG_DATA(control), sizeof(error));
+    return error.ee_errno == ECONNREFUSED &&
+           (error.ee_origin == SO_EE_ORIGIN_ICMP ||
+            error.ee_origin == SO_EE_ORIGIN_ICMP6);
+}
+
+static void refused_mark(struct udp_dev *dev, struct udp_ep *ep)
+{
+    if (ep != NULL && !ep->refused && !ep->dead) {
+        ep->refused = true;
+        dev->refused_count++;
+    }
+}
+
+void udp_errors_read(struct udp_dev *dev)
+{
+    _Alignas(8) uint8_t quoted[2048];
+    _Alignas(8) uint8_t control[512];
+    union udp_sockaddr to;
+
+    for (int i = 0; i < ERRORS_MAX; i++) {
+        struct iovec piece = {quoted, sizeof(quoted)};
+        struct msghdr message = {.msg_name = &to,
+                                 .msg_namelen = sizeof(to),
+                                 .msg_iov = &piece,
+                                 .msg_iovlen = 1,
+                                 .msg_control = control,
+                                 .msg_controllen = sizeof(control)};
+        ssize_t bytes = recvmsg(dev->fd, &message, MSG_ERRQUEUE);
+
+        if (bytes < 0) {
+            return;
+        }
+        for (struct cmsghdr *at = CMSG_FIRSTHDR(&message); at != NULL;
+             at = CMSG_NXTHDR(&message, at)) {
+            if (is_refusal(at)) {
+                refused_mark(dev,
+                             quoted_ep(dev, &to, (struct udp_hdr *)quoted,
+                                       (size_t)bytes));
+            }
+        }
+    }
+}
+
+/* The upcall may let go of endpoints, so the list is walked from its head after
+ * each. */
+void udp_refused_tell(struct udp_dev *dev)
+{
+    struct am_list *link = dev->eps.next;
+    char why[96], where[64];
+
+    while (link != &dev->eps) {
+        struct udp_ep *ep = am_container(link, struct udp_ep, link);
+
+        link = link->next;
+        if (!ep->refused) {
+            continue;
+        }
+        ep->refused = false;
+        ep->dead = true;
+        dev->refused_count--;
+        snprintf(why, sizeof(why), "%s is closed",
+                 udp_address_text(&ep->to, where, sizeof(where)));
+        dev->base.up.dead(ep->base.user, why);
+        link = dev->eps.next;
+    }
+}
+
+/* ------------------------------------------------------------------ silence */
+
+/* True: it was pinged. */
+static bool ep_look(struct udp_dev *dev, struct udp_ep *ep, uint64_t now_ps,
+                    bool may_ping)
+{
+    if (ep->heard) {
+        ep->heard = false;
+        ep->heard_ps = now_ps;
+    }
+    if (!may_ping || now_ps - ep->heard_ps < PING_PS ||
+        now_ps - ep->pinged_ps < PING_PS) {
+        return false;
+    }
+    ep->pinged_ps = now_ps;
+    udp_tx_control(ep, UDP_FLAG_PING);
+    return true;
+}
+
+/* Has it said nothing for longer than it may?  Then tell. */
+static bool ep_silent(struct udp_dev *dev, struct udp_ep *ep, uint64_t now_ps)
+{
+    char why[128], where[64];
+
+    if (dev->config.silence_s == 0 ||
+        (now_ps - ep->heard_ps) / PS_PER_S < dev->config.silence_s) {
+        return false;
+    }
+    ep->dead = true;
+    snprintf(why, sizeof(why), "nothing was heard from %s for %llu s",
+             udp_address_text(&ep->to, where, sizeof(where)),
+             (unsigned long long)dev->config.silence_s);
+    dev->base.up.dead(ep->base.user, why);
+    return true;
+}
+
+void udp_check(struct am_dev *base)
+{
+    struct udp_dev *dev = udp_dev_of(base);
+    uint64_t now_ps = am_env_now(dev->env);
+    struct am_list *link = dev->eps.next;
+    uint32_t pings = 0;
+
+    if (dev->fd < 0 || now_ps - dev->check_ps < CHECK_PS) {
+        return;
+    }
+    dev->check_ps = now_ps;
+    udp_errors_read(dev);
+    while (link != &dev->eps) {
+        struct udp_ep *ep = am_container(link, struct udp_ep, link);
+
+        link = link->next;
+        if (ep->dead) {
+            continue;
+        }
+        pings += ep_look(dev, ep, now_ps, pings < PINGS_MAX);
+        if (ep_silent(dev, ep, now_ps)) {
+            link = dev->eps.next; /* the upcall may have let go of any */
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+void udp_wait(struct am_dev *base, uint64_t idle, bool may_sleep)
+{
+    struct udp_dev *dev = udp_dev_of(base);
+    struct pollfd look = {.fd = dev->fd, .events = POLLIN};
+
+    if (idle < WAIT_SPIN) {
+        return;
+    }
+    if (idle < WAIT_YIELD || !may_sleep || dev->fd < 0) {
+        am_env_relax(dev->env, 0);
+        return;
+    }
+    dev->stats[AM_DEV_STAT_SLEEP]++;
+    (void)poll(&look, 1, WAIT_SLEEP_MS);
+}

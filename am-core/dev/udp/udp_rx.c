@@ -1,0 +1,230 @@
+/*
+ * Receiving: what the socket has, cut into datagrams again (UDP_GRO), each of
+ * them judged before anything of it is believed.
+ *
+ *   too short, another version, lengths that cannot be     rx_bad
+ *   nobody's, from another place, or a wrong mac           rx_foreign
+ *   of a connection that is over, or too old to tell       rx_stale
+ *   one that came before                                   rx_replayed
+ *   a request that the layer above is not ready for        rx_held
+ */
+#include "config.h"
+
+#include "dev/udp/udp.h"
+
+#include <errno.h>
+#include <netinet/udp.h>
+#include <string.h>
+
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+void udp_rx_init(struct udp_dev *dev)
+{
+    struct udp_rx *rx = &dev->rx;
+
+    for (uint32_t i = 0; i < UDP_RX_RUNS; i++) {
+        rx->pieces[i] = (struct iovec){rx->memory + i * UDP_DATAGRAM_MAX,
+                                       UDP_DATAGRAM_MAX};
+        rx->messages[i].msg_hdr = (struct msghdr){.msg_name = &rx->sources[i],
+                                                  .msg_iov = &rx->pieces[i],
+                                                  .msg_iovlen = 1,
+                                                  .msg_control =
+                                                          rx->controls[i]};
+    }
+}
+
+/* ------------------------------------------------------------- is it a peer's */
+
+static bool hdr_is_sound(const struct udp_hdr *hdr, size_t bytes)
+{
+    const uint8_t control = UDP_FLAG_PING | UDP_FLAG_PONG;
+
+    return hdr->version == UDP_WIRE_VERSION && hdr->flags < UDP_FLAG_END &&
+           (hdr->conn != 0 || (hdr->flags & UDP_FLAG_ANSWER) == 0) &&
+           hdr->hdr_bytes <= UDP_HDR_MAX &&
+           hdr->hdr_bytes % sizeof(uint64_t) == 0 &&
+           hdr->hdr_bytes <= bytes - UDP_HDR_BYTES &&
+           ((hdr->flags & control) == 0 || bytes == UDP_HDR_BYTES);
+}
+
+/* The endpoint of a datagram that is a peer's and comes for the first time, or
+ * NULL, counted. */
+static struct udp_ep *rx_judge(struct udp_dev *dev,
+                               const union udp_sockaddr *source,
+                               const struct udp_hdr *hdr, const uint8_t *at,
+                               size_t bytes)
+{
+    uint8_t own_flags = hdr->conn == 0 ? 0
+                                       : ~hdr->flags & UDP_FLAG_ANSWER;
+    struct udp_ep *ep = udp_ep_find(dev, hdr->from, hdr->conn, own_flags);
+    bool old;
+
+    if (ep == NULL) {
+        ep = udp_ep_stranger(dev, source, hdr, at, bytes);
+        if (ep == NULL) {
+            return NULL;
+        }
+    } else if (!udp_sockaddr_is(source, &ep->to) ||
+               hdr->mac != udp_mac(dev, &ep->rx_key, dev->nonce, at, bytes)) {
+        dev->stats[AM_DEV_STAT_RX_FOREIGN]++;
+        return NULL;
+    }
+    if (dev->config.auth &&
+        !udp_replay_is_new(&ep->replay, hdr->number, &old)) {
+        dev->stats[old ? AM_DEV_STAT_RX_STALE : AM_DEV_STAT_RX_REPLAYED]++;
+        return NULL;
+    }
+    return ep;
+}
+
+/* Is it for an open endpoint, or may it open one?  A rank may come back after
+ * this end has let go of it. */
+static bool rx_is_wanted(struct udp_dev *dev, struct udp_ep *ep,
+                         const struct udp_hdr *hdr)
+{
+    if (ep->open) {
+        return !ep->dead;
+    }
+    if (ep->dead || (ep->known && ep->conn != 0) ||
+        (hdr->flags & (UDP_FLAG_PING | UDP_FLAG_PONG)) != 0) {
+        dev->stats[AM_DEV_STAT_RX_STALE]++;
+        return false;
+    }
+    return udp_ep_accept(dev, ep);
+}
+
+/* ------------------------------------------------------------------ delivery */
+
+static int rx_deliver(struct udp_dev *dev, struct udp_ep *ep,
+                      const struct udp_hdr *udp, uint8_t *at, size_t bytes)
+{
+    const struct am_dev_up *up = &dev->base.up;
+    uint32_t class = (udp->flags & UDP_FLAG_REPLY) != 0 ? AM_DEV_REPLY
+                                                         : AM_DEV_REQUEST;
+    uint64_t copy[UDP_HDR_MAX / sizeof(uint64_t)];
+    const void *hdr = at + UDP_HDR_BYTES;
+    size_t data_bytes = bytes - UDP_HDR_BYTES - udp->hdr_bytes;
+
+    if (class == AM_DEV_REQUEST &&
+        (!udp_reply_ready(&ep->base) ||
+         (up->ready != NULL && !up->ready(ep->base.user)))) {
+        dev->stats[AM_DEV_STAT_RX_HELD]++;
+        return 0;
+    }
+    dev->stats[AM_DEV_STAT_RX_PACKETS]++;
+    dev->stats[AM_DEV_STAT_RX_BYTES] += bytes - UDP_HDR_BYTES;
+    if ((uintptr_t)hdr % sizeof(uint64_t) != 0) { /* inside a run */
+        memcpy(copy, hdr, udp->hdr_bytes);
+        hdr = copy;
+    }
+    up->packet(ep->base.user, class, hdr, udp->hdr_bytes,
+               at + UDP_HDR_BYTES + udp->hdr_bytes, data_bytes);
+    return 1;
+}
+
+static int rx_datagram(struct udp_dev *dev, const union udp_sockaddr *source,
+                       uint8_t *at, size_t bytes)
+{
+    _Alignas(8) struct udp_hdr hdr;
+    struct udp_ep *ep;
+
+    if (bytes < UDP_HDR_BYTES) {
+        dev->stats[AM_DEV_STAT_RX_BAD]++;
+        return 0;
+    }
+    memcpy(&hdr, at, sizeof(hdr));
+    if (!hdr_is_sound(&hdr, bytes)) {
+        dev->stats[AM_DEV_STAT_RX_BAD]++;
+        return 0;
+    }
+    ep = rx_judge(dev, source, &hdr, at, bytes);
+    if (ep == NULL || !rx_is_wanted(dev, ep, &hdr)) {
+        return 0;
+    }
+    ep->heard = true;
+    if ((hdr.flags & (UDP_FLAG_PING | UDP_FLAG_PONG)) == 0) {
+        return rx_deliver(dev, ep, &hdr, at, bytes);
+    }
+    if ((hdr.flags & UDP_FLAG_PING) != 0) {
+        udp_tx_control(ep, UDP_FLAG_PONG);
+    }
+    return 0;
+}
+
+/* The length of the datagrams that the kernel put together, 0: it is one. */
+static size_t run_segment_bytes(struct msghdr *message)
+{
+    for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at != NULL;
+         at = CMSG_NXTHDR(message, at)) {
+        if (at->cmsg_level == IPPROTO_UDP && at->cmsg_type == UDP_GRO) {
+            int bytes;
+
+            memcpy(&bytes, CMSG_DATA(at), sizeof(bytes));
+            return bytes > 0 ? (size_t)bytes : 0;
+        }
+    }
+    return 0;
+}
+
+static int rx_run(struct udp_dev *dev, uint32_t index)
+{
+    struct udp_rx *rx = &dev->rx;
+    struct mmsghdr *message = &rx->messages[index];
+    uint8_t *at = rx->pieces[index].iov_base;
+    size_t rest = message->msg_len;
+    size_t segment_bytes = run_segment_bytes(&message->msg_hdr);
+    int count = 0;
+
+    do {
+        size_t bytes = segment_bytes == 0 || rest < segment_bytes
+                               ? rest
+                               : segment_bytes;
+
+        count += rx_datagram(dev, &rx->sources[index], at, bytes);
+        at += bytes;
+        rest -= bytes;
+    } while (rest > 0);
+    return count;
+}
+
+static int rx_some(struct udp_dev *dev, uint32_t packets_max)
+{
+    struct udp_rx *rx = &dev->rx;
+    uint32_t runs = packets_max < UDP_RX_RUNS ? packets_max : UDP_RX_RUNS;
+    int got, count = 0;
+
+    for (uint32_t i = 0; i < runs; i++) {
+        rx->messages[i].msg_hdr.msg_namelen = sizeof(rx->sources[i]);
+        rx->messages[i].msg_hdr.msg_controllen = sizeof(rx->controls[i]);
+    }
+    got = recvmmsg(dev->fd, rx->messages, runs, 0, NULL);
+    if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
+        udp_errors_read(dev);
+    }
+    if (got <= 0 && dev->refused_count > 0) {
+        udp_refused_tell(dev); /* all that they had sent is read */
+    }
+    for (int i = 0; i < got; i++) {
+        count += rx_run(dev, (uint32_t)i);
+    }
+    return count;
+}
+
+int udp_poll(struct am_dev *base, uint32_t packets_max)
+{
+    struct udp_dev *dev = udp_dev_of(base);
+    int count;
+
+    if (dev->fd < 0 || packets_max == 0) {
+        return 0;
+    }
+    dev->polling = true;
+    count = rx_some(dev, packets_max);
+    dev->polling = false;
+    if (!udp_drained(base)) {
+        udp_tx_flush(dev);
+    }
+    return count;
+}
