@@ -10,12 +10,14 @@
 
 #include <am.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -338,6 +340,89 @@ static void test_disconnect_busy(void **state)
     pair_close(&pair);
 }
 
+/* A process of its own that has a context and never polls it: it gives its
+ * address, and closes when it is told to. */
+struct guest {
+    pid_t pid;
+    int words[2], orders[2];
+};
+
+static void guest_run(struct guest *guest)
+{
+    unsigned char blob[AM_ADDRESS_BYTES];
+    struct world world;
+    char order;
+
+    world_open(&world, 1, NULL);
+    if (am_address(world.ctx[0], blob) != AM_OK ||
+        write(guest->words[1], blob, sizeof(blob)) != sizeof(blob) ||
+        read(guest->orders[0], &order, 1) != 1) {
+        _exit(1);
+    }
+    world_close(&world);
+    _exit(0);
+}
+
+static void guest_start(struct guest *guest, void *blob)
+{
+    assert_int_equal(pipe(guest->words), 0);
+    assert_int_equal(pipe(guest->orders), 0);
+    guest->pid = fork();
+    assert_true(guest->pid >= 0);
+    if (guest->pid == 0) {
+        guest_run(guest);
+    }
+    assert_int_equal(read(guest->words[0], blob, AM_ADDRESS_BYTES),
+                     AM_ADDRESS_BYTES);
+}
+
+/* It is killed, or closes first. */
+static void guest_end(struct guest *guest, bool is_killed)
+{
+    int status;
+
+    if (is_killed) {
+        assert_int_equal(kill(guest->pid, SIGKILL), 0);
+    } else {
+        assert_int_equal(write(guest->orders[1], "", 1), 1);
+    }
+    assert_int_equal(waitpid(guest->pid, &status, 0), guest->pid);
+    assert_true(is_killed ? WIFSIGNALED(status)
+                          : WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    for (int i = 0; i < 2; i++) {
+        close(guest->words[i]);
+        close(guest->orders[i]);
+    }
+}
+
+/* The end of a process that has not answered a connection is its death, and not
+ * when it has closed. */
+static void test_unanswered(void **state)
+{
+    for (int is_killed = 0; is_killed < 2; is_killed++) {
+        unsigned char blob[AM_ADDRESS_BYTES];
+        struct guest guest;
+        struct world world;
+        uint32_t peer;
+
+        meanwhile = NULL;
+        guest_start(&guest, blob);
+        world_open(&world, 1, NULL);
+        assert_int_equal(am_connect(world.ctx[0], blob, &peer), AM_OK);
+        assert_int_equal(am_ctx_request(world.ctx[0], peer, H_COUNT, NULL, 0,
+                                        NULL, 0),
+                         AM_OK);
+        guest_end(&guest, is_killed == 1);
+        for (int i = 0; i < 10; i++) {
+            am_check_now(world.ctx[0]);
+            (void)world_poll(&world);
+        }
+        assert_int_equal(am_peer_is_dead(world.ctx[0], peer), is_killed);
+        assert_int_equal(am_connect(world.ctx[0], blob, &peer), AM_ERR_PEER);
+        world_close(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +432,7 @@ int main(void)
             cmocka_unit_test(test_disconnect_busy),
             cmocka_unit_test(test_silent_visitors),
             cmocka_unit_test(test_unequal_packets),
+            cmocka_unit_test(test_unanswered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

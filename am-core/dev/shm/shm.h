@@ -100,7 +100,6 @@ struct shm_ep {
     bool tx_open; /* the peer has been told to poll my lane */
     bool rx_open; /* its lane is on dev->active */
     bool dead;
-    bool mapped;     /* a late peer has mapped the segment */
     bool reply_room; /* there is room for a reply: none was sent since I saw */
     struct shm_tx tx[2];
     struct shm_rx rx[2];

@@ -124,9 +124,8 @@ static void leave_core(struct shm_seg *seg, uint32_t index)
                           memory_order_relaxed);
 }
 
-/* Late peers come and go: no descriptor is kept for them.  One that closes
- * before it has mapped the pair's segment cannot say so there, so its end is
- * not taken for a death. */
+/* Late peers come and go: no descriptor is kept for them.  One that has not
+ * mapped the pair's segment yet does so when it closes, to say it there. */
 static void check_late(struct shm_dev *dev)
 {
     for (struct shm_ep *ep = dev->eps; ep != NULL; ep = ep->next) {
@@ -136,9 +135,7 @@ static void check_late(struct shm_dev *dev)
         if (ep->rank != UINT32_MAX || ep->dead || ep->pid == dev->pid) {
             continue;
         }
-        ep->mapped = ep->mapped || atomic_load(&ep->peer->pid) != 0;
-        if (!ep->mapped ||
-            has_closed(ep->seg, ep->index)) {
+        if (has_closed(ep->seg, ep->index)) {
             continue;
         }
         if (has_ended(ep->pid, ep->start, &pidfd) &&

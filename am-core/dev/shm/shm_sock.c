@@ -350,29 +350,41 @@ static void visitor_add(struct shm_dev *dev, int socket)
     dev->visitors[dev->visitor_count++] = socket;
 }
 
-void shm_sockets_serve(struct shm_dev *dev)
+static void visitors_let_in(struct shm_dev *dev)
 {
     int socket;
 
+    while ((socket = accept4(dev->listener, NULL, NULL,
+                             SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+        visitor_add(dev, socket);
+    }
+    visitors_serve(dev);
+}
+
+void shm_sockets_serve(struct shm_dev *dev)
+{
     if (dev->local_count > 1 && dev->local_index != 0 && dev->job == NULL) {
         fetch_continue(dev);
     }
     if (dev->listener < 0) {
         return;
     }
-    while ((socket = accept4(dev->listener, NULL, NULL,
-                             SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        visitor_add(dev, socket);
-    }
-    visitors_serve(dev);
+    visitors_let_in(dev);
     if (dev->job != NULL && dev->job->fd >= 0) {
         job_look(dev);
     }
 }
 
+/* Whoever has offered a segment by now is told in it that this process closes:
+ * the end of a process that did not is taken for its death.  Whoever comes later
+ * is refused.  A child of fork has its parent's socket and lets it be. */
 void shm_sockets_close(struct shm_dev *dev)
 {
     if (dev->listener >= 0) {
+        if (!dev->forked) {
+            (void)shutdown(dev->listener, SHUT_RD);
+            visitors_let_in(dev);
+        }
         close(dev->listener);
     }
     for (uint32_t i = 0; i < dev->visitor_count; i++) {
