@@ -23,6 +23,7 @@
 #define LINGER_RELAX_PS       (10 * PS_PER_US)
 /* A quarter: Chang et al. 1996; half: I-hrx of Verstoep et al. 2004. */
 #define ACK_FRACTION_NACK  4
+#define ADAPTS_CHUNK_PACKETS 8
 #define ACK_FRACTION_TIMER 2
 /* Costs on a core of about 3 GHz: bookkeeping, one more copy and the checksum
  * by tables, which takes most. */
@@ -37,6 +38,14 @@ const struct am_stat_row am_chan_stat_rows[AM_CHAN_STAT_COUNT] = {
                                      "Packets with data that were sent."},
         [AM_CHAN_STAT_TX_RETRANSMITTED] = {"chan_tx_retransmitted", "packets",
                                            "Of these, sent before already."},
+        [AM_CHAN_STAT_TX_AGAIN_NACK] = {"chan_tx_again_nack", "times",
+                                        "Sent again for a gap at the peer."},
+        [AM_CHAN_STAT_TX_AGAIN_PROBE] = {"chan_tx_again_probe", "times",
+                                         "Sent again as a keep-alive told."},
+        [AM_CHAN_STAT_TX_AGAIN_TIME] = {"chan_tx_again_time", "times",
+                                        "Sent again after a time (timer)."},
+        [AM_CHAN_STAT_TX_HALVED] = {"chan_tx_halved", "times",
+                                    "The window was halved for a loss."},
         [AM_CHAN_STAT_TX_WINDOW_FULL] = {"chan_tx_window_full", "times",
                                          "Sends refused by a full window."},
         [AM_CHAN_STAT_TX_ACK] = {"chan_tx_ack", "packets",
@@ -120,6 +129,7 @@ static void params_set(struct am_window_params *params,
             .keepalive_polls =
                     within(values->keepalive_polls, 1, CHAN_KEEPALIVE_MAX),
             .timer = timer,
+            .adapts = (lower->caps & AM_DEV_CAP_DROPS) != 0,
             .rto_ps = time_ps(values->rto_us, CHAN_RTO_MAX_US),
             .rto_max_ps = time_ps(values->rto_max_us, CHAN_RTO_MAX_US),
             .ack_delay_ps =
@@ -136,6 +146,11 @@ static void params_set(struct am_window_params *params,
                                    within(window_min / 2, 1, window_min));
     params->chunk_packets = within(params->chunk_packets, 1,
                                    AM_CHAN_MESSAGE_MAX / params->payload_bytes);
+    if (params->adapts) { /* a full chunk is the least on its way */
+        params->chunk_packets =
+                within(params->chunk_packets, 1, ADAPTS_CHUNK_PACKETS);
+        params->chunks_max = AM_CHAN_WINDOW_MAX;
+    }
     params->hdr_bytes_max =
             within(CHAN_UPPER_HDR_MAX, 1,
                    params->chunk_packets * params->payload_bytes);

@@ -10,8 +10,8 @@
  *   type     seq             offset           message_bytes    hdr_bytes
  *   DATA     chunk           bytes before     bytes of chunk   upper header's
  *   ACK      -               -                -                -
- *   NACK     chunk wanted    bytes of it in   -                -
- *   PROBE    -               -                -                -
+ *   NACK     chunk wanted    bytes of it in   (PROBE's seq)    PROBE's mark, or 0
+ *   PROBE    all before sent -                -                its mark, or 0
  *   HELLO    sender's epoch  receiver's or 0  sender's largest wire version
  *   WELCOME  sender's epoch  receiver's       sender's largest wire version
  *   BYE      -               -                -                -
@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AM_CHAN_WIRE_VERSION 1
+#define AM_CHAN_WIRE_VERSION 2
 
 enum {
     AM_CHAN_DATA = 1,

@@ -35,9 +35,11 @@ static const struct am_config_row chan_rows[] = {
         CHAN_ROW("AM_CHAN_CHUNK", "36", AM_CONFIG_COUNT, "packets",
                  chunk_packets,
                  "Packets of one chunk, which has one sequence number and one "
-                 "acknowledgement; at most half a window."),
+                 "acknowledgement; at most half a window, and 8 on a network "
+                 "that drops (udp)."),
         CHAN_ROW("AM_CHAN_CHUNKS", "2", AM_CONFIG_COUNT, "chunks", chunks_max,
-                 "Unacknowledged chunks of AM_CHAN_CHUNK packets, at most."),
+                 "Unacknowledged chunks of AM_CHAN_CHUNK packets, at most; not "
+                 "on a network that drops."),
         CHAN_ROW("AM_CHAN_PACKET_BYTES", "4k", AM_CONFIG_BYTES, "bytes",
                  packet_bytes,
                  "Largest packet, header and data; at most the device's."),

@@ -87,6 +87,7 @@ void am_window_init(struct am_window *window,
         tx->slots = at;
         at += slot_bytes(params, class);
         window_tx_open(tx, epoch);
+        window_rate_open(window, class);
     }
 }
 
@@ -139,6 +140,10 @@ static am_status_t control_plain(struct am_window *window, uint8_t type,
     if (type == AM_CHAN_NACK) {
         hdr.seq = rx->seq.next;
         hdr.offset = rx->offset;
+        hdr.message_bytes = rx->probe_end;
+        hdr.hdr_bytes = rx->probe_mark;
+    } else if (type == AM_CHAN_PROBE && window->params->adapts) {
+        window_tx_probe(&window->tx[class], &hdr);
     }
     return window_transmit(window, WINDOW_REPLY, &hdr, NULL, 0);
 }
@@ -197,12 +202,14 @@ static void packet_open(struct am_window *window, const struct am_chan_hdr *hdr,
         window_rx_data(window, hdr, data, data_bytes);
         break;
     case AM_CHAN_NACK:
-        window_tx_wanted(window, hdr->class, hdr->seq, hdr->offset);
+        window_tx_wanted(window, hdr);
         break;
     case AM_CHAN_PROBE:
-        window->due |= window_may_deliver(window, hdr->class)
-                               ? WINDOW_DUE_NACK << hdr->class
-                               : WINDOW_DUE_ACK;
+        if (window_may_deliver(window, hdr->class)) {
+            window_rx_answer(window, hdr);
+        } else {
+            window->due |= WINDOW_DUE_ACK;
+        }
         break;
     case AM_CHAN_BYE:
         am_window_gone(window);
@@ -258,8 +265,9 @@ static uint64_t rto_of(const struct am_window_params *params, uint32_t backoff)
     return wait_ps < params->rto_max_ps ? wait_ps : params->rto_max_ps;
 }
 
-bool window_is_overdue(const struct am_window *window, uint64_t now_ps,
-                       uint32_t *polls, uint64_t *ps, uint32_t *backoff)
+bool window_is_overdue(const struct am_window *window, uint32_t patience,
+                       uint64_t now_ps, uint32_t *polls, uint64_t *ps,
+                       uint32_t *backoff)
 {
     const struct am_window_params *params = window->params;
 
@@ -270,7 +278,7 @@ bool window_is_overdue(const struct am_window *window, uint64_t now_ps,
         if (now_ps - *ps < rto_of(params, *backoff)) {
             return false;
         }
-    } else if (*polls < (uint64_t)params->keepalive_polls << *backoff) {
+    } else if (*polls < (uint64_t)patience << *backoff) {
         return false;
     }
     *polls = 0;
@@ -283,9 +291,11 @@ void am_window_tick(struct am_window *window, uint64_t now_ps)
     bool asking = window->leaving || (window->state == AM_WINDOW_OPENING &&
                                       !am_window_is_drained(window));
 
+    window->ticks += window->params->adapts;
     if (asking &&
-        window_is_overdue(window, now_ps, &window->hello_polls,
-                          &window->hello_ps, &window->hello_backoff)) {
+        window_is_overdue(window, window->params->keepalive_polls, now_ps,
+                          &window->hello_polls, &window->hello_ps,
+                          &window->hello_backoff)) {
         window->due |= window->leaving ? WINDOW_DUE_BYE : WINDOW_DUE_HELLO;
     }
     for (uint32_t i = 0;
@@ -317,7 +327,8 @@ static uint64_t class_due_ps(const struct am_window *window, uint32_t class)
     const struct am_window_rx *rx = &window->rx[class];
     uint64_t due_ps = UINT64_MAX;
 
-    if (rx->held || tx->chunk_cur != tx->chunk_next) {
+    if (rx->held || (tx->chunk_cur != tx->chunk_next &&
+                     window_rate_allows(window, class, 0))) {
         return 0;
     }
     if (window_has_unacked(tx)) {

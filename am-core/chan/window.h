@@ -25,6 +25,9 @@
  * window, or a full chunk, is not acknowledged yet.  Less than that waits for
  * a packet to ride on, or for the sender's keep-alive.
  *
+ * A network that drops what it has no space for (params.adapts) is given less
+ * than the window when it does: window_rate.c.
+ *
  * Loss at the end.  A sender whose oldest packet is not acknowledged for
  * keepalive_polls ticks sends a PROBE, which the peer answers with what it
  * wants next.  The wait doubles with each probe without an answer, up to
@@ -81,6 +84,10 @@ enum {
     AM_CHAN_STAT_TX_MESSAGES,
     AM_CHAN_STAT_TX_PACKETS,
     AM_CHAN_STAT_TX_RETRANSMITTED,
+    AM_CHAN_STAT_TX_AGAIN_NACK,
+    AM_CHAN_STAT_TX_AGAIN_PROBE,
+    AM_CHAN_STAT_TX_AGAIN_TIME,
+    AM_CHAN_STAT_TX_HALVED,
     AM_CHAN_STAT_TX_WINDOW_FULL,
     AM_CHAN_STAT_TX_ACK,
     AM_CHAN_STAT_TX_NACK,
@@ -105,6 +112,7 @@ struct am_window_params {
     uint32_t ack_fraction;    /* 4: a quarter of the sender's window */
     uint32_t keepalive_polls; /* at least 1 */
     bool timer;               /* the variant; else nack */
+    bool adapts;              /* to a network that drops: window_rate.c */
     uint64_t rto_ps, rto_max_ps, ack_delay_ps;
 };
 
@@ -133,6 +141,18 @@ struct am_window_chunk {
     uint32_t hdr_bytes; /* of `bytes`, the upper layer's header */
 };
 
+/* How much may be on its way, when the window adapts: window_rate.c. */
+struct am_window_rate {
+    uint32_t limit; /* packets sent and not acknowledged, at most */
+    uint32_t goal;  /* up to here it grows fast */
+    uint32_t part;  /* acknowledged since it last grew slowly */
+    bool lost;      /* ever; */
+    uint32_t lost_end; /* for losses before this it was halved */
+    bool timed; /* one packet's way there and back is counted: */
+    uint32_t timed_end, timed_tick;
+    uint32_t rtt_ticks_8; /* their mean, times 8; 0: not known */
+};
+
 /*
  * One direction of one class, sending side.  Chunks are counted from 0 without
  * end and lie at (count & chunk_mask); sequence numbers count packets.
@@ -151,6 +171,8 @@ struct am_window_tx {
     uint32_t quiet_polls; /* ticks since una moved or was transmitted */
     uint32_t backoff;     /* probes or timeouts since una moved or a nack */
     uint64_t quiet_ps;    /* time of the first of them */
+    uint32_t round;       /* times that it went back, modulo WINDOW_ROUNDS */
+    struct am_window_rate rate;
     struct am_window_chunk *chunks;
     uint8_t *slots;
 };
@@ -166,6 +188,8 @@ struct am_window_rx {
     uint32_t gap_offset; /* valid while `gap` */
     bool gap;            /* the missing packet has been asked for */
     bool held;           /* a request was dropped because not ready */
+    uint32_t probe_end;  /* of the probe that the next NACK answers: what it */
+    uint16_t probe_mark; /* said; 0: it answers none */
     uint64_t untold_ps;  /* first tick with something not told, or 0 */
     uint8_t *landing;
 };
@@ -186,6 +210,7 @@ struct am_window {
     uint32_t conn_tx, conn_rx;  /* from OPEN on */
     uint32_t landing_bytes;     /* of each landing: the peer's largest */
     uint32_t ack_packets[AM_WINDOW_CLASSES]; /* explicit from here on */
+    uint32_t ticks; /* modulo 2^32 */
     uint32_t due; /* control packets to send, WINDOW_DUE_* of window_inl.h */
     bool more;    /* in transmit: another packet follows at once */
     bool leaving; /* say BYE until it is answered */

@@ -29,6 +29,17 @@ static bool hello_is_sound(const struct am_chan_hdr *hdr)
            hdr->message_bytes >= 1 && hdr->message_bytes <= AM_CHAN_MESSAGE_MAX;
 }
 
+/* Packets that are acknowledged on their own.  A sender that adapts may have no
+ * more than a full chunk on its way. */
+static uint32_t ack_part(const struct am_window_params *params,
+                         uint32_t window_packets)
+{
+    uint32_t part = window_packets / params->ack_fraction;
+    uint32_t part_max = params->chunk_packets / 2;
+
+    return params->adapts && part > part_max ? part_max : part;
+}
+
 static void window_open(struct am_window *window, const struct am_chan_hdr *hdr)
 {
     void *landing[AM_WINDOW_CLASSES];
@@ -45,7 +56,7 @@ static void window_open(struct am_window *window, const struct am_chan_hdr *hdr)
     window->conn_rx = conn_of(hdr->seq, window->epoch);
     window->landing_bytes = hdr->message_bytes;
     for (uint32_t i = 0; i < AM_WINDOW_CLASSES; i++) {
-        uint32_t part = hdr->ack[i] / window->params->ack_fraction;
+        uint32_t part = ack_part(window->params, hdr->ack[i]);
 
         window->ack_packets[i] = part == 0 ? 1 : part;
         window_rx_open(&window->rx[i], hdr->seq, landing[i]);

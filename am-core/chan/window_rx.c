@@ -12,6 +12,25 @@ void window_rx_open(struct am_window_rx *rx, uint32_t seq, void *landing)
     rx->landing = landing;
 }
 
+void window_rx_ask(struct am_window *window, uint32_t class)
+{
+    window->due |= WINDOW_DUE_NACK << class;
+    window->rx[class].probe_mark = 0;
+}
+
+void window_rx_answer(struct am_window *window, const struct am_chan_hdr *hdr)
+{
+    struct am_window_rx *rx = &window->rx[hdr->class];
+
+    if ((window->due & WINDOW_DUE_NACK << hdr->class) != 0 &&
+        rx->probe_mark == 0) {
+        return; /* what is missing is asked for anyway */
+    }
+    window->due |= WINDOW_DUE_NACK << hdr->class;
+    rx->probe_end = hdr->seq;
+    rx->probe_mark = hdr->hdr_bytes;
+}
+
 /*
  * A packet beyond the one wanted: drop it and ask for what is missing, once
  * for the gap and once more each time one comes that is not behind the first
@@ -28,7 +47,7 @@ static void rx_early(struct am_window *window, const struct am_chan_hdr *hdr)
         return;
     }
     if (!window->params->timer && !rx->held) {
-        window->due |= WINDOW_DUE_NACK << hdr->class;
+        window_rx_ask(window, hdr->class);
     }
     rx->gap = true;
     rx->gap_seq = hdr->seq;
@@ -157,7 +176,7 @@ void window_rx_tick(struct am_window *window, uint32_t class, uint64_t now_ps)
 
     if (rx->held && window_may_deliver(window, class)) {
         rx->held = false;
-        window->due |= WINDOW_DUE_NACK << class;
+        window_rx_ask(window, class);
     }
     if (am_seq_rx_is_told(&rx->seq)) {
         rx->untold_ps = 0;

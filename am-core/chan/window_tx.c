@@ -111,8 +111,11 @@ static am_status_t tx_transmit(struct am_window *window, uint32_t class)
                               .type = AM_CHAN_DATA,
                               .class = (uint8_t) class};
     am_status_t status;
+    bool first;
 
-    window->more = rest > payload_bytes || tx->chunk_cur + 1 != tx->chunk_next;
+    window->more =
+            (rest > payload_bytes || tx->chunk_cur + 1 != tx->chunk_next) &&
+            window_rate_allows(window, class, 1);
     status = window_transmit(
             window, class, &hdr,
             tx->slots + (size_t)(chunk->slot + tx->cur_packet) * payload_bytes,
@@ -121,9 +124,9 @@ static am_status_t tx_transmit(struct am_window *window, uint32_t class)
     if (status != AM_OK) {
         return status;
     }
-    if (!am_seq_tx_sent(&tx->seq, end)) {
-        window->stats[AM_CHAN_STAT_TX_RETRANSMITTED]++;
-    }
+    first = am_seq_tx_sent(&tx->seq, end);
+    window->stats[AM_CHAN_STAT_TX_RETRANSMITTED] += !first;
+    window_rate_sent(window, class, end, first);
     if (tx->chunk_cur == tx->chunk_una) {
         tx->quiet_polls = 0;
     }
@@ -145,7 +148,8 @@ void window_tx_pump(struct am_window *window)
         const struct am_window_tx *tx = &window->tx[class];
         am_status_t status = AM_OK;
 
-        while (tx->chunk_cur != tx->chunk_next && status == AM_OK) {
+        while (tx->chunk_cur != tx->chunk_next &&
+               window_rate_allows(window, class, 0) && status == AM_OK) {
             status = tx_transmit(window, class);
         }
     }
@@ -173,6 +177,7 @@ void window_tx_acked(struct am_window *window, uint32_t class, uint32_t ack)
     struct am_window_tx *tx = &window->tx[class];
 
     am_seq_ack_t judged = am_seq_tx_judge(&tx->seq, ack);
+    uint32_t una = tx->seq.una;
 
     if (judged != AM_SEQ_ACK_NEW) {
         window->stats[AM_CHAN_STAT_RX_BAD] += judged == AM_SEQ_ACK_BAD;
@@ -186,12 +191,51 @@ void window_tx_acked(struct am_window *window, uint32_t class, uint32_t ack)
         }
         tx_pop(window, tx);
     }
+    window_rate_acked(window, class, tx->seq.una - una);
     window->stats[AM_CHAN_STAT_RX_BAD] += ack != tx->seq.una;
 }
 
-void window_tx_wanted(struct am_window *window, uint32_t class, uint32_t seq,
-                      uint32_t offset)
+/* All before the cursor has been sent. */
+static uint32_t cursor_seq(const struct am_window_tx *tx)
 {
+    return tx->chunk_cur == tx->chunk_next
+                   ? tx->seq.next
+                   : tx_chunk(tx, tx->chunk_cur)->seq + tx->cur_packet;
+}
+
+/* A PROBE says what was sent before it: of that, what the peer still wants when
+ * it comes is lost, but nothing of what follows the PROBE.  And it says how often
+ * the cursor had gone back: the answer to one from before is of no use.  A window
+ * that does not adapt waits so long before it asks that neither matters. */
+void window_tx_probe(const struct am_window_tx *tx, struct am_chan_hdr *hdr)
+{
+    hdr->seq = cursor_seq(tx);
+    hdr->hdr_bytes = (uint16_t)(1 + tx->round);
+}
+
+static bool wants_lost(const struct am_window_tx *tx,
+                       const struct am_chan_hdr *hdr, uint32_t packet)
+{
+    return hdr->hdr_bytes == 0 ||
+           (hdr->hdr_bytes == 1 + tx->round &&
+            am_seq_before(hdr->seq + packet, hdr->message_bytes));
+}
+
+/* The packet under the cursor is one that was sent before. */
+static void tx_went_back(struct am_window *window, uint32_t class, int stat)
+{
+    struct am_window_tx *tx = &window->tx[class];
+
+    window->stats[stat]++;
+    window_rate_lost(window, class);
+    if (window->params->adapts) {
+        tx->round = (tx->round + 1) % WINDOW_ROUNDS;
+    }
+}
+
+void window_tx_wanted(struct am_window *window, const struct am_chan_hdr *hdr)
+{
+    uint32_t class = hdr->class, seq = hdr->seq, offset = hdr->offset;
     struct am_window_tx *tx = &window->tx[class];
     uint32_t packet = offset / window->params->payload_bytes;
 
@@ -210,10 +254,14 @@ void window_tx_wanted(struct am_window *window, uint32_t class, uint32_t seq,
             offset % window->params->payload_bytes != 0) {
             break;
         }
-        if (am_seq_before(i, tx->chunk_cur) ||
-            (i == tx->chunk_cur && packet < tx->cur_packet)) {
+        if (wants_lost(tx, hdr, packet) &&
+            (am_seq_before(i, tx->chunk_cur) ||
+             (i == tx->chunk_cur && packet < tx->cur_packet))) {
             tx->chunk_cur = i;
             tx->cur_packet = packet;
+            tx_went_back(window, class,
+                         hdr->hdr_bytes == 0 ? AM_CHAN_STAT_TX_AGAIN_NACK
+                                             : AM_CHAN_STAT_TX_AGAIN_PROBE);
         }
         return;
     }
@@ -234,21 +282,24 @@ void window_tx_tick(struct am_window *window, uint32_t class, uint64_t now_ps)
     if (!window_has_unacked(tx)) {
         return;
     }
-    if (tx->chunk_cur != tx->chunk_next) {
+    if (tx->chunk_cur != tx->chunk_next &&
+        window_rate_allows(window, class, 0)) {
         /* What waits for the device asks by itself; a probe would only take
          * the space that it waits for, and starting over before the end is
          * reached would never reach it. */
         window->due &= ~(WINDOW_DUE_PROBE << class);
         return;
     }
-    if (!window_is_overdue(window, now_ps, &tx->quiet_polls, &tx->quiet_ps,
-                           &tx->backoff)) {
+    if (!window_is_overdue(window, window_rate_patience(window, class), now_ps,
+                           &tx->quiet_polls, &tx->quiet_ps, &tx->backoff)) {
         return;
     }
     if (window->params->timer) {
         tx->chunk_cur = tx->chunk_una;
         tx->cur_packet = 0;
+        tx_went_back(window, class, AM_CHAN_STAT_TX_AGAIN_TIME);
     } else {
         window->due |= WINDOW_DUE_PROBE << class;
+        tx->rate.timed = false; /* the answer is not to the packet */
     }
 }

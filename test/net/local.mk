@@ -1,7 +1,14 @@
 # test/net: devices that leave the process, over loopback and between network
 # namespaces.
-EXTRA_DIST += test/net/udp_suites.sh
+EXTRA_DIST += test/net/udp_suites.sh test/net/spaces.sh \
+    test/net/spaces_test.sh
 if BUILD_UDP
+check_PROGRAMS += test/net/storm
+test_net_storm_SOURCES = test/net/storm.c
+test_net_storm_CFLAGS = $(AM_CFLAGS)
+test_net_storm_LDADD = libam.la
+TESTS += test/net/spaces_test.sh
+
 if HAVE_CMOCKA
 check_PROGRAMS += test/unit/udp_hostile_test
 TESTS += test/unit/udp_hostile_test

@@ -153,6 +153,7 @@ static void test_shapes(void **state)
         params.ack_fraction = 1 + (uint32_t)am_prng_below(&prng, 8);
         params.keepalive_polls = 1 + (uint32_t)am_prng_below(&prng, 30);
         params.timer = am_prng_below(&prng, 2) == 1;
+        params.adapts = am_prng_below(&prng, 2) == 1;
         for (uint32_t kind = 0; kind < RATIO_COUNT; kind++) {
             ratios[kind] = (uint32_t)am_prng_below(&prng, 21);
         }

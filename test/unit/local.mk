@@ -74,6 +74,7 @@ chan_tests = test/unit/chan_stack_test \
     test/unit/chan_window_loss_test \
     test/unit/chan_window_peer_test \
     test/unit/chan_window_random_test \
+    test/unit/chan_window_rate_test \
     test/unit/chan_window_test \
     test/unit/dev_fault_test
 check_PROGRAMS += $(chan_tests)
@@ -98,6 +99,10 @@ test_unit_chan_window_peer_test_SOURCES = test/unit/chan_window_peer_test.c \
     test/support/window_pair.c
 test_unit_chan_window_peer_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_window_peer_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_chan_window_rate_test_SOURCES = test/unit/chan_window_rate_test.c \
+    test/support/window_pair.c
+test_unit_chan_window_rate_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_chan_window_rate_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_chan_window_random_test_SOURCES = \
     test/unit/chan_window_random_test.c test/support/window_pair.c
 test_unit_chan_window_random_test_CFLAGS = $(TEST_CFLAGS)

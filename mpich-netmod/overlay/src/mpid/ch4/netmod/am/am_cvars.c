@@ -90,7 +90,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Packets of one chunk, which has one sequence number and one acknowledgement; at
-        most half a window. Unit: packets. libam's default: 36.
+        most half a window, and 8 on a network that drops (udp). Unit: packets. libam's
+        default: 36.
 
     - name        : MPIR_CVAR_CH4_AM_CHAN_CHUNKS
       category    : CH4_AM
@@ -100,8 +101,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Unacknowledged chunks of AM_CHAN_CHUNK packets, at most. Unit: chunks. libam's
-        default: 2.
+        Unacknowledged chunks of AM_CHAN_CHUNK packets, at most; not on a network that
+        drops. Unit: chunks. libam's default: 2.
 
     - name        : MPIR_CVAR_CH4_AM_CHAN_GIVE_UP
       category    : CH4_AM

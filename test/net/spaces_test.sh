@@ -1,0 +1,24 @@
+#!/bin/sh
+# Ranks in network namespaces of their own: messages of all sizes arrive once,
+# in order and as they were, with packets lost on the way.
+set -eu
+
+spaces=$AM_SRCDIR/test/net/spaces.sh
+export AM_DEVICES=udp
+seed=${AM_TEST_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+echo "spaces: AM_TEST_SEED=$seed"
+
+# namespaces, packets of 1000 lost, messages
+storm() {
+    echo "$1 namespaces, $2 of 1000 packets lost, $3 messages"
+    # much longer than it takes: only a hang is ended
+    timeout 600 sh "$spaces" "$1" "$2" ./test/net/storm "$3" "$seed"
+}
+
+storm 2 0 400
+storm 2 10 400
+storm 2 50 200
+storm 2 200 60
+AM_RELIABILITY=timer storm 2 50 60
+AM_FAULT=dup=1/50,reorder=1/20,corrupt=1/100 storm 2 10 200
+storm 4 10 60
