@@ -15,6 +15,6 @@ libamtest_la_LIBADD = $(HWLOC_LIBS) $(SODIUM_LIBS)
 
 include_HEADERS = am-core/include/am_types.h am-core/include/am.h \
     am-core/include/am_onesided.h am-core/include/am_client.h \
-    am-core/include/am_msg.h
+    am-core/include/am_msg.h am-core/include/am_time.h
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = am-core/am.pc

@@ -26,6 +26,20 @@ libam_la_SOURCES += \
     am-core/dev/snic/snic_bgp_init.c am-core/dev/snic/snic_bgp_put.c \
     am-core/dev/snic/snic_bgp_tree.c am-core/dev/snic/snic_tb2.c
 
+# A host's cpu, for the simulator and for ranks on it: libam has it, too.
+noinst_LTLIBRARIES += libnshost.la
+libnshost_la_SOURCES = \
+    nic-sim/include/nicsim_cosim.h nic-sim/cosim/hello.h \
+    nic-sim/cosim/attach.c nic-sim/cosim/box.h nic-sim/cosim/box.c \
+    nic-sim/cosim/rank.h nic-sim/cosim/rank.c nic-sim/kernel/check.c \
+    nic-sim/host/memory.h nic-sim/host/memory.c \
+    nic-sim/host/copy.h nic-sim/host/copy.c \
+    nic-sim/host/cpu.h nic-sim/host/cpu.c nic-sim/host/port.c
+libnshost_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim
+libnshost_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+libam_la_LIBADD += libnshost.la
+libamtest_la_LIBADD += libnshost.la
+
 noinst_LTLIBRARIES += libnicsim.la
 libnicsim_la_SOURCES = \
     nic-sim/include/nicsim.h nic-sim/include/nicsim_link.h nic-sim/include/nicsim_machine.h \
@@ -38,11 +52,8 @@ libnicsim_la_SOURCES = \
     nic-sim/kernel/packet.c nic-sim/kernel/fiber.c \
     nic-sim/kernel/switch.h nic-sim/kernel/switch.c \
     nic-sim/kernel/large.h nic-sim/kernel/large.c \
-    nic-sim/host/memory.h nic-sim/host/memory.c \
     nic-sim/host/bus.h nic-sim/host/bus.c \
-    nic-sim/host/copy.h nic-sim/host/copy.c \
     nic-sim/host/host.h nic-sim/host/host.c nic-sim/host/pio.c \
-    nic-sim/host/cpu.h nic-sim/host/cpu.c nic-sim/host/port.c \
     nic-sim/host/unit.c nic-sim/host/machine.c \
     nic-sim/host/machine_rows.c nic-sim/host/machine_rows.h \
     nic-sim/host/machine_load.c nic-sim/host/machine_load.h \
@@ -68,15 +79,14 @@ libnicsim_la_SOURCES = \
     nic-sim/net/tree.h nic-sim/net/tree.c nic-sim/net/tree_init.c \
     nic-sim/nic/tb2/tb2.h nic-sim/nic/tb2/tb2.c nic-sim/nic/tb2/tb2_fw.c \
     nic-sim/nic/tb2/tb2_rows.c \
-    nic-sim/cosim/box.h nic-sim/cosim/box.c nic-sim/cosim/fork.c \
-    nic-sim/cosim/rank.h nic-sim/cosim/rank.c \
-    nic-sim/cosim/seat.h nic-sim/cosim/seat.c nic-sim/kernel/check.c \
+    nic-sim/cosim/door.c nic-sim/include/nicsim_door.h nic-sim/cosim/fork.c \
+    nic-sim/cosim/seat.h nic-sim/cosim/seat.c nic-sim/cosim/seat_init.c \
     nic-sim/sim.h nic-sim/sim.c nic-sim/sim_run.c \
     am-core/base/trace.c am-core/base/stats.c
 nodist_libnicsim_la_SOURCES = nic-sim/machine_text.c
 libnicsim_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim
 libnicsim_la_CFLAGS = $(AM_CFLAGS) $(LIBCONFIG_CFLAGS)
-libnicsim_la_LIBADD = $(LIBCONFIG_LIBS) -lpthread
+libnicsim_la_LIBADD = libnshost.la $(LIBCONFIG_LIBS) -lpthread
 
 am_perf_SOURCES += am-core/tools/perf_sim.c
 am_perf_CFLAGS += $(LIBCONFIG_CFLAGS)
@@ -93,7 +103,7 @@ am_sim_SOURCES = am-core/tools/am_sim.h am-core/tools/sim.h am-core/tools/sim_ba
     am-core/tools/sim_expect.c am-core/tools/sim_run.c am-core/tools/sim_run.h \
     am-core/tools/sim_figures.c am-core/tools/sim_figures.h am-core/tools/sim_logp.c \
     am-core/tools/sim_copy.c am-core/tools/sim_mcast.c \
-    am-core/tools/sim_predict_lanai.c \
+    am-core/tools/sim_mpi.c am-core/tools/sim_predict_lanai.c \
     am-core/tools/sim_conf.c am-core/tools/sim_main.c am-core/tools/sim_options.c \
     am-core/tools/sim_predict.c \
     am-core/tools/sim_print.c am-core/tools/sim_scenario.c \
@@ -217,11 +227,11 @@ endif
 dist_check_SCRIPTS += test/sim/am_sim_test.sh test/sim/worlds_test.sh \
     test/sim/variants_test.sh test/sim/lossy_test.sh test/sim/perf_test.sh \
     test/sim/scenario_test.sh test/sim/command_test.sh \
-    test/sim/predict_test.sh test/sim/process_test.sh
+    test/sim/predict_test.sh test/sim/process_test.sh test/sim/mpi_test.sh
 if BUILD_SIM
 TESTS += test/sim/am_sim_test.sh test/sim/perf_test.sh \
     test/sim/scenario_test.sh test/sim/command_test.sh \
-    test/sim/predict_test.sh test/sim/process_test.sh
+    test/sim/predict_test.sh test/sim/process_test.sh test/sim/mpi_test.sh
 if HAVE_CMOCKA
 TESTS += test/sim/worlds_test.sh test/sim/variants_test.sh \
     test/sim/lossy_test.sh

@@ -55,7 +55,7 @@ uint64_t ns_sim_meet_enter(struct ns_node *node);
 /* cosim/fork.c: start a process for each node, which runs the body.  0, or -1
  * with one sentence in `failed`. */
 int ns_sim_fork(struct ns_sim *sim);
-/* Wait until they have ended. */
-void ns_sim_reap(struct ns_sim *sim);
+/* The run is over: tell those that still wait, and wait for our own children. */
+void ns_sim_reap(struct ns_sim *sim, bool ours);
 
 #endif

@@ -237,6 +237,8 @@ static int sim_finish(struct ns_sim *sim, struct ns_sim_result *result,
 /* Each node's program, or what serves it, in a fiber of its own. */
 static ns_run_t nodes_run(struct ns_sim *sim)
 {
+    ns_run_t why;
+
     for (uint32_t i = 0; i < sim->node_count; i++) {
         if (ns_host_start(&sim->nodes[i].host,
                           sim->params.threads ? NS_FIBER_THREAD
@@ -246,7 +248,11 @@ static ns_run_t nodes_run(struct ns_sim *sim)
             return NS_RUN_STOPPED;
         }
     }
-    return ns_engine_run(sim->engine);
+    do {
+        why = ns_engine_run(sim->engine);
+    } while (why == NS_RUN_IDLE && sim->params.processes &&
+             ns_seats_return(sim));
+    return why;
 }
 
 int ns_sim_run(struct ns_sim *sim,
@@ -258,11 +264,11 @@ int ns_sim_run(struct ns_sim *sim,
     sim->body = body;
     sim->body_arg = arg;
     sim->running = sim->params.nodes;
-    if (!sim->params.processes || ns_sim_fork(sim) == 0) {
+    if (!sim->params.processes || body == NULL || ns_sim_fork(sim) == 0) {
         why = nodes_run(sim);
     }
     if (sim->params.processes) {
-        ns_sim_reap(sim);
+        ns_sim_reap(sim, body != NULL);
     }
     if (why != NS_RUN_STOPPED || sim->aborted || sim->running > 0) {
         return report_stuck(sim, why, error, error_bytes);

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PS_PER_MS UINT64_C(1000000000)
 
 static void warn_log(void *arg, const char *text)
 {
@@ -155,57 +154,8 @@ static void pools_open(struct am_ctx *ctx)
     ctx->send_pool = &ctx->pools[2];
 }
 
-/* Wait until nobody needs anybody's help to send.  Devices do their part when
- * they are asked; they are not polled, as a rank that is through may send, and
- * the handlers for that are registered after am_open. */
-static am_status_t job_wait(struct am_ctx *ctx, char *error, size_t error_bytes)
-{
-    uint64_t now_ps = am_env_now(ctx->env);
-    uint64_t ms_max = (UINT64_MAX - now_ps) / PS_PER_MS;
-    uint64_t ms = ctx->values.connect_timeout_ms;
-    uint64_t deadline = now_ps + (ms < ms_max ? ms : ms_max) * PS_PER_MS;
-
-    while (!am_connected(ctx)) {
-        am_env_relax(ctx->env, 0);
-        am_check_peers(ctx);
-        if (ctx->stats[AM_STAT_PEERS_DEAD] != 0) {
-            return AM_ERR_PEER; /* am_peer_dead wrote the sentence */
-        }
-        if (am_env_now(ctx->env) > deadline) {
-            snprintf(error, error_bytes,
-                     "not all ranks of this node connected within %llu ms",
-                     (unsigned long long)ctx->values.connect_timeout_ms);
-            return AM_ERR_PEER;
-        }
-    }
-    return AM_OK;
-}
-
-/* Exchange addresses, then wait for each other. */
-static am_status_t job_connect(struct am_ctx *ctx,
-                               const struct am_params *params, char *error,
-                               size_t error_bytes)
-{
-    struct am_blob mine = {0}, *all; /* the zeros are no address */
-    am_status_t status = am_address(ctx, &mine);
-
-    all = malloc(ctx->size * sizeof(*all));
-    if (all == NULL) {
-        return AM_ERR_MEMORY;
-    }
-    if (params->allgather(params->allgather_arg, &mine, all, sizeof(mine)) !=
-        0) {
-        snprintf(error, error_bytes, "exchanging addresses failed");
-        status = AM_ERR_SYSTEM;
-    }
-    if (status == AM_OK) {
-        status = am_connect_all(ctx, all);
-    }
-    free(all);
-    return status == AM_OK ? job_wait(ctx, error, error_bytes) : status;
-}
-
-static struct am_ctx *ctx_new(const struct am_params *params)
+static struct am_ctx *ctx_new(const struct am_params *params,
+                              struct am_env *env)
 {
     struct am_ctx *ctx = aligned_alloc(64, (sizeof(*ctx) + 63) / 64 * 64);
 
@@ -214,7 +164,7 @@ static struct am_ctx *ctx_new(const struct am_params *params)
     }
     memset(ctx, 0, sizeof(*ctx));
     ctx->token.ctx = ctx;
-    ctx->env = params->env != NULL ? params->env : am_env_real();
+    ctx->env = env;
     ctx->attends = ctx->attention = ctx->env->simulated;
     ctx->watched = ctx->env->simulated;
     ctx->rank = params->rank;
@@ -237,7 +187,7 @@ am_status_t am_variables_check(char *error, size_t error_bytes)
 {
     /* The last rank: what rank 0 says once is not said here as well. */
     struct am_params params = {.rank = 1, .size = 2};
-    struct am_ctx *ctx = ctx_new(&params);
+    struct am_ctx *ctx = ctx_new(&params, am_env_real());
     am_status_t status;
 
     if (ctx == NULL || ctx->peers == NULL) {
@@ -276,7 +226,7 @@ static am_status_t ctx_start(struct am_ctx *ctx, const struct am_params *params,
         status = modules_open(ctx);
     }
     if (status == AM_OK && params->allgather != NULL) {
-        status = job_connect(ctx, params, error, error_bytes);
+        status = am_job_connect(ctx, params, error, error_bytes);
     }
     return status;
 }
@@ -287,6 +237,7 @@ am_status_t am_open(const struct am_params *params, struct am_ctx **ctx_p)
     char *error = params->error != NULL ? params->error : local_error;
     size_t error_bytes =
             params->error != NULL ? params->error_bytes : sizeof(local_error);
+    struct am_env *env;
     struct am_ctx *ctx;
     am_status_t status;
 
@@ -298,9 +249,10 @@ am_status_t am_open(const struct am_params *params, struct am_ctx **ctx_p)
                  params->rank, params->size);
         return AM_ERR_INVALID;
     }
-    ctx = ctx_new(params);
+    env = am_env_find(params, error, error_bytes);
+    ctx = env == NULL ? NULL : ctx_new(params, env);
     if (ctx == NULL) {
-        return AM_ERR_MEMORY;
+        return env == NULL ? AM_ERR_SYSTEM : AM_ERR_MEMORY;
     }
     status = ctx_start(ctx, params, error, error_bytes);
     if (status != AM_OK) {
@@ -312,6 +264,7 @@ am_status_t am_open(const struct am_params *params, struct am_ctx **ctx_p)
         am_close(ctx);
         return status;
     }
+    am_env_outside(ctx->env); /* the program may have more to start */
     *ctx_p = ctx;
     return AM_OK;
 }
@@ -359,6 +312,7 @@ void am_close(struct am_ctx *ctx)
         am_trace_close(ctx->trace);
     }
     am_log_close(&ctx->log);
+    am_env_end(ctx->env);
     free(ctx->handles);
     free(ctx->blobs);
     free(ctx);

@@ -62,6 +62,7 @@ struct am_values { /* the am layer's variables */
     char trace[AM_CONFIG_TEXT_BYTES];
     size_t trace_records;
     char sim_machine[AM_CONFIG_TEXT_BYTES]; /* the tools' */
+    char sim_engine[AM_CONFIG_TEXT_BYTES];
     uint64_t connect_timeout_ms;
 };
 
@@ -221,6 +222,14 @@ void am_peers_reap(struct am_ctx *ctx);
 
 /* The context closes: give up what waits for space, whoever it belongs to. */
 void am_peers_drop_ops(struct am_ctx *ctx);
+/* job.c: exchange addresses with the ranks of the job, then wait for them. */
+am_status_t am_job_connect(struct am_ctx *ctx, const struct am_params *params,
+                           char *error, size_t error_bytes);
+/* lib.c: the environment of a context that opens with these parameters; NULL
+ * with a sentence in `error`. */
+struct am_env *am_env_find(const struct am_params *params, char *error,
+                           size_t error_bytes);
+
 /* Let a simulated host pay for building a message of so many words, once for
  * each: not again when there was no space for it. */
 void am_peer_charge(struct am_peer *peer, uint32_t word_count);

@@ -120,6 +120,11 @@ struct am_ctx *am_default(void)
     return process.ctx;
 }
 
+static void poll_once(void *arg)
+{
+    (void)am_ctx_poll(arg);
+}
+
 am_status_t am_barrier(void)
 {
     am_status_t status;
@@ -133,6 +138,10 @@ am_status_t am_barrier(void)
     }
     if (am_rank_is_dead(process.ctx)) {
         return AM_ERR_PEER; /* then no barrier of the job will ever end */
+    }
+    if (process.ctx->env->ops->meet != NULL) { /* takes its time, not ours */
+        process.ctx->env->ops->meet(process.ctx->env, poll_once, process.ctx);
+        return AM_OK;
     }
     status = am_pmi_barrier_enter(&process.pmi);
     if (status != AM_OK) {

@@ -69,6 +69,10 @@ static const struct am_config_row ctx_rows[] = {
          "name none: one of am_sim --list, or a file; empty: am_perf runs on "
          "this machine",
          offsetof(struct am_values, sim_machine), NULL, NULL},
+        {"AM_SIM_ENGINE", "", AM_CONFIG_TEXT, "",
+         "set by am_sim --mpi for the programs that it starts: the simulator "
+         "of whose machine they are ranks",
+         offsetof(struct am_values, sim_engine), NULL, NULL},
         {"AM_CONNECT_TIMEOUT", CONNECT_TIMEOUT_MS, AM_CONFIG_COUNT, "ms",
          "how long a job's ranks wait for each other when they start",
          offsetof(struct am_values, connect_timeout_ms), NULL, NULL},

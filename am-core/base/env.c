@@ -204,10 +204,14 @@ static uint64_t random_real(struct am_env *env)
     return z ^ (z >> 31);
 }
 
-static const struct am_env_ops ops_ticks = {now_ticks, charge_nothing,
-                                            relax_real, random_real};
-static const struct am_env_ops ops_clock = {now_clock, charge_nothing,
-                                            relax_real, random_real};
+static const struct am_env_ops ops_ticks = {.now = now_ticks,
+                                            .charge = charge_nothing,
+                                            .relax = relax_real,
+                                            .random = random_real};
+static const struct am_env_ops ops_clock = {.now = now_clock,
+                                            .charge = charge_nothing,
+                                            .relax = relax_real,
+                                            .random = random_real};
 
 /* The process's one environment; set up once, then only `random` moves. */
 static struct env_real env_real;

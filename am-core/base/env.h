@@ -7,6 +7,7 @@
 #define AM_BASE_ENV_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Host work that a simulated host is charged for; units in parentheses. */
@@ -29,6 +30,18 @@ struct am_env_ops {
     /* Let time pass until `deadline_ps` at the latest: yields the core. */
     void (*relax)(struct am_env *env, uint64_t deadline_ps);
     uint64_t (*random)(struct am_env *env);
+    /* What follows may be NULL; real environments have none of it.
+     *
+     * The program is about to wait for what is no part of this environment (a
+     * launcher).  Time stands still for all of the job until all have been
+     * there and each has asked for something else. */
+    void (*outside)(struct am_env *env);
+    /* All programs of the job come here; those that wait call `poll`. */
+    void (*meet)(struct am_env *env, void (*poll)(void *arg), void *arg);
+    /* The program computes; the unit is the program's. */
+    void (*compute)(struct am_env *env, uint64_t operations);
+    /* The program needs the environment's time, and nothing else, from here. */
+    void (*end)(struct am_env *env);
 };
 
 struct am_env {
@@ -57,6 +70,20 @@ static inline void am_env_charge(struct am_env *env, am_cost_t kind,
 static inline void am_env_relax(struct am_env *env, uint64_t deadline_ps)
 {
     env->ops->relax(env, deadline_ps);
+}
+
+static inline void am_env_outside(struct am_env *env)
+{
+    if (env->ops->outside != NULL) {
+        env->ops->outside(env);
+    }
+}
+
+static inline void am_env_end(struct am_env *env)
+{
+    if (env->ops->end != NULL) {
+        env->ops->end(env);
+    }
 }
 
 static inline uint64_t am_env_random(struct am_env *env)

@@ -6,6 +6,7 @@
 
 #include "tools/perf.h"
 
+#include "am/ctx.h"
 #include "base/config.h"
 
 #include <stdio.h>
@@ -120,6 +121,7 @@ static int run_in_job(struct perf *perf, const char *pinning)
         return EXIT_FAILURE;
     }
     perf->ctx = am_default();
+    perf->env = perf->ctx->env;
     perf->rank = am_rank(perf->ctx);
     perf->size = am_size(perf->ctx);
     exit_code = perf_run_test(perf, pinning);
@@ -162,6 +164,9 @@ int main(int argc, char **argv)
         }
         perf_launch(argv, ranks, options.progress);
         return EXIT_FAILURE;
+    }
+    if (am_config_getenv("AM_SIM_ENGINE") != NULL) {
+        return run_in_job(&perf, "simulated"); /* all share one core of here */
     }
     if (pin_rank(&options, launcher_number("PMI_RANK", 0), ranks, pinning,
                  sizeof(pinning)) != 0) {

@@ -24,9 +24,9 @@ struct sim_options {
     const char *trace;  /* where to write the timeline, or NULL */
     const char *run;    /* shared object of --run, or NULL */
     int run_argc;       /* arguments of its nodes, its path first */
-    char **run_argv;
+    char **run_argv;    /* of --mpi: the command, NULL at its end */
     uint32_t nodes; /* of --run, --speed and so on; 0: the default */
-    bool predict, explain, print, list, speed, growth, alltoall;
+    bool mpi, predict, explain, print, list, speed, growth, alltoall;
     bool json, progress;
     struct ns_sim_params params;
 };
@@ -109,7 +109,7 @@ void sim_speed_print(const struct sim_options *options,
                      const struct ns_machine *machine,
                      const struct sim_speed *row);
 
-/* How a scenario of --run has ended. */
+/* How a scenario of --run, or the program of --mpi, has ended. */
 void sim_scenario_print(const struct sim_options *options,
                         const struct ns_machine *machine, uint32_t nodes,
                         const struct ns_sim_result *result);
@@ -133,6 +133,8 @@ int sim_alltoall(const struct sim_options *options,
                  const struct ns_machine *machine);
 int sim_scenario(const struct sim_options *options,
                  const struct ns_machine *machine);
+int sim_mpi(const struct sim_options *options,
+            const struct ns_machine *machine);
 int sim_speed(const struct sim_options *options,
               const struct ns_machine *machine);
 int sim_growth(const struct sim_options *options,

@@ -205,6 +205,8 @@ int main(int argc, char **argv)
         status = run_check(&options, machine);
     } else if (options.run != NULL) {
         status = sim_scenario(&options, machine);
+    } else if (options.mpi) {
+        status = sim_mpi(&options, machine);
     } else if (options.explain) {
         status = run_explain(&options, machine);
     } else if (options.predict) {

@@ -34,11 +34,14 @@ enum {
     OPTION_NODES,
     OPTION_ALLTOALL,
     OPTION_RUN,
+    OPTION_MPI,
+    OPTION_PATIENCE,
     OPTION_LIMIT,
     OPTION_HELP
 };
 
 #define LIMIT_PS  (100 * NS_PS_PER_SECOND)
+#define PATIENCE_SECONDS 600
 #define PS_PER_MS (NS_PS_PER_SECOND / 1000)
 
 static const char help[] =
@@ -56,6 +59,11 @@ static const char help[] =
         "which\n"
         "                   -- is needed where AM_SIM_MACHINE names the "
         "machine\n"
+        "  --mpi            the MPI program, or program of libam, that the\n"
+        "                   ARGUMENTS start: mpiexec -n 4 ./a.out; each rank\n"
+        "                   is a node\n"
+        "  --patience S     of real time that a rank of --mpi may compute\n"
+        "                   without calling MPI, before the run fails (600)\n"
         "  --limit MS       of virtual time, after which a run fails "
         "(100000)\n"
         "  --trace FILE     with --explain and --run: the timeline, for the\n"
@@ -93,6 +101,8 @@ static const struct option long_options[] = {
         {"nodes", required_argument, NULL, OPTION_NODES},
         {"alltoall", no_argument, NULL, OPTION_ALLTOALL},
         {"run", required_argument, NULL, OPTION_RUN},
+        {"mpi", no_argument, NULL, OPTION_MPI},
+        {"patience", required_argument, NULL, OPTION_PATIENCE},
         {"limit", required_argument, NULL, OPTION_LIMIT},
         {"list", no_argument, NULL, OPTION_LIST},
         {"json", no_argument, NULL, OPTION_JSON},
@@ -184,6 +194,12 @@ static int option_take(struct sim_options *options, int option)
     case OPTION_RUN:
         options->run = optarg;
         return 0;
+    case OPTION_MPI:
+        options->mpi = options->params.processes = true;
+        return 0;
+    case OPTION_PATIENCE:
+        return number_take("patience", 1, UINT32_MAX,
+                           &options->params.patience_seconds);
     case 'n':
     case OPTION_NODES:
         status = number_take("nodes", 2, UINT32_MAX, &number);
@@ -215,6 +231,7 @@ static int modes_check(const struct sim_options *options)
             {"--predict", options->predict, false, false, false},
             {"--explain", options->explain, false, true, false},
             {"--run", options->run != NULL, true, true, false},
+            {"--mpi", options->mpi, false, true, false},
             {"--speed", options->speed, true, false, false},
             {"--growth", options->growth, true, false, false},
             {"--alltoall", options->alltoall, true, false, false},
@@ -241,7 +258,7 @@ static int modes_check(const struct sim_options *options)
         }
     }
     if (options->trace != NULL && !trace) {
-        fputs("am_sim: --trace is for --explain and --run\n", stderr);
+        fputs("am_sim: --trace is for --explain, --run and --mpi\n", stderr);
         return EXIT_USAGE;
     }
     if (options->nodes != 0 && !nodes) {
@@ -257,8 +274,14 @@ static int modes_check(const struct sim_options *options)
 static int ways_check(const struct sim_options *options)
 {
     if (options->params.processes &&
-        (options->run == NULL || options->params.threads)) {
+        ((options->run == NULL && !options->mpi) || options->params.threads)) {
         fputs("am_sim: --processes is for --run, without --threads\n", stderr);
+        return EXIT_USAGE;
+    }
+    if (options->mpi && options->run_argc == 0) {
+        fputs("am_sim: --mpi needs a command, such as: am_sim --mpi sp-thin -- "
+              "mpiexec -n 4 ./a.out\n",
+              stderr);
         return EXIT_USAGE;
     }
     return 0;
@@ -276,9 +299,10 @@ static int words_take(struct sim_options *options, int count, int after,
     bool named = variable != NULL && *variable != '\0';
     int arguments = 0; /* from here on */
 
-    if (count == 0 || (options->run != NULL && after == 0 && named)) {
+    if (count == 0 ||
+        ((options->run != NULL || options->mpi) && after == 0 && named)) {
         options->machine = named ? variable : NULL;
-    } else if (count == 1 || options->run != NULL) {
+    } else if (count == 1 || options->run != NULL || options->mpi) {
         options->machine = words[0];
         arguments = 1;
     }
@@ -288,6 +312,10 @@ static int words_take(struct sim_options *options, int count, int after,
         options->run_argv = words + arguments - 1;
         options->run_argv[0] = (char *)(uintptr_t)options->run;
         options->run_argc = 1 + count - arguments;
+    } else if (options->mpi) {
+        options->run_argv = words + arguments;
+        options->run_argv[count - arguments] = NULL;
+        options->run_argc = count - arguments;
     }
     if (!options->list &&
         (options->machine == NULL || *options->machine == '\0')) {
@@ -306,6 +334,7 @@ int sim_options_parse(int argc, char **argv, struct sim_options *options)
     *options = (struct sim_options){.progress = isatty(STDERR_FILENO) == 1};
     options->params.tick = options->progress ? sim_bar_tick : NULL;
     options->params.limit_ps = LIMIT_PS;
+    options->params.patience_seconds = PATIENCE_SECONDS;
     /* "-": words come in turn, as option 1, so that it is known which of them
      * were before "--".  They are gathered from argv[1] on. */
     while ((option = getopt_long(argc, argv, "-n:", long_options, NULL)) !=
@@ -329,7 +358,7 @@ int sim_options_parse(int argc, char **argv, struct sim_options *options)
     }
     status = modes_check(options);
     if (status == 0) {
-        status = ways_check(options);
+        status = words_take(options, count, after, argv + 1);
     }
-    return status != 0 ? status : words_take(options, count, after, argv + 1);
+    return status != 0 ? status : ways_check(options);
 }

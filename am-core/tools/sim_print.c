@@ -143,9 +143,12 @@ void sim_scenario_print(const struct sim_options *options,
                 options, machine, result,
                 json_pack("{s:s, s:s, s:s, s:i, s:f, s:s, s:I, s:I, s:I}",
                           "test", "sim_scenario", "metric", "virtual_time",
-                          "scenario", options->run, "nodes", (int)nodes,
-                          "value", (double)result->end_ps / 1e3, "unit", "ns",
-                          "packets", (json_int_t)result->packets, "dropped",
+                          "scenario",
+                          options->run != NULL ? options->run
+                                               : options->run_argv[0],
+                          "nodes", (int)nodes, "value",
+                          (double)result->end_ps / 1e3, "unit", "ns", "packets",
+                          (json_int_t)result->packets, "dropped",
                           (json_int_t)result->dropped, "resent",
                           (json_int_t)result->faults.resent));
         return;

@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    LOOK_NS =
-            100 * 1000 * 1000 /* from one look at the other side to the next */
+enum { /* at the other side */
+    LOOK_NS = 100 * 1000 * 1000,
+    LOOKS_PER_SECOND = 10
 };
 
 static size_t head_bytes(void)
@@ -47,20 +47,29 @@ static bool has_ended(int process)
     return poll(&poll_fd, 1, 0) == 1;
 }
 
-bool ns_box_wait(struct ns_box *box, ns_turn_t turn, int other)
+ns_box_t ns_box_wait(struct ns_box *box, ns_turn_t turn, int other,
+                     uint64_t seconds)
 {
     const struct timespec look = {.tv_nsec = LOOK_NS};
+    uint64_t looks = 0;
     uint32_t now;
 
     while ((now = atomic_load_explicit(&box->turn, memory_order_acquire)) !=
            turn) {
-        if (syscall(SYS_futex, &box->turn, FUTEX_WAIT, now, &look, NULL, 0) !=
-                    0 &&
-            errno == ETIMEDOUT && has_ended(other)) {
-            /* its last act may have been to give the turn */
+        if (syscall(SYS_futex, &box->turn, FUTEX_WAIT, now, &look, NULL, 0) ==
+                    0 ||
+            errno != ETIMEDOUT) {
+            continue;
+        }
+        if (has_ended(other)) { /* its last act may have been to give it */
             return atomic_load_explicit(&box->turn, memory_order_acquire) ==
-                   turn;
+                                   turn
+                           ? NS_BOX_TURN
+                           : NS_BOX_GONE;
+        }
+        if (seconds != 0 && ++looks >= seconds * LOOKS_PER_SECOND) {
+            return NS_BOX_LATE;
         }
     }
-    return true;
+    return NS_BOX_TURN;
 }

@@ -41,6 +41,8 @@ typedef enum {
     NS_ASK_GATHER,  /* a: mine, b: all, c: bytes of each */
     NS_ASK_MEET,    /* ns_sim_meet begins */
     NS_ASK_HANDLED, /* the interrupt's function has returned */
+    NS_ASK_OUTSIDE, /* it waits for what is no part of the simulation: keeps
+                     * the turn, and so may do nothing but ask again */
     NS_ASK_ABORT,   /* ns_sim_abort */
     NS_ASK_END,     /* the program is over */
     NS_ASK_COUNT
@@ -88,6 +90,7 @@ struct ns_box {
     uint32_t node, nodes;
     uint32_t memory_bytes, coherent, no_jump;
     uint64_t random;
+    uint64_t operation_ps; /* of what the program declares; 0: nothing */
     _Alignas(16) uint8_t facts[NS_BOX_FACTS];
 };
 
@@ -97,8 +100,16 @@ uint8_t *ns_box_room(struct ns_box *box);
 
 /* Give the turn to `to`. */
 void ns_box_give(struct ns_box *box, ns_turn_t to);
-/* Wait for `turn`.  `other` is the other process's pidfd; false: it has ended
- * without giving it. */
-bool ns_box_wait(struct ns_box *box, ns_turn_t turn, int other);
+
+typedef enum {
+    NS_BOX_TURN, /* it has come */
+    NS_BOX_GONE, /* the other process has ended without giving it */
+    NS_BOX_LATE  /* it did not come in time */
+} ns_box_t;
+
+/* Wait for `turn`.  `other` is the other process's pidfd; about `seconds` of
+ * real time, or for ever (0). */
+ns_box_t ns_box_wait(struct ns_box *box, ns_turn_t turn, int other,
+                     uint64_t seconds);
 
 #endif

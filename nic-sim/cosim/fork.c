@@ -52,15 +52,14 @@ int ns_sim_fork(struct ns_sim *sim)
     return 0;
 }
 
-void ns_sim_reap(struct ns_sim *sim)
+void ns_sim_reap(struct ns_sim *sim, bool ours)
 {
     for (uint32_t i = 0; i < sim->node_count; i++) {
-        int pid = sim->nodes[i].seat.pid;
+        struct ns_seat *seat = &sim->nodes[i].seat;
 
-        if (pid > 0) {
-            ns_seat_dismiss(&sim->nodes[i].seat);
-            while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-            }
+        ns_seat_dismiss(seat);
+        while (ours && seat->pid > 0 && waitpid(seat->pid, NULL, 0) < 0 &&
+               errno == EINTR) {
         }
     }
 }

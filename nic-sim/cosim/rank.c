@@ -34,11 +34,11 @@ static void turn_take(struct ns_rank *rank)
 {
     struct ns_box *box = rank->box;
 
-    if (!ns_box_wait(box, NS_TURN_RANK, rank->engine)) {
+    if (ns_box_wait(box, NS_TURN_RANK, rank->engine, 0) != NS_BOX_TURN) {
         ns_end(EXIT_FAILURE,
-               "libam: rank %u: the simulator (process %d) has "
-               "ended\n",
-               box->node, box->engine);
+               box->node == 0 ? "libam: the simulator (process %d) has ended\n"
+                              : NULL, /* one says it for all */
+               box->engine);
     }
     if (box->answer == NS_ANSWER_STOP) {
         ns_end(EXIT_FAILURE, NULL); /* the engine has said why */
@@ -52,6 +52,13 @@ static void turn_take(struct ns_rank *rank)
 
 static void ask(struct ns_rank *rank, ns_ask_t what)
 {
+    if (rank->ended) {
+        ns_end(EXIT_FAILURE,
+               "libam: rank %u: a process is on a simulated machine once, and "
+               "it has left it\n",
+               rank->box->node);
+    }
+    rank->outside = false;
     state_out(rank, what);
     ns_box_give(rank->box, NS_TURN_ENGINE);
     turn_take(rank);
@@ -208,6 +215,14 @@ void ns_rank_interrupts(struct ns_rank *rank, void (*fn)(void *arg), void *arg)
     rank->interrupt_arg = arg;
 }
 
+void ns_rank_outside(struct ns_rank *rank)
+{
+    if (!rank->outside && !rank->ended) {
+        ask(rank, NS_ASK_OUTSIDE);
+        rank->outside = true;
+    }
+}
+
 void ns_rank_abort(struct ns_rank *rank)
 {
     ask(rank, NS_ASK_ABORT);
@@ -215,6 +230,9 @@ void ns_rank_abort(struct ns_rank *rank)
 
 void ns_rank_end(struct ns_rank *rank)
 {
-    state_out(rank, NS_ASK_END);
-    ns_box_give(rank->box, NS_TURN_ENGINE);
+    if (!rank->ended) {
+        rank->ended = true;
+        state_out(rank, NS_ASK_END);
+        ns_box_give(rank->box, NS_TURN_ENGINE);
+    }
 }

@@ -10,7 +10,9 @@
 struct ns_rank {
     struct ns_cpu cpu;
     struct ns_box *box;
-    int engine; /* its pidfd */
+    int engine;   /* its pidfd */
+    bool outside; /* since the last ask */
+    bool ended;
     void (*interrupt)(void *arg);
     void *interrupt_arg;
 };
@@ -27,6 +29,8 @@ void ns_rank_gather(struct ns_rank *rank, const void *mine, void *all,
 void ns_rank_meet(struct ns_rank *rank, void (*poll)(void *arg), void *arg);
 void ns_rank_compute(struct ns_rank *rank, uint64_t ps);
 void ns_rank_interrupts(struct ns_rank *rank, void (*fn)(void *arg), void *arg);
+/* As am_env_ops says of `outside`. */
+void ns_rank_outside(struct ns_rank *rank);
 /* End the whole run (the caller goes on); tell that the program is over. */
 void ns_rank_abort(struct ns_rank *rank);
 void ns_rank_end(struct ns_rank *rank);

@@ -12,89 +12,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define GATHER_BYTES_MAX (UINT64_C(1) << 24)
-
-/* ------------------------------------------------------------------- set-up */
-
-int ns_seat_open(struct ns_seat *seat, const struct ns_machine *machine)
-{
-    const struct ns_host_settings *cost = &machine->host;
-    void *map = MAP_FAILED;
-
-    *seat = (struct ns_seat){.fd = -1, .pid = -1, .process = -1};
-    seat->bytes = ns_box_bytes((uint32_t)cost->shared_bytes,
-                               (uint32_t)cost->line_bytes, machine->coherent);
-    seat->fd = memfd_create("libam-sim", MFD_CLOEXEC);
-    if (seat->fd >= 0 && ftruncate(seat->fd, (off_t)seat->bytes) == 0) {
-        map = mmap(NULL, seat->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                   seat->fd, 0);
-    }
-    if (map == MAP_FAILED) {
-        ns_seat_close(seat);
-        return -1;
-    }
-    seat->box = map;
-    return 0;
-}
-
-void ns_seat_dismiss(struct ns_seat *seat)
-{
-    if (seat->process >= 0) {
-        if (!seat->over) {
-            seat->box->answer = NS_ANSWER_STOP;
-            ns_box_give(seat->box, NS_TURN_RANK);
-        }
-        close(seat->process);
-        seat->process = -1;
-    }
-}
-
-void ns_seat_close(struct ns_seat *seat)
-{
-    ns_seat_dismiss(seat);
-    if (seat->box != NULL) {
-        munmap(seat->box, seat->bytes);
-    }
-    if (seat->fd >= 0) {
-        close(seat->fd);
-    }
-    *seat = (struct ns_seat){.fd = -1, .pid = -1, .process = -1};
-}
-
-void ns_seat_describe(struct ns_node *node)
-{
-    const struct ns_sim *sim = node->view.sim;
-    const struct ns_machine *machine = sim->machine;
-    const struct ns_cpu *cpu = &node->host.cpu;
-    struct ns_box *box = node->seat.box;
-
-    box->magic = NS_BOX_MAGIC;
-    box->engine = getpid();
-    box->cost = machine->host;
-    snprintf(box->nic, sizeof(box->nic), "%s", cpu->port.nic);
-    box->node = node->view.rank;
-    box->nodes = node->view.size;
-    box->memory_bytes = cpu->memory.bytes;
-    box->coherent = machine->coherent;
-    box->no_jump = sim->params.no_jump;
-    box->random = cpu->random;
-    NS_CHECK(sim->kind->facts_bytes <= sizeof(box->facts));
-    memcpy(box->facts, cpu->port.facts, sim->kind->facts_bytes);
-}
-
-int ns_seat_take(struct ns_node *node, int pid)
-{
-    struct ns_seat *seat = &node->seat;
-
-    seat->pid = pid;
-    seat->process = (int)syscall(SYS_pidfd_open, pid, 0);
-    node->host.cpu.memory.process = pid;
-    return seat->process < 0 ? -1 : 0;
-}
 
 /* ------------------------------------------------------------------- turns */
 
@@ -181,27 +100,133 @@ static void state_in(struct ns_node *node)
     cpu->idle = box->idle;
 }
 
-/* Let the rank run until its next ask; false: it will not run any more. */
-static bool rank_run(struct ns_node *node, ns_answer_t answer)
+/* The rank has its turn: wait until it asks; false: it will not. */
+static bool rank_wait(struct ns_node *node)
 {
     struct ns_seat *seat = &node->seat;
+    uint64_t patience = node->view.sim->params.patience_seconds;
     const char *what = NULL;
 
-    state_out(node, answer);
-    ns_box_give(seat->box, NS_TURN_RANK);
-    if (!ns_box_wait(seat->box, NS_TURN_ENGINE, seat->process)) {
+    switch (ns_box_wait(seat->box, NS_TURN_ENGINE, seat->process, patience)) {
+    case NS_BOX_TURN:
+        break;
+    case NS_BOX_GONE:
         what = "ended before its program was over";
         seat->over = true;
-    } else if (!state_is_sane(node)) {
-        what = "wrote over what it shares with the simulator";
+        break;
+    case NS_BOX_LATE:
+        what = "computes without end: it has not called libam for longer than "
+               "--patience says";
+        seat->over = true;
+        break;
     }
     if (what != NULL) {
         ns_sim_fail(node->view.sim, "rank %" PRIu32 " (process %d) %s",
                     node->view.rank, seat->pid, what);
+    }
+    return what == NULL;
+}
+
+/* Take what it has done. */
+static bool rank_take(struct ns_node *node)
+{
+    if (!state_is_sane(node)) {
+        ns_sim_fail(node->view.sim,
+                    "rank %" PRIu32 " (process %d) wrote over what it shares "
+                    "with the simulator",
+                    node->view.rank, node->seat.pid);
         return false;
     }
     state_in(node);
     return true;
+}
+
+/* ------------------------------------------------------------------- outside */
+
+/* Is every rank outside whose program is not over? */
+static bool all_outside(const struct ns_sim *sim)
+{
+    bool all = true;
+
+    for (uint32_t i = 0; i < sim->node_count; i++) {
+        all = all && (sim->nodes[i].seat.outside || sim->nodes[i].seat.over);
+    }
+    return all;
+}
+
+/* Wait until all that are outside have asked for something, and let them go on;
+ * `me` does so by itself. */
+static bool all_return(struct ns_sim *sim, const struct ns_node *me)
+{
+    bool returned = false;
+
+    for (uint32_t i = 0; i < sim->node_count; i++) {
+        if (sim->nodes[i].seat.outside && !rank_wait(&sim->nodes[i])) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < sim->node_count; i++) {
+        if (sim->nodes[i].seat.outside) {
+            sim->nodes[i].seat.outside = false;
+            returned = true;
+            if (&sim->nodes[i] != me) {
+                ns_host_resume(&sim->nodes[i].host);
+            }
+        }
+    }
+    return returned;
+}
+
+bool ns_seats_return(struct ns_sim *sim)
+{
+    return all_return(sim, NULL);
+}
+
+/* What it did outside comes after the time that all waited. */
+static void box_shift(struct ns_box *box, uint64_t ps)
+{
+    box->now_ps += ps;
+    for (uint32_t i = 0; i < box->record_count && i < NS_BOX_RECORDS; i++) {
+        box->records[i].time_ps += ps;
+    }
+}
+
+/* Let the rank run outside: its next ask comes at the time at which the last one
+ * went there, as in ns_sim_allgather. */
+static bool rank_run_outside(struct ns_node *node)
+{
+    struct ns_sim *sim = node->view.sim;
+    struct ns_box *box = node->seat.box;
+    uint64_t out_ps;
+
+    ns_host_sync(&node->host);
+    node->host.cpu.idle.news = true;
+    state_out(node, NS_ANSWER_GO);
+    out_ps = box->now_ps;
+    box->next_ps = 0; /* nothing without a turn */
+    ns_box_give(box, NS_TURN_RANK);
+    node->seat.outside = true;
+    if (all_outside(sim)) {
+        (void)all_return(sim, node);
+    } else {
+        ns_fiber_yield(node->host.fiber);
+    }
+    if (sim->aborted) {
+        return false;
+    }
+    box_shift(box, ns_engine_now(sim->engine) - out_ps);
+    return rank_take(node);
+}
+
+/* Let the rank run until its next ask; false: it will not run any more. */
+static bool rank_run(struct ns_node *node, ns_answer_t answer)
+{
+    if (answer == NS_ANSWER_GO && node->seat.box->ask == NS_ASK_OUTSIDE) {
+        return rank_run_outside(node);
+    }
+    state_out(node, answer);
+    ns_box_give(node->seat.box, NS_TURN_RANK);
+    return rank_wait(node) && rank_take(node);
 }
 
 /* ------------------------------------------------------------------- serving */
@@ -272,6 +297,7 @@ static bool serve_one(struct ns_node *node)
         ns_sim_abort(&node->view);
         return true;
     case NS_ASK_RECORDS:
+    case NS_ASK_OUTSIDE:
     case NS_ASK_HANDLED:
     case NS_ASK_END:
     case NS_ASK_COUNT:

@@ -8,6 +8,7 @@
 #include "cosim/box.h"
 
 struct ns_node;
+struct ns_sim;
 
 struct ns_seat {
     struct ns_box *box; /* NULL: it has none */
@@ -15,6 +16,7 @@ struct ns_seat {
     int fd;             /* of the memory, for who maps it */
     int pid, process;   /* who has it, and its pidfd; -1: nobody */
     bool over;          /* it has said that its program is over */
+    bool outside;       /* its process runs, and its node waits for that */
 };
 
 /* A box with room for the memory of `machine`'s hosts.  0, or -1 with errno. */
@@ -22,6 +24,9 @@ int ns_seat_open(struct ns_seat *seat, const struct ns_machine *machine);
 /* The run is over: a process that waits for its turn is told to end. */
 void ns_seat_dismiss(struct ns_seat *seat);
 void ns_seat_close(struct ns_seat *seat);
+/* No event is left: wait until all ranks that are outside are back, and let them
+ * go on.  False: none was. */
+bool ns_seats_return(struct ns_sim *sim);
 /* Write what stays the same into the box; the node's NIC is there. */
 void ns_seat_describe(struct ns_node *node);
 /* Process `pid` has it.  0, or -1 with errno. */

@@ -20,6 +20,9 @@ struct ns_sim_params {
     bool no_jump;           /* idle hosts spin */
     bool threads;           /* hosts are threads and not fibers */
     bool processes;         /* programs run in processes; not with threads */
+    uint64_t operation_ps;  /* that am_compute takes for one, in processes */
+    uint64_t patience_seconds; /* of real time that one of them may run on, and
+                                * not ask for anything; 0: for ever */
     void (*tick)(void *arg, uint64_t now_ps); /* as ns_engine_params' */
     void *tick_arg;
 };
@@ -50,7 +53,8 @@ NS_API void ns_sim_close(struct ns_sim *sim);
  * sentence: a node that waits for ever, the limit, or a packet, credit or
  * buffer that is missing at the end.  Once for each ns_sim.  With
  * params.processes each body runs in a child of this process, and what it
- * writes to memory that is not shared (MAP_SHARED) is lost.
+ * writes to memory that is not shared (MAP_SHARED) is lost; without a body the
+ * processes are those that ns_door_admit has let in.
  */
 NS_API int ns_sim_run(struct ns_sim *sim,
                       void (*body)(void *arg, struct ns_sim_node *node),

@@ -58,8 +58,10 @@ static uint64_t net_random(struct am_env *env)
            UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static const struct am_env_ops net_env_ops = {net_now, net_charge, net_relax,
-                                              net_random};
+static const struct am_env_ops net_env_ops = {.now = net_now,
+                                              .charge = net_charge,
+                                              .relax = net_relax,
+                                              .random = net_random};
 
 void pipe_net_init(struct pipe_net *net, uint32_t caps)
 {

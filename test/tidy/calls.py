@@ -24,7 +24,7 @@ RULES = {
         ["am-core/base/env.c", "am-core/dev/udp/udp_auth.c"]),
     "the process's number": (
         r"\b(getpid|gettid|getppid)\s*\(",
-        ["am-core/base/env.c", "am-core/dev/shm/*.c", "nic-sim/cosim/seat.c"]),
+        ["am-core/base/env.c", "am-core/dev/shm/*.c", "nic-sim/cosim/seat_init.c"]),
     "sleep (base/env.h relax)": (
         r"\b(u?sleep|nanosleep|clock_nanosleep|pthread_yield|sched_yield"
         r"|thrd_yield|thrd_sleep)\s*\(",

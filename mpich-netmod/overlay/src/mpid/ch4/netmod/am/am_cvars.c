@@ -359,6 +359,17 @@ cvars:
         64-byte slots of each class from one process to another. Unit: slots. libam's
         default: 256.
 
+    - name        : MPIR_CVAR_CH4_AM_SIM_ENGINE
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        set by am_sim --mpi for the programs that it starts: the simulator of whose
+        machine they are ranks. libam's default: none.
+
     - name        : MPIR_CVAR_CH4_AM_SIM_MACHINE
       category    : CH4_AM
       type        : string
@@ -538,6 +549,7 @@ MPIDI_AM_cvar_t MPIDI_AM_cvars[] = {
     {"AM_SHM_PACKET", &MPIR_CVAR_CH4_AM_SHM_PACKET, NULL},
     {"AM_SHM_RING", &MPIR_CVAR_CH4_AM_SHM_RING, NULL},
     {"AM_SHM_SLOTS", &MPIR_CVAR_CH4_AM_SHM_SLOTS, NULL},
+    {"AM_SIM_ENGINE", &MPIR_CVAR_CH4_AM_SIM_ENGINE, NULL},
     {"AM_SIM_MACHINE", &MPIR_CVAR_CH4_AM_SIM_MACHINE, NULL},
     {"AM_STATS", &MPIR_CVAR_CH4_AM_STATS, NULL},
     {"AM_TRACE", &MPIR_CVAR_CH4_AM_TRACE, NULL},

@@ -1,0 +1,168 @@
+#!/bin/sh
+# am_sim --mpi: ranks that a launcher has started, on every machine, with the
+# traces of am_perf --sim; and what is told of jobs that do not end as they
+# should.  Of each nothing is left.
+# shellcheck source=test/sim/common.sh
+. "${AM_SRCDIR:-.}/test/sim/common.sh"
+
+launcher=$(command -v mpiexec.hydra || command -v mpiexec) || {
+    echo "there is no mpiexec (Debian package mpich)"
+    exit 77
+}
+"$launcher" --version 2>/dev/null | grep -q HYDRA || {
+    echo "$launcher is not Hydra's"
+    exit 77
+}
+
+hash_of_line() {
+    sed -n 's/^# simulated .* trace \([0-9a-f]*\)$/\1/p' "$1"
+}
+
+same() { # MACHINE RANKS ARGUMENT...
+    machine=$1
+    ranks=$2
+    shift 2
+    "$perf" --sim "$machine" -n "$ranks" "$@" >"$work/fibers" 2>"$work/err" ||
+        bad "am_perf --sim $machine $*: $(cat "$work/err")"
+    "$sim" --mpi "$machine" -- "$launcher" -n "$ranks" "$perf" "$@" \
+        >"$work/ranks" 2>"$work/err" ||
+        bad "am_sim --mpi $machine $*: $(cat "$work/err")"
+    [ -n "$(hash_of_line "$work/fibers")" ] &&
+        [ "$(hash_of_line "$work/fibers")" = "$(hash_of_line "$work/ranks")" ] ||
+        bad "the same: $(tail -n 1 "$work/fibers" "$work/ranks")"
+}
+
+for machine in $all; do
+    same "$machine" 2 --iterations 2 --warmup 1 rtt
+    same "$machine" 4 --iterations 2 --warmup 1 --sizes 8,20k ring
+    same "$machine" 3 --iterations 2 --warmup 1 --sizes 8,40k bw
+done
+same sp-thin 2 --iterations 2 --warmup 1 --sizes 8,1k overlap
+"$sim" --mpi sp-thin --set 'host.pio=3 us' -- "$launcher" -n 2 "$perf" \
+    --iterations 2 --warmup 1 rtt >"$work/ranks" || bad "--set"
+"$perf" --sim sp-thin --set 'host.pio=3 us' --iterations 2 --warmup 1 rtt \
+    >"$work/fibers" || bad "--set of am_perf"
+[ "$(hash_of_line "$work/fibers")" = "$(hash_of_line "$work/ranks")" ] ||
+    bad "--set changes both alike"
+AM_SIM_MACHINE=sp-thin "$sim" --json --mpi -- "$launcher" -n 2 "$perf" \
+    --iterations 2 --warmup 1 rtt | grep -q '"trace_hash":"[0-9a-f]' ||
+    bad "AM_SIM_MACHINE and --json"
+
+# A job of two whose rank 1 does what its argument says; its processes' numbers
+# are in files.
+cat >"$work/job.c" <<'EOF2'
+#include <am.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    char path[4096];
+    FILE *file;
+
+    if (am_init() != AM_OK) {
+        fprintf(stderr, "%s\n", am_init_error());
+        return 1;
+    }
+    snprintf(path, sizeof(path), "%s/pid.%u", argv[2], am_rank(am_default()));
+    file = fopen(path, "w");
+    fprintf(file, "%d\n", getpid());
+    fclose(file);
+    am_barrier();
+    if (argc > 1 && am_rank(am_default()) == 1) {
+        switch (*argv[1]) {
+        case 'k':
+            raise(SIGKILL);
+            break;
+        case 'e':
+            exit(0);
+        case 'c':
+            for (;;) {
+            }
+        case 'w':
+            for (;;) {
+                (void)am_ctx_poll_wait(am_default());
+            }
+        }
+    }
+    am_barrier();
+    am_fini();
+    return *argv[1] == 's' ? 5 : 0;
+}
+EOF2
+libs=${AM_BUILDDIR:-.}/.libs
+# shellcheck disable=SC2086
+${CC:-cc} -I"$source/am-core/include" -o "$work/job" "$work/job.c" \
+    -L"$libs" -lam -Wl,-rpath,"$libs" || bad "the job compiles"
+
+# All of the job is gone; a loaded machine may take its time for it.
+gone() {
+    for file in "$work"/pid.*; do
+        tries=0
+        while kill -0 "$(cat "$file")" 2>/dev/null; do
+            tries=$((tries + 1))
+            [ $tries -lt 600 ] || { bad "$1: a process is left"; break; }
+            sleep 0.1
+        done
+    done
+    rm -f "$work"/pid.*
+}
+job() { # WHAT OPTION...
+    what=$1
+    shift
+    "$sim" --mpi "$@" sp-thin -- "$launcher" -n 2 "$work/job" "$what" "$work" \
+        >"$work/out" 2>"$work/err"
+}
+job fine || bad "a job that ends well: $(cat "$work/err")"
+gone fine
+job status
+[ $? -eq 5 ] || bad "the launcher's status is ours"
+gone status
+fails() { # WHAT PATTERN OPTION...
+    word=$1
+    pattern=$2
+    shift 2
+    job "$word" "$@" && bad "$word is a failure"
+    grep -q "$pattern" "$work/err" || bad "$word is told: $(cat "$work/err")"
+    gone "$word"
+}
+fails kill '^am_sim: rank 1 (process [0-9]*) ended before its program was over$'
+fails exit '^am_sim: rank 1 (process [0-9]*) ended before its program was over$'
+fails compute '^am_sim: rank 1 (process [0-9]*) computes without end' \
+    --patience 2
+fails wait '^am_sim: \(the limit of 20000 us\|deadlock\)' --limit 20
+
+# The simulator itself is killed.
+"$sim" --mpi --patience 100000 sp-thin -- "$launcher" -n 2 "$work/job" compute \
+    "$work" >"$work/out" 2>"$work/err" &
+engine=$!
+tries=0
+until [ -s "$work/pid.0" ] && [ -s "$work/pid.1" ]; do
+    tries=$((tries + 1))
+    [ $tries -lt 600 ] || { bad "the job starts"; break; }
+    sleep 0.1
+done
+kill -KILL $engine
+wait $engine 2>/dev/null
+gone "a killed simulator"
+
+# What cannot start is told.
+told() { # PATTERN ARGUMENT...
+    pattern=$1
+    shift
+    "$sim" --mpi "$@" >"$work/out" 2>"$work/err" && bad "$* is a failure"
+    grep -q "$pattern" "$work/err" || bad "$* is told: $(cat "$work/err")"
+}
+told 'needs a command' sp-thin
+told 'starting /nowhere/mpiexec' sp-thin -- /nowhere/mpiexec -n 2 true
+told 'has ended before all of its ranks had opened libam: 0 had' \
+    sp-thin -- "$launcher" -n 2 true
+told 'sp-thin has 1 to 2 nodes; 3 were asked for' \
+    --set 'net.nodes=2 nodes' sp-thin -- "$launcher" -n 3 "$work/job" fine \
+    "$work"
+AM_SIM_ENGINE=none "$launcher" -n 1 "$work/job" fine "$work" >"$work/out" 2>&1 &&
+    bad "an engine that is not there"
+grep -q 'AM_SIM_ENGINE names the simulator none, which is not there' \
+    "$work/out" || bad "and told: $(cat "$work/out")"
+exit $failed
