@@ -23,8 +23,9 @@ AM_API uint64_t am_time_ps(void);
 
 /*
  * The program has done so many operations (of floating point, say) since it last
- * told.  On a simulated machine with AM_SIM_COMPUTE=declared they take the time
- * that its file gives them; else this does nothing.  Not in a handler.
+ * told.  On a simulated machine each takes the time of am_sim's --operation, in
+ * which interrupts come; without that, and elsewhere, this does nothing.  Not in
+ * a handler.
  */
 AM_API void am_compute(uint64_t operations);
 

@@ -31,11 +31,11 @@ enum {
     OPTION_THREADS,
     OPTION_PROCESSES,
     OPTION_NO_PROGRESS,
-    OPTION_NODES,
     OPTION_ALLTOALL,
     OPTION_RUN,
     OPTION_MPI,
     OPTION_PATIENCE,
+    OPTION_OPERATION,
     OPTION_LIMIT,
     OPTION_HELP
 };
@@ -64,6 +64,10 @@ static const char help[] =
         "                   is a node\n"
         "  --patience S     of real time that a rank of --mpi may compute\n"
         "                   without calling MPI, before the run fails (600)\n"
+        "  --operation TIME  that one operation takes of those that a program "
+        "of\n"
+        "                   --mpi declares by am_compute (\"20 ns\"; without:\n"
+        "                   none, as its other computation)\n"
         "  --limit MS       of virtual time, after which a run fails "
         "(100000)\n"
         "  --trace FILE     with --explain and --run: the timeline, for the\n"
@@ -98,11 +102,12 @@ static const struct option long_options[] = {
         {"print", no_argument, NULL, OPTION_PRINT},
         {"speed", no_argument, NULL, OPTION_SPEED},
         {"growth", no_argument, NULL, OPTION_GROWTH},
-        {"nodes", required_argument, NULL, OPTION_NODES},
+        {"nodes", required_argument, NULL, 'n'},
         {"alltoall", no_argument, NULL, OPTION_ALLTOALL},
         {"run", required_argument, NULL, OPTION_RUN},
         {"mpi", no_argument, NULL, OPTION_MPI},
         {"patience", required_argument, NULL, OPTION_PATIENCE},
+        {"operation", required_argument, NULL, OPTION_OPERATION},
         {"limit", required_argument, NULL, OPTION_LIMIT},
         {"list", no_argument, NULL, OPTION_LIST},
         {"json", no_argument, NULL, OPTION_JSON},
@@ -160,6 +165,18 @@ static int number_take(const char *name, uint64_t min, uint64_t max,
     return 0;
 }
 
+/* The time that the option has, ps. */
+static int time_take(const char *name, uint64_t *ps_p)
+{
+    const char *wrong = ns_unit_parse(optarg, NS_UNIT_TIME, ps_p);
+
+    if (wrong != NULL) {
+        fprintf(stderr, "am_sim: --%s \"%s\": %s\n", name, optarg, wrong);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
 /* 0, or the exit status after saying what is wrong. */
 static int option_take(struct sim_options *options, int option)
 {
@@ -197,11 +214,12 @@ static int option_take(struct sim_options *options, int option)
     case OPTION_MPI:
         options->mpi = options->params.processes = true;
         return 0;
+    case OPTION_OPERATION:
+        return time_take("operation", &options->params.operation_ps);
     case OPTION_PATIENCE:
         return number_take("patience", 1, UINT32_MAX,
                            &options->params.patience_seconds);
     case 'n':
-    case OPTION_NODES:
         status = number_take("nodes", 2, UINT32_MAX, &number);
         options->nodes = (uint32_t)number;
         return status;

@@ -133,6 +133,44 @@ fails compute '^am_sim: rank 1 (process [0-9]*) computes without end' \
     --patience 2
 fails wait '^am_sim: \(the limit of 20000 us\|deadlock\)' --limit 20
 
+# What a program declares takes the time that the command line says.
+cat >"$work/compute.c" <<'EOF2'
+#include <am.h>
+#include <am_time.h>
+#include <stdio.h>
+int main(void)
+{
+    uint64_t begin;
+
+    if (am_init() != AM_OK) {
+        return 1;
+    }
+    am_barrier();
+    begin = am_time_ps();
+    am_compute(1000);
+    if (am_rank(am_default()) == 1) {
+        printf("%d %llu\n", am_time_is_virtual(),
+               (unsigned long long)(am_time_ps() - begin));
+    }
+    am_barrier();
+    am_fini();
+    return 0;
+}
+EOF2
+# shellcheck disable=SC2086
+${CC:-cc} -I"$source/am-core/include" -o "$work/compute" "$work/compute.c" \
+    -L"$libs" -lam -Wl,-rpath,"$libs" || bad "the computation compiles"
+for operation in "20 ns" "1 us"; do
+    "$sim" --mpi --operation "$operation" sp-thin -- "$launcher" -n 2 \
+        "$work/compute" >"$work/out" || bad "a computation of $operation"
+    case $operation in
+    20*) grep -q '^1 20000000$' "$work/out" ;;
+    *) grep -q '^1 1000000000$' "$work/out" ;;
+    esac || bad "1000 times $operation: $(cat "$work/out")"
+done
+"$sim" --mpi sp-thin -- "$launcher" -n 2 "$work/compute" >"$work/out"
+grep -q '^1 0$' "$work/out" || bad "nothing by itself: $(cat "$work/out")"
+
 # The simulator itself is killed.
 "$sim" --mpi --patience 100000 sp-thin -- "$launcher" -n 2 "$work/job" compute \
     "$work" >"$work/out" 2>"$work/err" &
