@@ -20,9 +20,11 @@ static size_t padded(size_t bytes)
 /* ----------------------------------------------------------------- one blob */
 
 /* Append a device's part.  AM_ERR_MEMORY: there is no room for it. */
-static am_status_t part_write(struct am_blob *blob, struct am_dev *dev)
+static am_status_t part_write(struct am_blob *blob, struct am_dev *dev,
+                              uint32_t short_ns)
 {
-    struct am_blob_part part = {.number = (uint16_t)dev->bottom->number};
+    struct am_blob_part part = {.number = (uint16_t)dev->bottom->number,
+                                .short_ns = short_ns};
     uint8_t *at = (uint8_t *)blob + blob->bytes;
     size_t room = sizeof(*blob) - blob->bytes;
     size_t bytes;
@@ -89,21 +91,19 @@ struct am_blob *am_blob_copy(const struct am_blob *blob)
 }
 
 const void *am_blob_part(const struct am_blob *blob, const struct am_dev *dev,
-                         size_t *bytes_p)
+                         struct am_blob_part *part)
 {
-    struct am_blob_part part;
     size_t at = HEAD_BYTES;
 
     while (at < blob->bytes) {
-        const uint8_t *bytes = (const uint8_t *)blob + at + sizeof(part);
+        const uint8_t *bytes = (const uint8_t *)blob + at + sizeof(*part);
 
-        at = part_read(blob, at, &part);
-        if (part.number == dev->bottom->number) {
-            *bytes_p = part.bytes;
+        at = part_read(blob, at, part);
+        if (part->number == dev->bottom->number) {
             return bytes;
         }
     }
-    *bytes_p = 0;
+    *part = (struct am_blob_part){0};
     return NULL;
 }
 
@@ -116,8 +116,11 @@ am_status_t am_address(struct am_ctx *ctx, void *to)
                            .nonce = ctx->nonce};
 
     for (uint32_t i = 0; i < ctx->dev_count; i++) {
-        if (ctx->devs[i] != ctx->self &&
-            part_write(&blob, ctx->devs[i]) != AM_OK) {
+        struct am_dev *dev = ctx->devs[i];
+
+        if (dev != ctx->self &&
+            part_write(&blob, dev, am_device_slot(ctx, dev)->short_ns) !=
+                    AM_OK) {
             snprintf(ctx->error, sizeof(ctx->error),
                      "the addresses of the devices %s do not fit into %u bytes",
                      ctx->values.devices, AM_ADDRESS_BYTES);
@@ -135,7 +138,7 @@ size_t am_address_bytes(const void *from)
     return am_blob_read(from, sizeof(blob), &blob) == AM_OK ? blob.bytes : 0;
 }
 
-/* ------------------------------------------------------------ the job's ranks */
+/* ----------------------------------------------------------- the job's ranks */
 
 /* Read rank's blob out of those of all. */
 static am_status_t job_blob_read(struct am_ctx *ctx, const void *blobs,
@@ -203,8 +206,10 @@ am_status_t am_connect_all(struct am_ctx *ctx, const void *blobs)
             continue;
         }
         for (uint32_t rank = 0; rank < ctx->size; rank++) {
-            parts[rank] =
-                    am_blob_part(ctx->blobs[rank], dev, &part_bytes[rank]);
+            struct am_blob_part part;
+
+            parts[rank] = am_blob_part(ctx->blobs[rank], dev, &part);
+            part_bytes[rank] = part.bytes;
         }
         status = dev->ops->connect_all(dev, parts, part_bytes, ctx->size);
         if (status != AM_OK && dev->error != NULL) {

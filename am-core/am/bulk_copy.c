@@ -11,7 +11,7 @@ bool am_bulk_single(const struct am_bulk *bulk, const struct am_peer *peer)
 {
     const struct am_dev_attr *attr = &peer->dev->attr;
 
-    return bulk->key.w[3] != 0 &&
+    return am_key_device(&bulk->key) == peer->dev->bottom->number &&
            am_cost_single_ps(&attr->perf, attr->caps, bulk->get, bulk->bytes) <
                    am_cost_bulk_stream_ps(&attr->perf, attr->packet_bytes_max,
                                           bulk->get, bulk->bytes) &&
@@ -62,7 +62,9 @@ am_status_t am_bulk_copy(struct am_bulk *bulk, am_done_fn done)
 {
     struct am_peer *peer = bulk->op.peer;
     const struct am_dev_ops *ops = peer->dev->ops;
-    struct am_dev_key key = {{bulk->key.w[1], bulk->key.w[2], bulk->key.w[3]}};
+    struct am_dev_key key = {
+            {bulk->key.w[1], bulk->key.w[2],
+             bulk->key.w[3] & ((UINT64_C(1) << AM_DEV_KEY_BITS) - 1)}};
     struct iovec local = {
             am_data_at(&bulk->local, bulk->local_offset, bulk->bytes),
             bulk->bytes};

@@ -236,6 +236,13 @@ void *am_data_at(const struct am_data *data, size_t offset, size_t bytes);
 
 struct am_bulk;
 
+/* What a region is to a device that was asked for it. */
+struct am_region_device {
+    struct am_dev *dev; /* NULL: no device was */
+    struct am_dev_key key;
+    struct am_region_device *next; /* malloc's: further devices */
+};
+
 /* A region over any am_data; embed it, or am_region_register allocates one. */
 struct am_region {
     struct am_ctx *ctx;
@@ -243,8 +250,7 @@ struct am_region {
     uint64_t handle;      /* what a peer names it by; 0: closed */
     struct am_peer *peer; /* the only one that may name it; NULL: any */
     uint32_t rights;      /* AM_DEV_CAP_PUT, GET: what it may do */
-    struct am_dev *dev;   /* that dev_key is registered with; or NULL */
-    struct am_dev_key dev_key;
+    struct am_region_device device; /* where it is registered */
     struct am_bulk *get; /* that lands here, in order, or NULL */
     size_t landed_bytes; /* of it */
     struct am_list link; /* on ctx->public_regions, if registered */
@@ -257,9 +263,18 @@ am_status_t am_region_open(struct am_ctx *ctx, struct am_region *region,
                            const struct am_data *data, uint32_t caps);
 /* After this a late access of a peer is counted as rx_bad_region, dropped. */
 void am_region_close(struct am_region *region);
-/* Key for `peer` (the device matters). */
-void am_region_key_for(const struct am_region *region,
-                       const struct am_peer *peer, struct am_key *key);
+/* Key for `peer`.  The region is registered with the peer's device when the first
+ * peer of it gets a key, and stays so until it is closed; by other devices the
+ * key serves for packets only.  NULL: for all peers of the first device that
+ * takes regions. */
+void am_region_key_for(struct am_region *region, const struct am_peer *peer,
+                       struct am_key *key);
+
+/* The device that a key is good for, AM_DEV_NUMBER_NONE: packets only. */
+static inline uint32_t am_key_device(const struct am_key *key)
+{
+    return (uint32_t)(key->w[3] >> AM_DEV_KEY_BITS);
+}
 
 /*
  * One transfer of bytes [0, bytes) of `local` to or from a region of the peer

@@ -5,8 +5,6 @@
 
 #include "am/ctx.h"
 
-#include "chan/chan.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,79 +46,6 @@ static am_status_t variables_load(struct am_ctx *ctx,
     if (params->rank == 0) {
         am_config_check_names(tables, count, params->options,
                               params->option_count, warn_log, &ctx->log);
-    }
-    return AM_OK;
-}
-
-/*
- * Is `name` in the list AM_DEVICES?  The list "auto" is the simulated NIC on a
- * simulated host, else all but it, and but udp, which has to be named so far.
- */
-static bool device_wanted(const struct am_ctx *ctx, const char *name)
-{
-    const char *list = ctx->values.devices;
-    size_t length = strlen(name);
-
-    if (strcmp(list, "auto") == 0) {
-        return strcmp(name, ctx->env->port != NULL ? "sim" : "shm") == 0;
-    }
-    for (const char *at = list; *at != '\0';) {
-        size_t part = strcspn(at, ",");
-
-        if (part == length && strncmp(at, name, length) == 0) {
-            return true;
-        }
-        at += part + (at[part] == ',');
-    }
-    return false;
-}
-
-static am_status_t devices_open(struct am_ctx *ctx, char *error,
-                                size_t error_bytes)
-{
-    struct am_dev_params dev_params = {
-            .env = ctx->env,
-            .log = &ctx->log,
-            .rank = ctx->rank,
-            .size = ctx->size,
-            .nonce = ctx->nonce,
-            .up = {ctx, am_dispatch, NULL, am_peer_accept, am_peer_dead},
-            .stats = ctx->dev_stats,
-            .error = error,
-            .error_bytes = error_bytes,
-    };
-
-    for (uint32_t i = 0; am_dev_table[i] != NULL; i++) {
-        const struct am_dev_ops *ops = am_dev_table[i];
-        bool is_self = strcmp(ops->name, "self") == 0;
-        struct am_dev *dev;
-        am_status_t status;
-
-        if (!is_self && !device_wanted(ctx, ops->name)) {
-            continue;
-        }
-        if (!is_self && ctx->env->port != NULL &&
-            strcmp(ops->name, "sim") != 0) {
-            snprintf(error, error_bytes,
-                     "AM_DEVICES asks for %s, which a simulated host does not "
-                     "have; it has sim",
-                     ops->name);
-            return AM_ERR_UNSUPPORTED;
-        }
-        dev_params.values = am_ctx_values(ctx, ops->config);
-        status = is_self ? ops->open(&dev_params, &dev)
-                         : am_dev_stack_open(
-                                   ops, &dev_params,
-                                   am_ctx_values(ctx, &am_chan_config), &dev);
-        if (status != AM_OK) {
-            return status;
-        }
-        if (is_self) {
-            dev->bottom = ops;
-            ctx->self = dev;
-        } else if (ctx->dev_count < AM_DEVS_MAX - 1) {
-            ctx->devs[ctx->dev_count++] = dev;
-        }
     }
     return AM_OK;
 }
@@ -220,7 +145,7 @@ static am_status_t ctx_start(struct am_ctx *ctx, const struct am_params *params,
         am_bulk_init(ctx);
         am_onesided_init(ctx);
         am_client_init(ctx);
-        status = devices_open(ctx, error, error_bytes);
+        status = am_devices_open(ctx, error, error_bytes);
     }
     if (status == AM_OK) {
         status = modules_open(ctx);

@@ -10,7 +10,7 @@
 #include "base/forked.h"
 #include "base/pool.h"
 
-#define AM_DEVS_MAX    4
+#define AM_DEVS_MAX    6                     /* as many as the build may have */
 #define AM_TABLES_MAX  (10 + AM_MODULES_MAX) /* am, chan, devices, modules */
 #define AM_QUEUE_MAX   65536      /* requests to a peer queued by handlers */
 #define AM_POLL_BUDGET 64         /* packets of one lane in one poll */
@@ -49,6 +49,7 @@ enum {
     AM_STAT_RX_BAD_HANDLER,
     AM_STAT_RX_BAD_REGION,
     AM_STAT_RX_BAD_HANDLE,
+    AM_STAT_RX_BAD_CONNECTION,
     AM_STAT_PEERS_DEAD,
     AM_STAT_POSTED,
     AM_STAT_POST_FAILED,
@@ -111,10 +112,17 @@ AM_STATIC_ASSERT(sizeof(struct am_blob) == AM_ADDRESS_BYTES, "wire format");
 struct am_blob_part {
     uint16_t number; /* AM_DEV_NUMBER_... */
     uint16_t bytes;  /* of what follows, without the padding */
-    uint32_t pad;
+    uint32_t short_ns; /* what its owner pays for a short message by it */
 };
 
 AM_STATIC_ASSERT(sizeof(struct am_blob_part) == 8, "wire format");
+
+/* An open device, whatever wraps it. */
+struct am_dev_slot {
+    const struct am_dev_ops *ops; /* dev->bottom */
+    uint32_t short_ns;            /* in the address; does not change */
+    uint64_t stats[AM_DEV_STAT_COUNT];
+};
 
 struct am_posts;
 
@@ -149,7 +157,8 @@ struct am_ctx {
 
     /* cold */
     struct am_dev *self; /* loop-back; among devs once used */
-    uint64_t dev_stats[AM_DEV_STAT_COUNT];
+    struct am_dev_slot slots[AM_DEVS_MAX];
+    uint32_t slot_count;
     uint32_t rank, size;
     uint64_t nonce;
     struct am_blob **blobs; /* of the job's ranks, each as long as it says; in
@@ -205,9 +214,25 @@ am_status_t am_send_to_dead(struct am_dev_ep *ep, uint32_t class, uint64_t first
 am_status_t am_blob_read(const void *from, size_t bytes, struct am_blob *blob);
 /* A copy of a blob that was read, as long as it is; malloc's.  NULL: no memory. */
 struct am_blob *am_blob_copy(const struct am_blob *blob);
-/* This device's part of a blob that was read, NULL if it has none. */
+/* This device's part of a blob that was read: the device's bytes, and *part;
+ * NULL, and no bytes, if it has none. */
 const void *am_blob_part(const struct am_blob *blob, const struct am_dev *dev,
-                         size_t *bytes_p);
+                         struct am_blob_part *part);
+
+/* ------------------------------------------------------------- devices.c */
+
+/* Open what AM_DEVICES names; with "auto" a device that this machine lacks is
+ * left out, and the log says so.  The errors of am_open. */
+am_status_t am_devices_open(struct am_ctx *ctx, char *error,
+                            size_t error_bytes);
+const struct am_dev_slot *am_device_slot(const struct am_ctx *ctx,
+                                         const struct am_dev *dev);
+/* The device that reaches an address for the least, by what a short message
+ * costs the end to which it costs more: both ends so choose the same.  Its part
+ * is *address_p, *bytes_p long.  NULL: none reaches it. */
+struct am_dev *am_device_for(const struct am_ctx *ctx,
+                             const struct am_blob *blob, const void **address_p,
+                             size_t *bytes_p);
 
 /* ----------------------------------------------------------- peer_late.c */
 
@@ -327,11 +352,16 @@ void am_check_peers(struct am_ctx *ctx);
 /* Is a rank of the job dead? */
 bool am_rank_is_dead(const struct am_ctx *ctx);
 
+/* ------------------------------------------------------------ counters.c */
+
+extern const struct am_stat_row am_ctx_stat_rows[];
+extern const struct am_stat_row am_dev_stat_rows[];
+/* Write counters and trace to the files that AM_STATS and AM_TRACE name. */
+void am_ctx_stats_write(struct am_ctx *ctx);
+
 /* ---------------------------------------------------------------- info.c */
 
 extern const struct am_config_table am_ctx_config;
-extern const struct am_stat_row am_ctx_stat_rows[];
-extern const struct am_stat_row am_dev_stat_rows[];
 /* All tables of this build, in am_variable's order, and the sizes of the
  * structs they fill (AM_TABLES_MAX entries each); how many there are. */
 uint32_t am_config_tables(const struct am_config_table **tables,
@@ -339,8 +369,6 @@ uint32_t am_config_tables(const struct am_config_table **tables,
 /* What this context read by a table; NULL when the table is NULL. */
 const void *am_ctx_values(const struct am_ctx *ctx,
                           const struct am_config_table *table);
-/* Write counters and trace to the files that AM_STATS and AM_TRACE name. */
-void am_ctx_stats_write(struct am_ctx *ctx);
 
 /* ----------------------------------------------------------------- ctx.c */
 

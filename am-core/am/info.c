@@ -1,12 +1,11 @@
 /*
- * What a context tells of itself: variables, counters, devices.
+ * What a context tells of itself: variables, devices.
  */
 #include "config.h"
 
 #include "am/ctx.h"
 #include "chan/chan.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,45 +79,6 @@ static const struct am_config_row ctx_rows[] = {
 
 const struct am_config_table am_ctx_config = {
         ctx_rows, sizeof(ctx_rows) / sizeof(ctx_rows[0])};
-
-const struct am_stat_row am_ctx_stat_rows[AM_STAT_COUNT] = {
-        {"tx_requests", "packets", "requests sent by public calls"},
-        {"tx_replies", "packets", "replies sent"},
-        {"rx_requests", "packets", "requests handled"},
-        {"rx_replies", "packets", "replies handled"},
-        {"queued", "packets", "requests that handlers had to queue"},
-        {"stream_bytes", "bytes", "sent by put over send"},
-        {"landed_bytes", "bytes", "put in place for put over send"},
-        {"device_puts", "transfers", "single-copy puts"},
-        {"device_gets", "transfers", "single-copy gets"},
-        {"fetch_adds", "operations", "fetch-and-adds made here for peers"},
-        {"rx_bad_packet", "packets", "malformed, dropped"},
-        {"rx_bad_handler", "packets", "for a handler that is not there"},
-        {"rx_bad_region", "packets", "outside every region, dropped"},
-        {"rx_bad_handle", "packets", "for an operation that is not there"},
-        {"peers_dead", "peers", "peers that died"},
-        {"posted", "packets", "requests handed over by other threads"},
-        {"post_failed", "packets", "of these, for a peer that is not there"},
-};
-
-const struct am_stat_row am_dev_stat_rows[AM_DEV_STAT_COUNT] = {
-        {"tx_packets", "packets", "sent"},
-        {"tx_bytes", "bytes", "sent, headers included"},
-        {"tx_again", "times", "a send found no space"},
-        {"rx_packets", "packets", "received"},
-        {"rx_bytes", "bytes", "received, headers included"},
-        {"rx_bad", "packets", "with an impossible length or offset"},
-        {"copy_bytes", "bytes", "copied by the CPU inside the device"},
-        {"put", "transfers", "puts by the device"},
-        {"get", "transfers", "gets by the device"},
-        {"wake", "times", "a sleeping peer was woken"},
-        {"sleep", "times", "this context slept"},
-        {"rx_foreign", "packets", "of nobody known, or with a wrong mac"},
-        {"rx_stale", "packets", "of a connection that is over, or very late"},
-        {"rx_replayed", "packets", "that came before, dropped"},
-        {"rx_held", "packets", "requests dropped as not ready"},
-        {"tx_lost", "packets", "the system refused to send"},
-};
 
 struct table_list {
     const struct am_config_table **tables;
@@ -208,60 +168,6 @@ am_status_t am_variable(const struct am_ctx *ctx, uint32_t index,
     return AM_ERR_INVALID;
 }
 
-/* The counters of one owner, by number; -1 past the last.  `values` is NULL
- * where this context has none. */
-static int counter_group(const struct am_ctx *ctx, uint32_t group,
-                         const struct am_stat_row **rows,
-                         const uint64_t **values)
-{
-    uint32_t count;
-
-    switch (group) {
-    case 0:
-        *rows = am_ctx_stat_rows;
-        *values = ctx == NULL ? NULL : ctx->stats;
-        return AM_STAT_COUNT;
-    case 1:
-        *rows = am_dev_stat_rows;
-        *values = ctx == NULL ? NULL : ctx->dev_stats;
-        return AM_DEV_STAT_COUNT;
-    case 2:
-        *rows = am_chan_stat_rows;
-        *values = am_chan_stats(ctx == NULL ? NULL : ctx->devs[0], &count);
-        return (int)count;
-    default:
-        group -= 3;
-        for (uint32_t i = 0; i <= group; i++) {
-            if (am_modules[i] == NULL) {
-                return -1;
-            }
-        }
-        *rows = am_modules[group]->stats;
-        *values = ctx == NULL ? NULL : ctx->module_stats[group];
-        return (int)am_modules[group]->stat_count;
-    }
-}
-
-am_status_t am_counter(const struct am_ctx *ctx, uint32_t index,
-                       struct am_counter_info *info)
-{
-    const struct am_stat_row *rows;
-    const uint64_t *values;
-    int count;
-
-    for (uint32_t group = 0;
-         (count = counter_group(ctx, group, &rows, &values)) >= 0; group++) {
-        if (index < (uint32_t)count) {
-            *info = (struct am_counter_info){
-                    rows[index].name, rows[index].unit, rows[index].help,
-                    values == NULL ? 0 : values[index]};
-            return AM_OK;
-        }
-        index -= (uint32_t)count;
-    }
-    return AM_ERR_INVALID;
-}
-
 static size_t describe_devices(struct am_ctx *ctx, char *text, size_t bytes)
 {
     size_t at = 0;
@@ -312,59 +218,4 @@ size_t am_describe(struct am_ctx *ctx, const char *what, char *text,
         }
     }
     return 0;
-}
-
-/* The file that a variable names; failing to open it is said once. */
-static FILE *output_open(struct am_ctx *ctx, const char *name)
-{
-    FILE *file = am_log_output_open(name, ctx->rank);
-
-    if (file == NULL) {
-        am_log(&ctx->log, AM_LOG_ERROR, "cannot write %s: %m", name);
-    }
-    return file;
-}
-
-/* The same for what was written to it; `error` is an errno, or 0 so far. */
-static void output_close(struct am_ctx *ctx, const char *variable,
-                         const char *name, FILE *file, int error)
-{
-    if (am_log_output_close(file) != 0 && error == 0) {
-        error = errno;
-    }
-    if (error != 0) {
-        am_log(&ctx->log, AM_LOG_ERROR,
-               "%s names the file %s, which is not complete: %s", variable,
-               name, strerror(error));
-    }
-}
-
-void am_ctx_stats_write(struct am_ctx *ctx)
-{
-    const struct am_stat_row *rows;
-    const uint64_t *values;
-    char prefix[32];
-    int count;
-    FILE *file = ctx->values.stats[0] == '\0'
-                         ? NULL
-                         : output_open(ctx, ctx->values.stats);
-
-    snprintf(prefix, sizeof(prefix), "rank %u", ctx->rank);
-    for (uint32_t group = 0;
-         file != NULL &&
-         (count = counter_group(ctx, group, &rows, &values)) >= 0;
-         group++) {
-        if (values != NULL) {
-            am_stats_print(file, prefix, rows, values, (uint32_t)count);
-        }
-    }
-    if (file != NULL) {
-        output_close(ctx, "AM_STATS", ctx->values.stats, file, 0);
-    }
-    file = ctx->trace == NULL ? NULL : output_open(ctx, ctx->values.trace);
-    if (file != NULL) {
-        int error = am_trace_write(ctx->trace, file) != 0 ? errno : 0;
-
-        output_close(ctx, "AM_TRACE", ctx->values.trace, file, error);
-    }
 }

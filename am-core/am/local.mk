@@ -8,6 +8,7 @@ libam_la_SOURCES += \
     am-core/am/bulk.c am-core/am/bulk_copy.c am-core/am/bulk_rx.c \
     am-core/am/bulk_wire.h am-core/am/cost.c am-core/am/cost.h \
     am-core/am/onesided.c am-core/am/post.c am-core/am/address.c \
+    am-core/am/devices.c am-core/am/counters.c \
     am-core/am/client.c am-core/am/client_rx.c am-core/am/client.h \
     am-core/am/default.c am-core/am/job.c \
     am-core/am/pmi.c am-core/am/pmi.h \

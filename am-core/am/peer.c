@@ -56,36 +56,32 @@ static uint32_t peer_index_new(struct am_ctx *ctx)
     return ctx->peer_count++;
 }
 
-/* Connect through the first device that reaches the address. */
+/* Connect through the device that costs least. */
 static am_status_t peer_connect(struct am_ctx *ctx, struct am_peer *peer,
                                 const struct am_blob *blob, uint32_t rank)
 {
-    for (uint32_t i = 0; i < ctx->dev_count; i++) {
-        struct am_dev *dev = ctx->devs[i];
-        struct am_dev_ep *ep;
-        size_t bytes;
-        const void *part = am_blob_part(blob, dev, &bytes);
-        am_status_t status;
+    const void *address;
+    size_t bytes;
+    struct am_dev *dev = am_device_for(ctx, blob, &address, &bytes);
+    struct am_dev_ep *ep;
+    am_status_t status;
 
-        if (dev == ctx->self || part == NULL ||
-            !dev->ops->reachable(dev, part, bytes)) {
-            continue;
-        }
-        status = dev->ops->connect(dev, part, bytes, rank, peer, &ep);
-        if (status == AM_OK) {
-            peer_bind(peer, ep);
-        } else {
-            snprintf(ctx->error, sizeof(ctx->error),
-                     "cannot connect to rank %u by %s: %s", blob->rank,
-                     dev->bottom->name,
-                     dev->error != NULL ? dev->error : am_status_text(status));
-        }
-        return status;
+    if (dev == NULL) {
+        snprintf(ctx->error, sizeof(ctx->error),
+                 "no device reaches rank %u (AM_DEVICES is %s)", blob->rank,
+                 ctx->values.devices);
+        return AM_ERR_PEER;
     }
-    snprintf(ctx->error, sizeof(ctx->error),
-             "no device reaches rank %u (AM_DEVICES is %s)", blob->rank,
-             ctx->values.devices);
-    return AM_ERR_PEER;
+    status = dev->ops->connect(dev, address, bytes, rank, peer, &ep);
+    if (status == AM_OK) {
+        peer_bind(peer, ep);
+    } else {
+        snprintf(ctx->error, sizeof(ctx->error),
+                 "cannot connect to rank %u by %s: %s", blob->rank,
+                 dev->bottom->name,
+                 dev->error != NULL ? dev->error : am_status_text(status));
+    }
+    return status;
 }
 
 /* The own rank: through the loop-back device, polled from now on. */
@@ -237,6 +233,9 @@ am_status_t am_peer_address(struct am_ctx *ctx, uint32_t index, void *blob)
     return AM_OK;
 }
 
+/* A rank that this context has reached stays where it is: both ends choose the
+ * same device, so that who comes by another one, or once more, or as this very
+ * rank, has no reason to, and is refused. */
 void *am_peer_accept(void *arg, struct am_dev_ep *ep, uint32_t rank)
 {
     struct am_ctx *ctx = arg;
@@ -246,10 +245,11 @@ void *am_peer_accept(void *arg, struct am_dev_ep *ep, uint32_t rank)
     if (index == UINT32_MAX) {
         return NULL;
     }
-    peer = ctx->peers[index];
-    if (peer == NULL) {
-        peer = am_peer_new(ctx, index);
+    if (index == ctx->rank || ctx->peers[index] != NULL) {
+        ctx->stats[AM_STAT_RX_BAD_CONNECTION]++;
+        return NULL;
     }
+    peer = am_peer_new(ctx, index);
     if (peer != NULL) {
         peer->accepted = true;
         peer_bind(peer, ep);

@@ -8,20 +8,70 @@
 
 #include <stdlib.h>
 
-/* Register with the device, where it has what peers may do (AM_DEV_CAP_...). */
-static void region_register_device(struct am_region *region, uint32_t caps)
+/* Is this region of use to a device that puts or gets? */
+static bool region_suits(const struct am_region *region,
+                         const struct am_dev *dev)
 {
-    struct am_dev *dev =
-            region->ctx->dev_count == 0 ? NULL : region->ctx->devs[0];
+    return region->data.kind == AM_DATA_CONTIG && dev != region->ctx->self &&
+           (dev->attr.caps & region->rights &
+            (AM_DEV_CAP_PUT | AM_DEV_CAP_GET)) != 0;
+}
 
-    region->dev = NULL;
-    if (dev == NULL || region->data.kind != AM_DATA_CONTIG ||
-        (dev->attr.caps & caps) == 0) {
-        return;
+/* The device of a key for everybody: the first one that has put or get. */
+static struct am_dev *region_common_device(const struct am_region *region)
+{
+    const struct am_ctx *ctx = region->ctx;
+
+    for (uint32_t i = 0; i < ctx->dev_count; i++) {
+        if (region_suits(region, ctx->devs[i])) {
+            return ctx->devs[i];
+        }
+    }
+    return NULL;
+}
+
+/* Where it is registered with `dev`, which may be now; NULL: it cannot be. */
+static const struct am_region_device *region_device(struct am_region *region,
+                                                    struct am_dev *dev)
+{
+    struct am_region_device *device = &region->device;
+
+    while (device->dev != dev && device->next != NULL) {
+        device = device->next;
+    }
+    if (device->dev == dev) {
+        return device;
+    }
+    if (device->dev != NULL) {
+        device->next = calloc(1, sizeof(*device));
+        if (device->next == NULL) {
+            return NULL;
+        }
+        device = device->next;
     }
     if (dev->ops->mem_register(dev, region->data.u.base, region->data.bytes,
-                               &region->dev_key) == AM_OK) {
-        region->dev = dev;
+                               &device->key) != AM_OK) {
+        return NULL; /* an entry that is made is tried again */
+    }
+    AM_CHECK(device->key.w[2] >> AM_DEV_KEY_BITS == 0);
+    device->dev = dev;
+    return device;
+}
+
+static void region_devices_close(struct am_region *region)
+{
+    struct am_region_device *device = &region->device;
+
+    while (device != NULL) {
+        struct am_region_device *next = device->next;
+
+        if (device->dev != NULL) {
+            device->dev->ops->mem_deregister(device->dev, &device->key);
+        }
+        if (device != &region->device) {
+            free(device);
+        }
+        device = next;
     }
 }
 
@@ -37,7 +87,8 @@ am_status_t am_region_open(struct am_ctx *ctx, struct am_region *region,
     region->peer = NULL;
     region->rights = caps;
     region->get = NULL;
-    region_register_device(region, caps);
+    region->device.dev = NULL;
+    region->device.next = NULL;
     return AM_OK;
 }
 
@@ -46,21 +97,27 @@ void am_region_close(struct am_region *region)
     if (region->handle == 0) {
         return;
     }
-    if (region->dev != NULL) {
-        region->dev->ops->mem_deregister(region->dev, &region->dev_key);
-    }
+    region_devices_close(region);
     am_handle_free(region->ctx, region->handle);
     region->handle = 0;
 }
 
-void am_region_key_for(const struct am_region *region,
-                       const struct am_peer *peer, struct am_key *key)
+void am_region_key_for(struct am_region *region, const struct am_peer *peer,
+                       struct am_key *key)
 {
+    const struct am_region_device *device = NULL;
+    struct am_dev *dev =
+            peer == NULL ? region_common_device(region) : peer->dev;
+
     *key = (struct am_key){{region->handle}};
-    if (region->dev != NULL && (peer == NULL || peer->dev == region->dev)) {
-        for (int i = 0; i < 3; i++) {
-            key->w[1 + i] = region->dev_key.w[i];
-        }
+    if (dev != NULL && region_suits(region, dev)) {
+        device = region_device(region, dev);
+    }
+    if (device != NULL) {
+        key->w[1] = device->key.w[0];
+        key->w[2] = device->key.w[1];
+        key->w[3] = device->key.w[2] | (uint64_t)dev->bottom->number
+                                               << AM_DEV_KEY_BITS;
     }
 }
 
@@ -92,9 +149,22 @@ void am_region_deregister(struct am_ctx *ctx, struct am_region *region)
     free(region);
 }
 
-void am_region_key(const struct am_region *region, struct am_key *key)
+void am_region_key(struct am_region *region, struct am_key *key)
 {
     am_region_key_for(region, NULL, key);
+}
+
+am_status_t am_region_key_to(struct am_region *region, uint32_t index,
+                             struct am_key *key)
+{
+    am_status_t status;
+    struct am_peer *peer = am_peer_get(region->ctx, index, &status);
+
+    if (peer == NULL) {
+        return status;
+    }
+    am_region_key_for(region, peer, key);
+    return AM_OK;
 }
 
 /* Is [offset, offset + bytes) inside the region?  The one place that says so,

@@ -1,28 +1,9 @@
 /*
- * The devices of this build, and the answers of ops that a device lacks.
+ * The answers of ops that a device lacks.
  */
 #include "config.h"
 
 #include "dev/dev.h"
-#include "dev/self/self.h"
-#include "dev/shm/shm.h"
-#ifdef AM_UDP
-#include "dev/udp/udp.h"
-#endif
-#ifdef AM_SIM
-#include "dev/snic/snic.h"
-#endif
-
-const struct am_dev_ops *const am_dev_table[] = {
-        &am_dev_self_ops,
-        &am_shm_ops,
-#ifdef AM_UDP
-        &am_udp_ops,
-#endif
-#ifdef AM_SIM
-        &am_dev_snic_ops,
-#endif
-        NULL};
 
 am_status_t am_dev_send_words(struct am_dev_ep *ep, uint32_t class,
                               uint64_t first, const uint64_t *words,

@@ -86,7 +86,10 @@ struct am_dev_ep {
     void *user; /* set by the layer above at connect or accept */
 };
 
-/* A region as a device names it to a peer: 24 opaque bytes inside am_key. */
+/* A region as a device names it to a peer: 23 opaque bytes inside am_key, the
+ * highest byte of the last word being 0; there am_key has the device's number. */
+#define AM_DEV_KEY_BITS 56 /* of w[2] */
+
 struct am_dev_key {
     uint64_t w[3];
 };

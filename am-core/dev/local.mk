@@ -1,6 +1,6 @@
 # am-core/dev
 libam_la_SOURCES += \
-    am-core/dev/dev.c am-core/dev/dev.h \
+    am-core/dev/dev.c am-core/dev/dev.h am-core/dev/table.c \
     am-core/dev/self/self.h am-core/dev/self/self_dev.c \
     am-core/dev/self/self_dev.h am-core/dev/self/self_mem.c \
     am-core/dev/shm/shm.h am-core/dev/shm/shm_layout.h \

@@ -37,8 +37,18 @@ AM_API am_status_t am_region_register(struct am_ctx *ctx, void *base,
 /* Close and free it; what peers still send to it is counted as rx_bad_region
  * and dropped. */
 AM_API void am_region_deregister(struct am_ctx *ctx, struct am_region *r);
-/* Write its key, which is valid until the region is closed. */
-AM_API void am_region_key(const struct am_region *r, struct am_key *key);
+/*
+ * Write a key of it, which is valid until the region is closed, in any peer's
+ * hands.  A device that can put and get by itself does so with a key that was
+ * made for one of its peers: am_region_key_to makes one for `peer`, and may
+ * register the memory with that peer's device; am_region_key makes one for the
+ * peers of the first such device, those on this node as a rule.  All others use
+ * it as well, by packets.  Errors of am_region_key_to: AM_ERR_INVALID,
+ * AM_ERR_PEER, AM_ERR_MEMORY (no such peer, or it cannot be reached).
+ */
+AM_API void am_region_key(struct am_region *r, struct am_key *key);
+AM_API am_status_t am_region_key_to(struct am_region *r, uint32_t peer,
+                                    struct am_key *key);
 
 /*
  * Copy `bytes` local bytes to [remote, remote + bytes) in the address space of

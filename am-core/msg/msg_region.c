@@ -120,7 +120,7 @@ static void grant_handle(struct am_token *token, const uint64_t *words,
     params.region_bytes = am_msg_word(words, 0);
     params.bin_count = am_msg_word(words, 1);
     params.bin_bytes = am_msg_word(words, 2);
-    mapped = am_msg_word(words, 3) == 1;
+    mapped = am_msg_word(words, 3) == token->peer->dev->bottom->number;
     for (int i = 0; i < 3; i++) {
         key.w[i] = am_msg_word(words, 4 + (uint32_t)i);
     }
@@ -199,7 +199,7 @@ static void ask_handle(struct am_token *token, const uint64_t *words,
     grant[0] = mp->rx_bytes;
     grant[1] = bin_count;
     grant[2] = bin_bytes;
-    grant[3] = mp->rx_mapped;
+    grant[3] = mp->rx_mapped ? mp->peer->dev->bottom->number : 0;
     for (int i = 0; i < 3; i++) {
         grant[4 + i] = mp->rx_mapped ? mp->rx_key.w[i] : 0;
     }

@@ -27,7 +27,8 @@ enum {
     AM_MSG_H_REGION_STORE,
     /* w0 bytes asked for (unused, 0) */
     AM_MSG_H_REGION_ASK,
-    /* w0 bytes, w1 bins, w2 bin bytes, w3 mapped?, w4..w6 device key */
+    /* w0 bytes, w1 bins, w2 bin bytes, w3 number of the
+     * device that maps it, or 0, w4..w6 device key */
     AM_MSG_H_REGION_GRANT,
     /* w0..: offsets that are free again */
     AM_MSG_H_REGION_FREE,

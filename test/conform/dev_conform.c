@@ -47,6 +47,9 @@ static const struct world_case cases[] = {
 static const struct world_case cases[] = {
         {.name = "self", .ops = &am_dev_self_ops, .alone = true},
         {.name = "pipe", .ops = &pipe_dev_ops, .pipe_caps = SOUND},
+        {.name = "pipe_copies",
+         .ops = &pipe_dev_ops,
+         .pipe_caps = SOUND | AM_DEV_CAP_PUT | AM_DEV_CAP_GET},
         {.name = "shm", .ops = &am_shm_ops},
         {.name = "shm_small",
          .ops = &am_shm_ops,

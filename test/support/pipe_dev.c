@@ -112,6 +112,7 @@ static am_status_t pipe_open(const struct am_dev_params *params,
             .reply_bytes_max = net->packet_bytes,
             .hdr_bytes_max = net->hdr_bytes,
             .depth = net->depth,
+            .perf = net->perf,
     };
     net->nodes[pipe->number] = pipe;
     *dev_p = &pipe->base;
@@ -375,6 +376,90 @@ static int pipe_poll(struct am_dev *dev, uint32_t packets_max)
     return (int)count;
 }
 
+/* ------------------------------------------------------------------- memory */
+
+/* The node that a key is of; another device's key has no such mark. */
+static uint64_t pipe_mark(const struct pipe_dev *pipe)
+{
+    return UINT64_C(0x706970650000) | pipe->number; /* "pipe" */
+}
+
+static am_status_t pipe_mem_register(struct am_dev *dev, void *base,
+                                     size_t bytes, struct am_dev_key *key)
+{
+    struct pipe_dev *pipe = pipe_of(dev);
+
+    if ((dev->attr.caps & (AM_DEV_CAP_PUT | AM_DEV_CAP_GET)) == 0) {
+        return AM_ERR_UNSUPPORTED;
+    }
+    *key = (struct am_dev_key){{(uintptr_t)base, bytes, pipe_mark(pipe)}};
+    pipe->net->registered++;
+    return AM_OK;
+}
+
+static void pipe_mem_deregister(struct am_dev *dev,
+                                const struct am_dev_key *key)
+{
+    pipe_of(dev)->net->registered--;
+}
+
+/* The memory of the peer that a key names, as all nodes are one process; NULL,
+ * counted, if it is not its key or [offset, offset + bytes) is not inside. */
+static char *pipe_range(const struct pipe_ep *ep, const struct am_dev_key *key,
+                        size_t offset, size_t bytes)
+{
+    const struct pipe_dev *peer = ep->node->net->nodes[ep->peer];
+
+    if (peer == NULL || key->w[2] != pipe_mark(peer) || offset > key->w[1] ||
+        bytes > key->w[1] - offset) {
+        ep->node->stats[AM_DEV_STAT_RX_BAD]++;
+        return NULL;
+    }
+    return (char *)(uintptr_t)key->w[0] + offset;
+}
+
+static am_status_t pipe_copy(struct am_dev_ep *base, const struct iovec *local,
+                             uint32_t count, const struct am_dev_key *key,
+                             size_t offset, bool put)
+{
+    struct pipe_ep *ep = pipe_ep_of(base);
+    size_t bytes = 0;
+    char *at;
+
+    if ((base->dev->attr.caps & (put ? AM_DEV_CAP_PUT : AM_DEV_CAP_GET)) == 0) {
+        return AM_ERR_UNSUPPORTED;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bytes += local[i].iov_len;
+    }
+    at = pipe_range(ep, key, offset, bytes);
+    if (at == NULL) {
+        return AM_ERR_INVALID;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        memmove(put ? at : local[i].iov_base, put ? local[i].iov_base : at,
+                local[i].iov_len);
+        at += local[i].iov_len;
+    }
+    ep->node->stats[put ? AM_DEV_STAT_PUT : AM_DEV_STAT_GET]++;
+    ep->node->stats[AM_DEV_STAT_COPY_BYTES] += bytes;
+    return AM_DONE;
+}
+
+static am_status_t pipe_put(struct am_dev_ep *ep, const struct iovec *local,
+                            uint32_t count, const struct am_dev_key *key,
+                            size_t offset, am_dev_done_fn done, void *arg)
+{
+    return pipe_copy(ep, local, count, key, offset, true);
+}
+
+static am_status_t pipe_get(struct am_dev_ep *ep, const struct iovec *local,
+                            uint32_t count, const struct am_dev_key *key,
+                            size_t offset, am_dev_done_fn done, void *arg)
+{
+    return pipe_copy(ep, local, count, key, offset, false);
+}
+
 const struct am_dev_ops pipe_dev_ops = {
         .name = "pipe",
         .number = AM_DEV_NUMBER_TEST,
@@ -393,12 +478,12 @@ const struct am_dev_ops pipe_dev_ops = {
         .send_words = am_dev_send_words,
         .reply_ready = pipe_reply_ready,
         .poll = pipe_poll,
-        .mem_register = am_dev_no_mem_register,
-        .mem_deregister = am_dev_no_mem_deregister,
+        .mem_register = pipe_mem_register,
+        .mem_deregister = pipe_mem_deregister,
         .alloc = am_dev_no_alloc,
         .release = am_dev_no_release,
-        .put = am_dev_no_xfer,
-        .get = am_dev_no_xfer,
+        .put = pipe_put,
+        .get = pipe_get,
         .fetch_add = am_dev_no_fetch_add,
         .map = am_dev_no_map,
         .wait = am_dev_no_wait,

@@ -3,7 +3,8 @@
  * that were opened with the same struct pipe_net (through its env) reach each
  * other by lists of packets, of the size and depth that the test gives, so
  * that windows and limits can be met with a few messages.  By its own word it
- * is reliable and ordered or not; it always is.
+ * is reliable and ordered or not; it always is.  With AM_DEV_CAP_PUT and GET it
+ * copies from one context to the other.
  */
 #ifndef AM_TEST_SUPPORT_PIPE_DEV_H
 #define AM_TEST_SUPPORT_PIPE_DEV_H
@@ -20,8 +21,10 @@ struct pipe_net {
     uint64_t poll_ps; /* passes with each poll of any context */
     uint64_t random;
     size_t packet_bytes, hdr_bytes;
+    uint32_t registered; /* regions, at this time */
     uint32_t depth; /* packets of a class on the way to an endpoint */
     uint32_t caps;  /* what the device says of itself */
+    struct am_dev_perf perf; /* the same; all 0 at first */
     struct pipe_dev *nodes[PIPE_NODES_MAX];
 };
 

@@ -41,10 +41,10 @@ static void assert_part(const struct am_blob *blob, uint32_t number,
 {
     const struct am_dev_ops ops = {.number = number};
     const struct am_dev dev = {.bottom = &ops};
-    size_t found;
+    struct am_blob_part found;
     const uint8_t *part = am_blob_part(blob, &dev, &found);
 
-    assert_int_equal(found, bytes);
+    assert_int_equal(found.bytes, bytes);
     if (bytes == 0) {
         assert_null(part);
         return;
@@ -147,13 +147,13 @@ static void test_mutated(void **state)
             for (uint32_t number = 0; number < 8; number++) {
                 const struct am_dev_ops ops = {.number = number};
                 const struct am_dev dev = {.bottom = &ops};
-                size_t bytes;
-                const uint8_t *part = am_blob_part(copy, &dev, &bytes);
+                struct am_blob_part found;
+                const uint8_t *part = am_blob_part(copy, &dev, &found);
 
                 assert_true(part == NULL
-                                    ? bytes == 0
+                                    ? found.bytes == 0
                                     : part >= (uint8_t *)copy + HEAD_BYTES &&
-                                              part + bytes <=
+                                              part + found.bytes <=
                                                       (uint8_t *)copy +
                                                               copy->bytes);
             }
@@ -173,13 +173,13 @@ static void test_of_a_context(void **state)
             .rank = 0, .size = 2, .options = &quiet, .option_count = 1};
     uint8_t room[2][AM_ADDRESS_BYTES];
     struct am_blob blob;
+    struct am_blob_part part;
     struct am_ctx *ctx;
-    size_t bytes;
 
     assert_int_equal(am_open(&params, &ctx), AM_OK);
     assert_int_equal(am_address(ctx, room[0]), AM_OK);
     assert_int_equal(am_blob_read(room[0], sizeof(room[0]), &blob), AM_OK);
-    assert_non_null(am_blob_part(&blob, ctx->devs[0], &bytes));
+    assert_non_null(am_blob_part(&blob, ctx->devs[0], &part));
     for (size_t at = blob.bytes; at < sizeof(room[0]); at++) {
         assert_int_equal(room[0][at], 0);
     }

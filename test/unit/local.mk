@@ -111,3 +111,4 @@ endif
 
 include test/unit/msg.mk
 include test/unit/am.mk
+include test/unit/two.mk

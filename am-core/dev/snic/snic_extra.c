@@ -23,7 +23,8 @@ uint64_t snic_key_check(const struct am_dev_key *key)
 {
     uint64_t mix = key->w[0] ^ (key->w[1] << 32 | key->w[1] >> 32);
 
-    return ((mix ^ mix >> 29) * UINT64_C(0x9e3779b97f4a7c15)) | 1;
+    return ((mix ^ mix >> 29) * UINT64_C(0x9e3779b97f4a7c15)) >>
+           (64 - AM_DEV_KEY_BITS);
 }
 
 bool snic_key_reaches(const struct am_dev_key *key, size_t offset,

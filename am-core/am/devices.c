@@ -1,0 +1,190 @@
+/*
+ * The devices of a context: which ones open, and which of them a peer is
+ * reached by.
+ */
+#include "config.h"
+
+#include "am/cost.h"
+#include "am/ctx.h"
+
+#include "chan/chan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ opening */
+
+static bool devices_are_auto(const struct am_ctx *ctx)
+{
+    return strcmp(ctx->values.devices, "auto") == 0;
+}
+
+/*
+ * Is `name` in the list AM_DEVICES?  The list "auto" is the simulated NIC on a
+ * simulated host, else all but it, and but udp, which has to be named so far.
+ */
+static bool device_wanted(const struct am_ctx *ctx, const char *name)
+{
+    size_t length = strlen(name);
+
+    if (devices_are_auto(ctx)) {
+        return ctx->env->port != NULL
+                       ? strcmp(name, "sim") == 0
+                       : strcmp(name, "sim") != 0 && strcmp(name, "udp") != 0;
+    }
+    for (const char *at = ctx->values.devices; *at != '\0';) {
+        size_t part = strcspn(at, ",");
+
+        if (part == length && strncmp(at, name, length) == 0) {
+            return true;
+        }
+        at += part + (at[part] == ',');
+    }
+    return false;
+}
+
+/* What a short message costs by this device, as peers are told of it. */
+static uint32_t short_ns(const struct am_dev *dev)
+{
+    uint64_t ns = am_cost_short_ps(&dev->attr.perf) / 1000;
+
+    return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
+
+/* Open one with what belongs around it; its slot is taken when it is open. */
+static am_status_t device_open(struct am_ctx *ctx, const struct am_dev_ops *ops,
+                               char *error, size_t error_bytes)
+{
+    struct am_dev_slot *slot = &ctx->slots[ctx->slot_count];
+    struct am_dev_params params = {
+            .env = ctx->env,
+            .log = &ctx->log,
+            .rank = ctx->rank,
+            .size = ctx->size,
+            .nonce = ctx->nonce,
+            .values = am_ctx_values(ctx, ops->config),
+            .up = {ctx, am_dispatch, NULL, am_peer_accept, am_peer_dead},
+            .stats = slot->stats,
+            .error = error,
+            .error_bytes = error_bytes,
+    };
+    struct am_dev *dev;
+    am_status_t status;
+
+    if (ops->number == AM_DEV_NUMBER_SELF) {
+        status = ops->open(&params, &dev);
+        if (status == AM_OK) {
+            dev->bottom = ops;
+            ctx->self = dev;
+        }
+    } else {
+        status = am_dev_stack_open(ops, &params,
+                                   am_ctx_values(ctx, &am_chan_config), &dev);
+        if (status == AM_OK) {
+            ctx->devs[ctx->dev_count++] = dev;
+        }
+    }
+    if (status == AM_OK) {
+        slot->ops = ops;
+        slot->short_ns = short_ns(dev);
+        ctx->slot_count++;
+    } else {
+        memset(slot->stats, 0, sizeof(slot->stats));
+    }
+    return status;
+}
+
+/* A device that nobody named may be missing: what this machine has not, or does
+ * not give. */
+static bool may_be_left_out(const struct am_ctx *ctx, am_status_t status)
+{
+    return devices_are_auto(ctx) &&
+           (status == AM_ERR_UNSUPPORTED || status == AM_ERR_SYSTEM);
+}
+
+am_status_t am_devices_open(struct am_ctx *ctx, char *error, size_t error_bytes)
+{
+    am_status_t left_out = AM_OK;
+
+    for (uint32_t i = 0; am_dev_table[i] != NULL; i++) {
+        const struct am_dev_ops *ops = am_dev_table[i];
+        bool is_self = ops->number == AM_DEV_NUMBER_SELF;
+        am_status_t status;
+
+        if (!is_self && !device_wanted(ctx, ops->name)) {
+            continue;
+        }
+        AM_CHECK(ctx->slot_count < AM_DEVS_MAX);
+        if (!is_self && ctx->env->port != NULL &&
+            ops->number != AM_DEV_NUMBER_SIM) {
+            snprintf(error, error_bytes,
+                     "AM_DEVICES asks for %s, which a simulated host does not "
+                     "have; it has sim",
+                     ops->name);
+            return AM_ERR_UNSUPPORTED;
+        }
+        status = device_open(ctx, ops, error, error_bytes);
+        if (status == AM_OK) {
+            continue;
+        }
+        if (!may_be_left_out(ctx, status)) {
+            return status;
+        }
+        left_out = status;
+        am_log(&ctx->log,
+               status == AM_ERR_UNSUPPORTED ? AM_LOG_INFO : AM_LOG_WARN,
+               "the device %s is left out: %s", ops->name,
+               error_bytes > 0 && error[0] != '\0' ? error
+                                                   : am_status_text(status));
+    }
+    if (ctx->dev_count == 0 && ctx->size > 1) {
+        return left_out; /* AM_DEVICES may name self alone */
+    }
+    if (error_bytes > 0) {
+        error[0] = '\0';
+    }
+    return AM_OK;
+}
+
+/* ----------------------------------------------------------------- choosing */
+
+const struct am_dev_slot *am_device_slot(const struct am_ctx *ctx,
+                                         const struct am_dev *dev)
+{
+    for (uint32_t i = 0; i < ctx->slot_count; i++) {
+        if (ctx->slots[i].ops == dev->bottom) {
+            return &ctx->slots[i];
+        }
+    }
+    AM_CHECK(false);
+    return NULL;
+}
+
+struct am_dev *am_device_for(const struct am_ctx *ctx,
+                             const struct am_blob *blob, const void **address_p,
+                             size_t *bytes_p)
+{
+    struct am_dev *best = NULL;
+    uint32_t best_ns = 0;
+
+    for (uint32_t i = 0; i < ctx->dev_count; i++) {
+        struct am_dev *dev = ctx->devs[i];
+        struct am_blob_part part;
+        const void *address = am_blob_part(blob, dev, &part);
+        uint32_t ns;
+
+        if (dev == ctx->self || address == NULL ||
+            !dev->ops->reachable(dev, address, part.bytes)) {
+            continue;
+        }
+        ns = am_device_slot(ctx, dev)->short_ns;
+        ns = ns > part.short_ns ? ns : part.short_ns;
+        if (best == NULL || ns < best_ns) {
+            best = dev;
+            best_ns = ns;
+            *address_p = address;
+            *bytes_p = part.bytes;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,60 @@
+/*
+ * The table of devices, and the environment, of two_devs.h.
+ */
+#include "support/two_devs.h"
+
+#include "dev/self/self.h"
+#include "dev/shm/shm.h"
+#include "support/msg_world.h"
+
+#include <stdio.h>
+
+struct pipe_net two_net;
+am_status_t two_broken = AM_ERR_UNSUPPORTED;
+static uint32_t shift; /* of the ranks on their nodes */
+
+/* Shared memory as if this rank's node were another machine. */
+static am_status_t node_shm_open(const struct am_dev_params *params,
+                                 struct am_dev **dev_p)
+{
+    am_status_t status = am_shm_ops.open(params, dev_p);
+
+    if (status == AM_OK) {
+        shm_dev_of(*dev_p)->host += (params->rank + shift) / 2;
+    }
+    return status;
+}
+
+static am_status_t broken_open(const struct am_dev_params *params,
+                               struct am_dev **dev_p)
+{
+    snprintf(params->error, params->error_bytes, "it is broken");
+    return two_broken;
+}
+
+static struct am_dev_ops node_shm_ops;
+static const struct am_dev_ops broken_ops = {.name = "broken",
+                                             .number = AM_DEV_NUMBER_TEST + 1,
+                                             .open = broken_open};
+
+const struct am_dev_ops *const am_dev_table[] = {
+        &am_dev_self_ops, &node_shm_ops, &pipe_dev_ops, &broken_ops, NULL};
+
+struct am_env *world_env(void)
+{
+    return &two_net.env;
+}
+
+void two_devs_init(int nodes, uint32_t caps)
+{
+    const struct am_linfn overhead = {1000000, 1000000};
+
+    node_shm_ops = am_shm_ops;
+    node_shm_ops.open = node_shm_open;
+    shift = nodes == TWO_FAR ? 1 : 0;
+    pipe_net_init(&two_net, caps);
+    two_net.random = am_env_random(am_env_real()); /* as no other program's */
+    two_net.perf.send_overhead = overhead;
+    two_net.perf.recv_overhead = overhead;
+    two_net.perf.wire.fixed_ps = 20 * UINT64_C(1000000);
+}

@@ -1,0 +1,29 @@
+/*
+ * Contexts with two devices in one process: shared memory, and the pipe.  The
+ * ranks are on pretended nodes, two on each:
+ *
+ *   TWO_FAR     0 | 1 2 | 3 4 | ...     ranks 0 and 1 are far from each other
+ *   TWO_NEAR    0 1 | 2 3 | ...         and near, with the pipe open beside
+ *
+ * Ranks of one node reach each other by both devices and take shared memory, as
+ * it costs less; those of two nodes have the pipe only.  A third device,
+ * `broken`, never opens.
+ */
+#ifndef AM_TEST_SUPPORT_TWO_DEVS_H
+#define AM_TEST_SUPPORT_TWO_DEVS_H
+
+#include "support/pipe_dev.h"
+
+enum {
+    TWO_NEAR,
+    TWO_FAR
+};
+
+extern struct pipe_net two_net;
+/* How the third device fails; AM_ERR_UNSUPPORTED at first. */
+extern am_status_t two_broken;
+
+/* Before the first context of either kind; `caps` are the pipe's. */
+void two_devs_init(int nodes, uint32_t caps);
+
+#endif

@@ -1,0 +1,67 @@
+# test/unit: the suites of am and msg with two devices in one context
+if HAVE_CMOCKA
+two_devs = test/support/two_devs.c test/support/two_devs.h \
+    test/support/pipe_dev.c $(msg_world)
+two_sources = test/support/two_main.c $(two_devs)
+two_tests = test/unit/am_devices_test \
+    test/unit/am_request_two \
+    test/unit/am_region_two \
+    test/unit/am_client_two \
+    test/unit/am_close_two \
+    test/unit/am_post_two \
+    test/unit/am_forged_random_two \
+    test/unit/msg_proto_two \
+    test/unit/msg_order_two \
+    test/unit/msg_flow_two \
+    test/unit/msg_choice_two \
+    test/unit/msg_cancel_two
+check_PROGRAMS += $(two_tests)
+TESTS += $(two_tests)
+test_unit_am_devices_test_SOURCES = test/unit/am_devices_test.c $(two_devs)
+test_unit_am_devices_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_devices_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_am_request_two_SOURCES = test/unit/am_request_test.c $(two_sources)
+test_unit_am_request_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main
+test_unit_am_request_two_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_request_two_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_am_region_two_SOURCES = test/unit/am_region_test.c $(two_sources)
+test_unit_am_region_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main
+test_unit_am_region_two_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_region_two_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_am_client_two_SOURCES = test/unit/am_client_test.c $(two_sources)
+test_unit_am_client_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main
+test_unit_am_client_two_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_client_two_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_am_close_two_SOURCES = test/unit/am_close_test.c $(two_sources)
+test_unit_am_close_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main
+test_unit_am_close_two_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_close_two_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_am_post_two_SOURCES = test/unit/am_post_test.c $(two_sources)
+test_unit_am_post_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main
+test_unit_am_post_two_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_post_two_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_am_forged_random_two_SOURCES = test/unit/am_forged_random_test.c $(two_sources)
+test_unit_am_forged_random_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main
+test_unit_am_forged_random_two_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_forged_random_two_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_msg_proto_two_SOURCES = test/unit/msg_proto_test.c $(two_sources)
+test_unit_msg_proto_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main
+test_unit_msg_proto_two_CFLAGS = $(TEST_CFLAGS)
+test_unit_msg_proto_two_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_msg_order_two_SOURCES = test/unit/msg_order_test.c $(two_sources)
+test_unit_msg_order_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main
+test_unit_msg_order_two_CFLAGS = $(TEST_CFLAGS)
+test_unit_msg_order_two_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_msg_flow_two_SOURCES = test/unit/msg_flow_test.c $(two_sources)
+test_unit_msg_flow_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main
+test_unit_msg_flow_two_CFLAGS = $(TEST_CFLAGS)
+test_unit_msg_flow_two_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_msg_choice_two_SOURCES = test/unit/msg_choice_test.c $(two_sources)
+test_unit_msg_choice_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main
+test_unit_msg_choice_two_CFLAGS = $(TEST_CFLAGS)
+test_unit_msg_choice_two_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_msg_cancel_two_SOURCES = test/unit/msg_cancel_test.c $(two_sources)
+test_unit_msg_cancel_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main
+test_unit_msg_cancel_two_CFLAGS = $(TEST_CFLAGS)
+test_unit_msg_cancel_two_LDADD = libamtest.la $(CMOCKA_LIBS)
+endif
