@@ -216,6 +216,9 @@ am_status_t am_connect_all(struct am_ctx *ctx, const void *blobs)
             snprintf(ctx->error, sizeof(ctx->error), "%s", dev->error);
         }
     }
+    if (status == AM_OK) {
+        am_devices_use(ctx);
+    }
     free(parts);
     free(part_bytes);
     return status;

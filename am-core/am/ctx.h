@@ -117,6 +117,15 @@ struct am_blob_part {
 
 AM_STATIC_ASSERT(sizeof(struct am_blob_part) == 8, "wire format");
 
+/* A device that is polled each time, or, while nothing comes by it, after a
+ * rest (progress.c). */
+struct am_dev_poll {
+    struct am_dev *dev;
+    uint32_t rest; /* polls to leave out, ... */
+    uint32_t left; /* ... and how many of them are left */
+    uint32_t idle; /* polls in a row that found nothing */
+};
+
 /* An open device, whatever wraps it. */
 struct am_dev_slot {
     const struct am_dev_ops *ops; /* dev->bottom */
@@ -139,13 +148,14 @@ struct am_ctx {
     /* hot: what a poll and a short send read */
     struct am_peer **peers;
     uint32_t peer_count; /* job ranks, then late peers */
-    uint32_t dev_count;
-    struct am_dev *devs[AM_DEVS_MAX];
+    uint32_t used_count;
     bool polling;   /* inside am_ctx_poll: handlers, done calls */
     bool failed;    /* a peer died since the last report */
     bool attention; /* look at busy, finished, failed, simulated */
     bool watched;   /* dispatch traces, or charges a simulated host */
     uint32_t polls;
+    struct am_dev_poll used[AM_DEVS_MAX]; /* devices that peers are reached by;
+                                           * others are looked at rarely */
     uint64_t idle;           /* empty polls in a row, of am_ctx_poll_wait */
     struct am_list busy;     /* peers with queued ops */
     struct am_list finished; /* transfers whose done function is due */
@@ -156,6 +166,8 @@ struct am_ctx {
     struct am_handler handlers[AM_HANDLERS_MAX];
 
     /* cold */
+    uint32_t dev_count;
+    struct am_dev *devs[AM_DEVS_MAX];
     struct am_dev *self; /* loop-back; among devs once used */
     struct am_dev_slot slots[AM_DEVS_MAX];
     uint32_t slot_count;
@@ -227,6 +239,11 @@ am_status_t am_devices_open(struct am_ctx *ctx, char *error,
                             size_t error_bytes);
 const struct am_dev_slot *am_device_slot(const struct am_ctx *ctx,
                                          const struct am_dev *dev);
+/* From now on each poll of the context polls this device. */
+void am_device_use(struct am_ctx *ctx, struct am_dev *dev);
+/* The addresses of all ranks are known: use those devices that reach one for the
+ * least, and only those; without any, as at first, the first device. */
+void am_devices_use(struct am_ctx *ctx);
 /* The device that reaches an address for the least, by what a short message
  * costs the end to which it costs more: both ends so choose the same.  Its part
  * is *address_p, *bytes_p long.  NULL: none reaches it. */

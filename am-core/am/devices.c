@@ -140,10 +140,48 @@ am_status_t am_devices_open(struct am_ctx *ctx, char *error, size_t error_bytes)
     if (ctx->dev_count == 0 && ctx->size > 1) {
         return left_out; /* AM_DEVICES may name self alone */
     }
+    if (ctx->dev_count > 0) {
+        am_device_use(ctx, ctx->devs[0]);
+    }
     if (error_bytes > 0) {
         error[0] = '\0';
     }
     return AM_OK;
+}
+
+/* ---------------------------------------------------------------------- use */
+
+void am_device_use(struct am_ctx *ctx, struct am_dev *dev)
+{
+    for (uint32_t i = 0; i < ctx->used_count; i++) {
+        if (ctx->used[i].dev == dev) {
+            return;
+        }
+    }
+    ctx->used[ctx->used_count++] = (struct am_dev_poll){.dev = dev};
+}
+
+void am_devices_use(struct am_ctx *ctx)
+{
+    const void *address;
+    size_t bytes;
+
+    ctx->used_count = 0;
+    for (uint32_t i = 0; i < ctx->peer_count; i++) {
+        struct am_dev *dev = NULL;
+
+        if (ctx->peers[i] != NULL) {
+            dev = ctx->peers[i]->dev;
+        } else if (i < ctx->size && i != ctx->rank) {
+            dev = am_device_for(ctx, ctx->blobs[i], &address, &bytes);
+        }
+        if (dev != NULL) {
+            am_device_use(ctx, dev);
+        }
+    }
+    if (ctx->used_count == 0 && ctx->dev_count > 0) {
+        am_device_use(ctx, ctx->devs[0]);
+    }
 }
 
 /* ----------------------------------------------------------------- choosing */

@@ -36,6 +36,7 @@ static void in_child(void *arg)
         }
     }
     ctx->dev_count = 0;
+    ctx->used_count = 0;
     ctx->peer_count = 0;
     ctx->posts = NULL;
     ctx->attends = ctx->attention = true;

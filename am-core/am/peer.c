@@ -28,6 +28,7 @@ struct am_peer *am_peer_new(struct am_ctx *ctx, uint32_t index)
 
 static void peer_bind(struct am_peer *peer, struct am_dev_ep *ep)
 {
+    am_device_use(peer->ctx, ep->dev);
     peer->ep = ep;
     peer->dev = ep->dev;
     peer->send = peer->ctx->env->simulated ? am_peer_send_charged
@@ -94,8 +95,8 @@ static am_status_t peer_connect_self(struct am_ctx *ctx, struct am_peer *peer)
                                                  ctx->rank, peer, &ep);
 
     if (status == AM_OK) {
-        peer_bind(peer, ep);
         ctx->devs[ctx->dev_count++] = ctx->self;
+        peer_bind(peer, ep);
     }
     return status;
 }

@@ -7,6 +7,9 @@
 #include "am/ctx.h"
 
 #define CHECK_POLLS    65536           /* polls between looks at the clock */
+#define UNUSED_POLLS   256             /* and at devices that nobody uses */
+#define REST_IDLE      64              /* empty polls before a rest doubles */
+#define IDLE_LONG      4096            /* waits after which one may be long */
 #define CHECK_EVERY_PS 200000000000ull /* dead peers are looked for: 200 ms */
 
 /* Run the ordered ops of a peer until one has no space; the rest wait. */
@@ -134,14 +137,63 @@ void am_check_now(struct am_ctx *ctx)
     }
 }
 
+/* Poll a device whose empty polls cost much less often while they are empty. */
+static int poll_rested(struct am_dev_poll *used)
+{
+    const uint32_t rest_max = used->dev->attr.poll_rest_max;
+    int count;
+
+    if (used->left > 0) {
+        used->left--;
+        return 0;
+    }
+    count = used->dev->ops->poll(used->dev, AM_POLL_BUDGET);
+    if (count > 0) {
+        used->rest = used->idle = 0;
+    } else if (++used->idle % REST_IDLE == 0) {
+        used->rest =
+                2 * used->rest + 1 < rest_max ? 2 * used->rest + 1 : rest_max;
+    }
+    used->left = used->rest;
+    return count;
+}
+
 static __attribute__((noinline)) int poll_devices(struct am_ctx *ctx)
 {
     int count = 0;
 
-    for (uint32_t i = 0; i < ctx->dev_count; i++) {
-        count += ctx->devs[i]->ops->poll(ctx->devs[i], AM_POLL_BUDGET);
+    for (uint32_t i = 0; i < ctx->used_count; i++) {
+        count += poll_rested(&ctx->used[i]);
     }
     return count;
+}
+
+/* Devices that no peer is reached by: somebody may come by them. */
+static int poll_unused(struct am_ctx *ctx)
+{
+    int count = 0;
+
+    for (uint32_t i = 0; i < ctx->dev_count; i++) {
+        struct am_dev *dev = ctx->devs[i];
+        bool used = false;
+
+        for (uint32_t u = 0; u < ctx->used_count; u++) {
+            used = used || ctx->used[u].dev == dev;
+        }
+        if (!used) {
+            count += dev->ops->poll(dev, AM_POLL_BUDGET);
+        }
+    }
+    return count;
+}
+
+/* Every UNUSED_POLLS polls, of which this one found `count` events. */
+static __attribute__((noinline)) int poll_rare(struct am_ctx *ctx, int count)
+{
+    if (ctx->polls % CHECK_POLLS == 0) {
+        check_peers(ctx);
+    }
+    return ctx->used_count < ctx->dev_count ? count + poll_unused(ctx) : count;
 }
 
 /* The rare part of a poll: queued work, ends of transfers, deaths. */
@@ -177,19 +229,58 @@ int am_ctx_poll(struct am_ctx *ctx)
         return AM_ERR_HANDLER;
     }
     ctx->polling = true;
-    if (am_likely(ctx->dev_count == 1)) {
-        count = ctx->devs[0]->ops->poll(ctx->devs[0], AM_POLL_BUDGET);
+    if (am_likely(ctx->used_count == 1)) {
+        struct am_dev *dev = ctx->used[0].dev;
+
+        count = dev->ops->poll(dev, AM_POLL_BUDGET);
     } else {
         count = poll_devices(ctx);
     }
-    if (am_unlikely(++ctx->polls % CHECK_POLLS == 0)) {
-        check_peers(ctx);
+    if (am_unlikely(++ctx->polls % UNUSED_POLLS == 0)) {
+        count = poll_rare(ctx, count);
     }
     if (am_unlikely(ctx->attention)) {
         count = poll_attend(ctx, count);
     }
     ctx->polling = false;
     return count;
+}
+
+static bool all_drained(struct am_ctx *ctx)
+{
+    for (uint32_t i = 0; i < ctx->dev_count; i++) {
+        if (!ctx->devs[i]->ops->drained(ctx->devs[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Nothing came.  The device that is used waits as AM_WAIT says; where several
+ * are, none of them may sleep on its own doorbell for long.  The loop-back has
+ * none: what comes by it, this context has sent. */
+static void wait_once(struct am_ctx *ctx, bool for_space)
+{
+    struct am_dev *dev = NULL;
+    uint32_t count = 0; /* with a doorbell */
+    bool may_sleep;
+
+    for (uint32_t i = ctx->used_count; i-- > 0;) {
+        if (ctx->used[i].dev != ctx->self) {
+            dev = ctx->used[i].dev;
+            count++;
+        }
+    }
+    dev = dev == NULL ? ctx->self : dev;
+    may_sleep = count <= 1 && !for_space && ctx->posts == NULL &&
+                am_list_is_empty(&ctx->busy) && all_drained(ctx);
+    dev->ops->wait(dev, ctx->idle, may_sleep);
+    if (ctx->idle % 64 == 0) {
+        am_check_peers(ctx);
+    }
+    if (ctx->idle > IDLE_LONG) { /* a wait may have been long */
+        ctx->polls |= UNUSED_POLLS - 1;
+    }
 }
 
 int am_poll_blocked(struct am_ctx *ctx, bool for_space)
@@ -201,19 +292,8 @@ int am_poll_blocked(struct am_ctx *ctx, bool for_space)
         return count;
     }
     ctx->idle++;
-    /* With one device (and the loop-back) it may sleep on its doorbell. */
-    if (ctx->dev_count > 0) {
-        struct am_dev *dev = ctx->devs[0];
-        bool may_sleep = !for_space && ctx->posts == NULL &&
-                         am_list_is_empty(&ctx->busy) &&
-                         (ctx->dev_count == 1 ||
-                          (ctx->dev_count == 2 && ctx->devs[1] == ctx->self)) &&
-                         dev->ops->drained(dev);
-
-        dev->ops->wait(dev, ctx->idle, may_sleep);
-        if (ctx->idle % 64 == 0) {
-            am_check_peers(ctx);
-        }
+    if (ctx->used_count > 0) {
+        wait_once(ctx, for_space);
     }
     /* deliver what came, not after a way round through the caller's loop; a
      * device that spins does so in this poll */
@@ -231,13 +311,8 @@ int am_ctx_poll_wait(struct am_ctx *ctx)
 
 int am_is_flushed(struct am_ctx *ctx)
 {
-    bool waits = !am_list_is_empty(&ctx->busy) ||
-                 !am_list_is_empty(&ctx->finished);
-
-    for (uint32_t i = 0; i < ctx->dev_count; i++) {
-        waits = waits || !ctx->devs[i]->ops->drained(ctx->devs[i]);
-    }
-    return !waits;
+    return am_list_is_empty(&ctx->busy) && am_list_is_empty(&ctx->finished) &&
+           all_drained(ctx);
 }
 
 am_status_t am_flush(struct am_ctx *ctx)

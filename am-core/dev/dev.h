@@ -75,6 +75,10 @@ struct am_dev_attr {
     size_t reply_bytes_max;  /* the same for AM_DEV_REPLY */
     size_t hdr_bytes_max;
     uint32_t depth; /* packets in flight to one endpoint */
+    /* An empty poll costs much, a system call say: where others are polled too,
+     * so many of their polls may pass before the next of this device, while
+     * nothing comes.  0: it is polled each time. */
+    uint32_t poll_rest_max;
     struct am_dev_perf perf;
 };
 

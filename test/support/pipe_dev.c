@@ -112,6 +112,7 @@ static am_status_t pipe_open(const struct am_dev_params *params,
             .reply_bytes_max = net->packet_bytes,
             .hdr_bytes_max = net->hdr_bytes,
             .depth = net->depth,
+            .poll_rest_max = net->poll_rest_max,
             .perf = net->perf,
     };
     net->nodes[pipe->number] = pipe;
@@ -364,6 +365,7 @@ static int pipe_poll(struct am_dev *dev, uint32_t packets_max)
     uint32_t count = 0;
 
     pipe->net->now_ps += pipe->net->poll_ps;
+    pipe->net->polls++;
     for (uint32_t i = 0; i < PIPE_NODES_MAX; i++) {
         struct pipe_ep *ep = pipe->eps[i];
 

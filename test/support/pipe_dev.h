@@ -21,6 +21,8 @@ struct pipe_net {
     uint64_t poll_ps; /* passes with each poll of any context */
     uint64_t random;
     size_t packet_bytes, hdr_bytes;
+    uint32_t poll_rest_max; /* the device's attribute */
+    uint64_t polls;         /* of all contexts */
     uint32_t registered; /* regions, at this time */
     uint32_t depth; /* packets of a class on the way to an endpoint */
     uint32_t caps;  /* what the device says of itself */

@@ -1,5 +1,5 @@
 /*
- * Two devices in one context: which one a peer is reached by, keys that are good
+ * Two devices in one context: which a peer is reached by, keys that are good
  * for one device only, connections that come twice, devices that do not open,
  * counters of each.
  */
@@ -200,7 +200,7 @@ static uint64_t pipe_copies(struct world *world)
 }
 
 /* Keys of one region for each peer, in the right hands and in wrong ones: only
- * the device that a key was made for sees it; by the others bytes go as packets.
+ * the device that a key was made for sees it; by others bytes go as packets.
  * A region is registered with a device when the first peer of it asks. */
 static void test_keys(void **state)
 {
@@ -314,6 +314,109 @@ static void test_rendezvous(void **state)
     }
 }
 
+/* ------------------------------------------------------------------ polling */
+
+static uint64_t polls_of_pipe(struct am_ctx *ctx, uint32_t polls)
+{
+    uint64_t before = two_net.polls;
+
+    for (uint32_t i = 0; i < polls; i++) {
+        (void)am_ctx_poll(ctx);
+    }
+    return two_net.polls - before;
+}
+
+/* A device that reaches nobody is looked at rarely, one that does each time. */
+static void test_unused_device(void **state)
+{
+    enum {
+        POLLS = 256 * 64
+    };
+
+    uint32_t calls = 0;
+    struct world world;
+
+    two_devs_init(TWO_NEAR, SOUND);
+    world_open(&world, 2, NULL);
+    each_to_each(&world, &calls);
+    assert_int_equal(calls, 4);
+    assert_in_range(polls_of_pipe(world.ctx[0], POLLS), 1, POLLS / 256 + 1);
+    world_close(&world);
+    world_open(&world, 3, NULL);
+    each_to_each(&world, &calls);
+    assert_int_equal(polls_of_pipe(world.ctx[0], POLLS), POLLS);
+    world_close(&world);
+}
+
+/* A stranger comes by a device that was not used until then. */
+static void test_stranger_by_unused(void **state)
+{
+    unsigned char blob[AM_ADDRESS_BYTES];
+    struct world job, other;
+    uint32_t calls = 0, peer;
+
+    two_devs_init(TWO_NEAR, SOUND);
+    world_open(&job, 2, NULL);
+    world_open(&other, 3, NULL); /* rank 2 is on another node */
+    world_settle(&job);
+    world_settle(&other);
+    am_handler_register(job.ctx[0], H_USER, on_user, &calls, "user");
+    assert_int_equal(job.ctx[0]->used_count, 1);
+    am_address(job.ctx[0], blob);
+    assert_int_equal(am_connect(other.ctx[2], blob, &peer), AM_OK);
+    assert_int_equal(
+            am_ctx_try_request(other.ctx[2], peer, H_USER, NULL, 0, NULL, 0),
+            AM_ERR_AGAIN); /* after the introduction */
+    (void)am_ctx_poll(other.ctx[2]);
+    assert_int_equal(
+            am_ctx_try_request(other.ctx[2], peer, H_USER, NULL, 0, NULL, 0),
+            AM_OK);
+    for (int i = 0; i < 1000 && calls == 0; i++) {
+        (void)am_ctx_poll(job.ctx[0]);
+    }
+    assert_int_equal(calls, 1);
+    assert_int_equal(job.ctx[0]->used_count, 2);
+    world_close(&job);
+    world_close(&other);
+}
+
+/* Empty polls of a device that says that they cost much get rare, down to what
+ * it allows; when something came each poll of the context polls it again. */
+static void test_rest(void **state)
+{
+    enum {
+        REST = 31,
+        POLLS = 100 * (REST + 1)
+    };
+
+    uint32_t calls = 0;
+    struct world world;
+
+    two_devs_init(TWO_NEAR, SOUND);
+    two_net.poll_rest_max = REST;
+    world_open(&world, 3, NULL);
+    each_to_each(&world, &calls);
+    (void)polls_of_pipe(world.ctx[0], 100 * POLLS);
+    assert_in_range(polls_of_pipe(world.ctx[0], POLLS), 99, 101);
+    assert_int_equal(
+            am_ctx_try_request(world.ctx[2], 0, H_USER, NULL, 0, NULL, 0),
+            AM_OK);
+    calls = 0;
+    for (int i = 0; i <= REST; i++) {
+        (void)am_ctx_poll(world.ctx[0]);
+    }
+    assert_int_equal(calls, 1);
+    calls = 0;
+    assert_int_equal(
+            am_ctx_try_request(world.ctx[2], 0, H_USER, NULL, 0, NULL, 0),
+            AM_OK);
+    while (calls == 0) {
+        (void)am_ctx_poll(world.ctx[0]);
+    }
+    assert_int_equal(polls_of_pipe(world.ctx[0], 10), 10);
+    world_close(&world);
+}
+
 /* ------------------------------------------------------- opening, counters */
 
 static am_status_t try_open(const char *devices, uint32_t size, char *error,
@@ -338,7 +441,7 @@ static am_status_t try_open(const char *devices, uint32_t size, char *error,
     return status;
 }
 
-/* A device that cannot open is an error if it was named, and left out if not. */
+/* A device that cannot open is an error if it was named, else left out. */
 static void test_devices_that_do_not_open(void **state)
 {
     static const am_status_t machine[] = {AM_ERR_UNSUPPORTED, AM_ERR_SYSTEM};
@@ -428,6 +531,9 @@ int main(void)
             cmocka_unit_test(test_keys),
             cmocka_unit_test(test_forged_number),
             cmocka_unit_test(test_rendezvous),
+            cmocka_unit_test(test_unused_device),
+            cmocka_unit_test(test_stranger_by_unused),
+            cmocka_unit_test(test_rest),
             cmocka_unit_test(test_devices_that_do_not_open),
             cmocka_unit_test(test_left_out_is_told),
             cmocka_unit_test(test_counters),
