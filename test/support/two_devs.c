@@ -1,11 +1,15 @@
 /*
  * The table of devices, and the environment, of two_devs.h.
  */
+#define _GNU_SOURCE /* udp.h */
 #include "support/two_devs.h"
 
 #include "dev/self/self.h"
 #include "dev/shm/shm.h"
 #include "support/msg_world.h"
+#ifdef TWO_UDP
+#include "dev/udp/udp.h"
+#endif
 
 #include <stdio.h>
 
@@ -37,13 +41,19 @@ static const struct am_dev_ops broken_ops = {.name = "broken",
                                              .number = AM_DEV_NUMBER_TEST + 1,
                                              .open = broken_open};
 
-const struct am_dev_ops *const am_dev_table[] = {
-        &am_dev_self_ops, &node_shm_ops, &pipe_dev_ops, &broken_ops, NULL};
+#ifdef TWO_UDP /* the real machine, with datagrams between the nodes */
+#define TWO_FAR_OPS &am_udp_ops
+#else
+#define TWO_FAR_OPS &pipe_dev_ops
 
 struct am_env *world_env(void)
 {
     return &two_net.env;
 }
+#endif
+
+const struct am_dev_ops *const am_dev_table[] = {
+        &am_dev_self_ops, &node_shm_ops, TWO_FAR_OPS, &broken_ops, NULL};
 
 void two_devs_init(int nodes, uint32_t caps)
 {

@@ -65,3 +65,37 @@ test_unit_msg_cancel_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main
 test_unit_msg_cancel_two_CFLAGS = $(TEST_CFLAGS)
 test_unit_msg_cancel_two_LDADD = libamtest.la $(CMOCKA_LIBS)
 endif
+
+# the same with udp in the place of the pipe
+if HAVE_CMOCKA
+if BUILD_UDP
+two_udp_tests = test/net/am_client_two \
+    test/net/am_post_two \
+    test/net/am_forged_random_two \
+    test/net/msg_proto_two \
+    test/net/msg_order_two
+check_PROGRAMS += $(two_udp_tests)
+TESTS += test/net/two_suites.sh
+test_net_am_client_two_SOURCES = test/unit/am_client_test.c $(two_sources)
+test_net_am_client_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main -DTWO_UDP
+test_net_am_client_two_CFLAGS = $(TEST_CFLAGS)
+test_net_am_client_two_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_net_am_post_two_SOURCES = test/unit/am_post_test.c $(two_sources)
+test_net_am_post_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main -DTWO_UDP
+test_net_am_post_two_CFLAGS = $(TEST_CFLAGS)
+test_net_am_post_two_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_net_am_forged_random_two_SOURCES = test/unit/am_forged_random_test.c $(two_sources)
+test_net_am_forged_random_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main -DTWO_UDP
+test_net_am_forged_random_two_CFLAGS = $(TEST_CFLAGS)
+test_net_am_forged_random_two_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_net_msg_proto_two_SOURCES = test/unit/msg_proto_test.c $(two_sources)
+test_net_msg_proto_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main -DTWO_UDP
+test_net_msg_proto_two_CFLAGS = $(TEST_CFLAGS)
+test_net_msg_proto_two_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_net_msg_order_two_SOURCES = test/unit/msg_order_test.c $(two_sources)
+test_net_msg_order_two_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=test_main -DTWO_UDP
+test_net_msg_order_two_CFLAGS = $(TEST_CFLAGS)
+test_net_msg_order_two_LDADD = libamtest.la $(CMOCKA_LIBS)
+endif
+endif
+EXTRA_DIST += test/net/two_suites.sh

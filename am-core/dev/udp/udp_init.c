@@ -132,6 +132,7 @@ static void attr_fill(struct udp_dev *dev)
     attr->reply_bytes_max = attr->packet_bytes_max;
     attr->hdr_bytes_max = UDP_HDR_MAX;
     attr->depth = 64;
+    attr->poll_rest_max = 31; /* an empty poll is a system call */
     attr->caps = AM_DEV_CAP_WAIT | AM_DEV_CAP_DROPS;
     attr->perf.send_overhead = (struct am_linfn){1000000, 500000};
     attr->perf.recv_overhead = (struct am_linfn){800000, 500000};
