@@ -1,6 +1,6 @@
 # docs: what is read, and the manual pages, which scripts/man-pages writes from
 # what the programs say of themselves.
-EXTRA_DIST += docs/architecture.md docs/figures docs/glossary.md \
+EXTRA_DIST += docs/architecture.md docs/figures docs/glossary.md docs/network.md \
     docs/performance.md docs/variables.md scripts/man-pages scripts/variables
 
 if HAVE_PYTHON3

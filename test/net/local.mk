@@ -17,6 +17,13 @@ test_unit_udp_hostile_test_SOURCES = test/unit/udp_hostile_test.c \
 test_unit_udp_hostile_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_udp_hostile_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += test/unit/udp_dead_test
+TESTS += test/unit/udp_dead_test
+test_unit_udp_dead_test_SOURCES = test/unit/udp_dead_test.c \
+    test/support/dev_open.c
+test_unit_udp_dead_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_udp_dead_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+
 TESTS += test/net/udp_suites.sh
 endif
 endif
