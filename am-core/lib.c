@@ -7,6 +7,8 @@
 #include "am/ctx.h"
 #include "msg/msg.h"
 
+#include "collectives/module.h"
+
 #ifdef AM_SIM
 #include "nicsim_cosim.h"
 #endif
@@ -18,7 +20,8 @@ const char *am_version(void)
     return AM_VERSION_STRING;
 }
 
-const struct am_module *const am_modules[] = {&am_msg_module, NULL};
+const struct am_module *const am_modules[] = {&am_msg_module, &am_coll_module,
+                                              NULL};
 
 struct am_env *am_env_find(const struct am_params *params, char *error,
                            size_t error_bytes)

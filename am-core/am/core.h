@@ -33,6 +33,8 @@ struct am_hdr {
 struct am_peer;
 struct am_op;
 
+#define AM_MODULES_MAX 4
+
 /* Try once.  AM_ERR_AGAIN: there is no space, it stays queued.  AM_DONE (bulk
  * ops): its turn is over for this poll, it stays queued; there may be space for
  * others.  AM_OK: it is over; the op has been taken off its queue before the
@@ -85,6 +87,7 @@ struct am_peer {
     struct am_list ordered, bulk;
     struct am_list busy_link; /* on ctx->busy while an op is queued */
     uint32_t queued_count;    /* requests that handlers queued */
+    void *slots[AM_MODULES_MAX]; /* a module's own, by its slot; NULL */
     bool client_said;         /* it sent to a client that there is not */
     uint64_t handler_said[AM_HANDLERS_MAX / 64]; /* bits: the same, handlers */
 };
@@ -118,11 +121,15 @@ struct am_module {
     am_status_t (*open)(struct am_ctx *ctx, uint32_t slot, const void *values,
                         uint64_t *stats);
     void (*close)(struct am_ctx *ctx, uint32_t slot);
+    /* Go on with what needs no packet: once, at the end of the poll (the next
+     * one, if none is under way) after each am_module_wake.  The number of
+     * events.  NULL: there is no such thing. */
+    int (*poll)(struct am_ctx *ctx, uint32_t slot);
     /* A peer died: fail what waits for it. */
     void (*peer_dead)(struct am_ctx *ctx, struct am_peer *peer);
     /* Is nothing of it under way, so that it may be closed?  NULL: nothing. */
     bool (*peer_idle)(struct am_ctx *ctx, struct am_peer *peer);
-    /* Free peer->msg and the like. */
+    /* Free peer->msg, its slot and the like. */
     void (*peer_close)(struct am_ctx *ctx, struct am_peer *peer);
     /* In the child of a fork: let every call ask am for its peer.  NULL: it
      * does.  Sets fields only (base/forked.h). */
@@ -132,7 +139,6 @@ struct am_module {
                        size_t bytes);
 };
 
-#define AM_MODULES_MAX 4
 extern const struct am_module *const am_modules[]; /* NULL-terminated */
 
 struct am_ctx;
@@ -149,6 +155,9 @@ static inline void *am_module_data(const struct am_ctx *ctx, uint32_t slot)
 }
 
 void am_module_set_data(struct am_ctx *ctx, uint32_t slot, void *data);
+/* Let the module's `poll` run in this or the next am_ctx_poll.  Legal in a
+ * handler, and in that function: then it runs again in the next poll. */
+void am_module_wake(struct am_ctx *ctx, uint32_t slot);
 
 /* Read a word of a packet once, as memory that its sender may still write. */
 static inline uint64_t am_word(const uint64_t *words, uint32_t index)
@@ -156,6 +165,8 @@ static inline uint64_t am_word(const uint64_t *words, uint32_t index)
     return *(const volatile uint64_t *)&words[index];
 }
 
+/* Is a poll under way, so that this is a handler or a completion function? */
+bool am_ctx_is_polling(const struct am_ctx *ctx);
 struct am_env *am_ctx_env(struct am_ctx *ctx);
 struct am_log *am_ctx_log(struct am_ctx *ctx);
 struct am_trace *am_ctx_trace(struct am_ctx *ctx); /* NULL when off */

@@ -156,6 +156,7 @@ struct am_ctx {
     uint32_t polls;
     struct am_dev_poll used[AM_DEVS_MAX]; /* devices that peers are reached by;
                                            * others are looked at rarely */
+    uint32_t due; /* bits: modules whose poll is to run */
     uint64_t idle;           /* empty polls in a row, of am_ctx_poll_wait */
     struct am_list busy;     /* peers with queued ops */
     struct am_list finished; /* transfers whose done function is due */

@@ -187,6 +187,33 @@ static int poll_unused(struct am_ctx *ctx)
     return count;
 }
 
+bool am_ctx_is_polling(const struct am_ctx *ctx)
+{
+    return ctx->polling;
+}
+
+void am_module_wake(struct am_ctx *ctx, uint32_t slot)
+{
+    ctx->due |= 1u << slot;
+    ctx->attention = true;
+}
+
+/* Modules that asked for it go on, each once: one that asks again in its turn
+ * has the next poll. */
+static int run_modules(struct am_ctx *ctx)
+{
+    uint32_t due = ctx->due;
+    int count = 0;
+
+    ctx->due = 0;
+    for (uint32_t i = 0; due >> i != 0; i++) {
+        if ((due >> i & 1) != 0) {
+            count += am_modules[i]->poll(ctx, i);
+        }
+    }
+    return count;
+}
+
 /* Every UNUSED_POLLS polls, of which this one found `count` events. */
 static __attribute__((noinline)) int poll_rare(struct am_ctx *ctx, int count)
 {
@@ -208,10 +235,12 @@ static __attribute__((noinline)) int poll_attend(struct am_ctx *ctx, int count)
     }
     count += run_ops(ctx);
     count += am_bulk_finish(ctx);
+    count += run_modules(ctx);
     if (count == 0) {
         am_env_charge(ctx->env, AM_COST_POLL, 1);
     }
-    if (!am_list_is_empty(&ctx->busy) || !am_list_is_empty(&ctx->finished)) {
+    if (!am_list_is_empty(&ctx->busy) || !am_list_is_empty(&ctx->finished) ||
+        ctx->due != 0) {
         ctx->attention = true;
     }
     if (ctx->failed) {
@@ -273,7 +302,8 @@ static void wait_once(struct am_ctx *ctx, bool for_space)
     }
     dev = dev == NULL ? ctx->self : dev;
     may_sleep = count <= 1 && !for_space && ctx->posts == NULL &&
-                am_list_is_empty(&ctx->busy) && all_drained(ctx);
+                ctx->due == 0 && am_list_is_empty(&ctx->busy) &&
+                all_drained(ctx);
     dev->ops->wait(dev, ctx->idle, may_sleep);
     if (ctx->idle % 64 == 0) {
         am_check_peers(ctx);

@@ -21,11 +21,13 @@ enum {
 };
 
 static const char usage[] =
-        "usage: am_info [-v] [-c] [-d] [-p] [--json | --markdown]\n"
+        "usage: am_info [-v] [-c] [-d] [-p] [--coll] [--json | --markdown]\n"
         "  -v, --version     version and build (also when nothing is asked)\n"
         "  -c, --config      every variable: value, default, unit, meaning\n"
         "  -d, --devices     devices and what they cost\n"
         "  -p, --protocols   protocol by message size, with the reasons\n"
+        "      --coll        algorithms of collectives by size, with the reasons,\n"
+        "                    for all ranks of this job\n"
         "      --json        one JSON object instead of text\n"
         "      --markdown    -c as a table of defaults, as in\n"
         "                    docs/variables.md\n";
@@ -152,6 +154,9 @@ static void print_text(const struct info_options *options, struct am_ctx *ctx,
     if (options->protocols) {
         fputs(describe(ctx, "protocols", text), stdout);
     }
+    if (options->collectives) {
+        fputs(describe(ctx, "collectives", text), stdout);
+    }
 }
 
 /* In a cluster such as -vx getopt says only which letter it was. */
@@ -173,6 +178,7 @@ static bool parse(int argc, char **argv, struct info_options *options,
                                           {"config", no_argument, NULL, 'c'},
                                           {"devices", no_argument, NULL, 'd'},
                                           {"protocols", no_argument, NULL, 'p'},
+                                          {"coll", no_argument, NULL, 'o'},
                                           {"json", no_argument, NULL, 'j'},
                                           {"markdown", no_argument, NULL, 'm'},
                                           {"help", no_argument, NULL, 'h'},
@@ -186,6 +192,7 @@ static bool parse(int argc, char **argv, struct info_options *options,
         options->variables |= c == 'c';
         options->devices |= c == 'd';
         options->protocols |= c == 'p';
+        options->collectives |= c == 'o';
         options->json |= c == 'j';
         options->markdown |= c == 'm';
         if (c == 'h') {
@@ -201,6 +208,10 @@ static bool parse(int argc, char **argv, struct info_options *options,
     if (optind < argc) {
         fprintf(stderr, "am_info: unexpected argument %s; see am_info --help\n",
                 argv[optind]);
+        return false;
+    }
+    if (options->collectives && options->json) {
+        fputs("am_info: --coll is not part of --json\n", stderr);
         return false;
     }
     if (options->markdown && (!options->variables || options->json)) {
@@ -288,11 +299,12 @@ int main(int argc, char **argv)
     if (!parse(argc, argv, &options, &exit_code)) {
         return exit_code;
     }
-    if (!options.variables && !options.devices && !options.protocols) {
+    if (!options.variables && !options.devices && !options.protocols &&
+        !options.collectives) {
         options.version = true;
     }
     if ((options.variables && !options.markdown) || options.devices ||
-        options.protocols) {
+        options.protocols || options.collectives) {
         if (open_ctx(pair, &ctx) != 0) {
             return EXIT_FAILURE;
         }

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 struct info_options {
-    bool version, variables, devices, protocols, json, markdown;
+    bool version, variables, devices, protocols, collectives, json, markdown;
 };
 
 /* How this build was configured, as words. */

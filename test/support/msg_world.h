@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 enum {
-    WORLD_MAX = 6
+    WORLD_MAX = 17
 };
 
 struct world {

@@ -112,3 +112,4 @@ endif
 include test/unit/msg.mk
 include test/unit/am.mk
 include test/unit/two.mk
+include test/unit/coll.mk

@@ -191,6 +191,151 @@ cvars:
       description : >-
         Largest AM_CHAN_RTO after doubling. Unit: us. libam's default: 100000.
 
+    - name        : MPIR_CVAR_CH4_AM_COLL_ALLGATHER
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        algorithm of allgather; auto: by cost; am_info --coll shows them (name, kary:4,
+        name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
+
+    - name        : MPIR_CVAR_CH4_AM_COLL_ALLREDUCE
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        algorithm of allreduce; auto: by cost; am_info --coll shows them (name, kary:4,
+        name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
+
+    - name        : MPIR_CVAR_CH4_AM_COLL_ALLTOALL
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        algorithm of all-to-all; auto: by cost; am_info --coll shows them (name, kary:4,
+        name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
+
+    - name        : MPIR_CVAR_CH4_AM_COLL_BARRIER
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        algorithm of barrier; auto: by cost; am_info --coll shows them (name, kary:4,
+        name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
+
+    - name        : MPIR_CVAR_CH4_AM_COLL_BCAST
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        algorithm of broadcast; auto: by cost; am_info --coll shows them (name, kary:4,
+        name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
+
+    - name        : MPIR_CVAR_CH4_AM_COLL_EAGER_MAX
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        largest message of a collective that is sent before its receiver says where it
+        goes, at most one packet; the same on all ranks. Unit: bytes. libam's default: 8k.
+
+    - name        : MPIR_CVAR_CH4_AM_COLL_EXSCAN
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        algorithm of exclusive scan; auto: by cost; am_info --coll shows them (name,
+        kary:4, name/64k for pieces of 64 KiB); the same on all ranks. libam's default:
+        auto.
+
+    - name        : MPIR_CVAR_CH4_AM_COLL_GATHER
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        algorithm of gather; auto: by cost; am_info --coll shows them (name, kary:4,
+        name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
+
+    - name        : MPIR_CVAR_CH4_AM_COLL_REDUCE
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        algorithm of reduce; auto: by cost; am_info --coll shows them (name, kary:4,
+        name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
+
+    - name        : MPIR_CVAR_CH4_AM_COLL_REDUCE_SCATTER
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        algorithm of reduce-scatter; auto: by cost; am_info --coll shows them (name,
+        kary:4, name/64k for pieces of 64 KiB); the same on all ranks. libam's default:
+        auto.
+
+    - name        : MPIR_CVAR_CH4_AM_COLL_SCAN
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        algorithm of scan; auto: by cost; am_info --coll shows them (name, kary:4,
+        name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
+
+    - name        : MPIR_CVAR_CH4_AM_COLL_SCATTER
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        algorithm of scatter; auto: by cost; am_info --coll shows them (name, kary:4,
+        name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
+
+    - name        : MPIR_CVAR_CH4_AM_COLL_WINDOW
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        such messages that may wait at a receiver from each sender; the same on all ranks.
+        Unit: messages. libam's default: 64.
+
     - name        : MPIR_CVAR_CH4_AM_CONNECT_TIMEOUT
       category    : CH4_AM
       type        : string
@@ -534,6 +679,19 @@ MPIDI_AM_cvar_t MPIDI_AM_cvars[] = {
     {"AM_CHAN_REQUEST_WINDOW", &MPIR_CVAR_CH4_AM_CHAN_REQUEST_WINDOW, NULL},
     {"AM_CHAN_RTO", &MPIR_CVAR_CH4_AM_CHAN_RTO, NULL},
     {"AM_CHAN_RTO_MAX", &MPIR_CVAR_CH4_AM_CHAN_RTO_MAX, NULL},
+    {"AM_COLL_ALLGATHER", &MPIR_CVAR_CH4_AM_COLL_ALLGATHER, NULL},
+    {"AM_COLL_ALLREDUCE", &MPIR_CVAR_CH4_AM_COLL_ALLREDUCE, NULL},
+    {"AM_COLL_ALLTOALL", &MPIR_CVAR_CH4_AM_COLL_ALLTOALL, NULL},
+    {"AM_COLL_BARRIER", &MPIR_CVAR_CH4_AM_COLL_BARRIER, NULL},
+    {"AM_COLL_BCAST", &MPIR_CVAR_CH4_AM_COLL_BCAST, NULL},
+    {"AM_COLL_EAGER_MAX", &MPIR_CVAR_CH4_AM_COLL_EAGER_MAX, NULL},
+    {"AM_COLL_EXSCAN", &MPIR_CVAR_CH4_AM_COLL_EXSCAN, NULL},
+    {"AM_COLL_GATHER", &MPIR_CVAR_CH4_AM_COLL_GATHER, NULL},
+    {"AM_COLL_REDUCE", &MPIR_CVAR_CH4_AM_COLL_REDUCE, NULL},
+    {"AM_COLL_REDUCE_SCATTER", &MPIR_CVAR_CH4_AM_COLL_REDUCE_SCATTER, NULL},
+    {"AM_COLL_SCAN", &MPIR_CVAR_CH4_AM_COLL_SCAN, NULL},
+    {"AM_COLL_SCATTER", &MPIR_CVAR_CH4_AM_COLL_SCATTER, NULL},
+    {"AM_COLL_WINDOW", &MPIR_CVAR_CH4_AM_COLL_WINDOW, NULL},
     {"AM_CONNECT_TIMEOUT", &MPIR_CVAR_CH4_AM_CONNECT_TIMEOUT, NULL},
     {"AM_DEVICES", &MPIR_CVAR_CH4_AM_DEVICES, NULL},
     {"AM_EAGER_MAX", &MPIR_CVAR_CH4_AM_EAGER_MAX, NULL},

@@ -1,0 +1,158 @@
+/*
+ * The algorithms of each kind, by the names that variables use.
+ */
+#include "config.h"
+
+#include "collectives/algo/algo.h"
+#include "collectives/algo/list.h"
+#include "collectives/select/cost.h"
+
+/* The trees of a kind; all keep the order of members. */
+#define TREES(_build, _cost, _chunk)                                             \
+    {"binomial", _build, _cost, AM_TREE_BINOMIAL, false, _chunk, true, false},   \
+            {"binary", _build, _cost, 2, false, _chunk, true, false},            \
+            {"kary", _build, _cost, 4, true, _chunk, true, false},               \
+            {"chain", _build, _cost, AM_TREE_CHAIN, false, _chunk, true, false}, \
+    {                                                                            \
+        "flat", _build, _cost, AM_TREE_FLAT, false, _chunk, true, false          \
+    }
+
+static const struct am_coll_algorithm barriers[] = {
+        {.name = "dissemination",
+         .build = am_barrier_dissemination,
+         .cost = am_cost_dissemination},
+        TREES(am_barrier_tree, am_cost_barrier_tree, false),
+        {.name = NULL},
+};
+
+static const struct am_coll_algorithm bcasts[] = {
+        TREES(am_bcast_shape, am_cost_bcast_tree, true),
+        {.name = "scatter",
+         .build = am_bcast_scatter,
+         .cost = am_cost_bcast_scatter},
+        {.name = NULL},
+};
+
+static const struct am_coll_algorithm reduces[] = {
+        TREES(am_reduce_shape, am_cost_reduce_tree, true),
+        {.name = NULL},
+};
+
+static const struct am_coll_algorithm allreduces[] = {
+        TREES(am_allreduce_shape, am_cost_allreduce_tree, true),
+        {.name = "doubling",
+         .build = am_allreduce_doubling,
+         .cost = am_cost_allreduce_doubling,
+         .keeps_order = true},
+        {.name = "halving",
+         .build = am_allreduce_halving,
+         .cost = am_cost_allreduce_halving},
+        {.name = "ring",
+         .build = am_allreduce_ring,
+         .cost = am_cost_allreduce_ring,
+         .has_chunk = true},
+        {.name = NULL},
+};
+
+static const struct am_coll_algorithm gathers[] = {
+        {.name = "direct",
+         .build = am_gather_flat,
+         .cost = am_cost_gather_direct,
+         .takes_vector = true},
+        TREES(am_gather_shape, am_cost_gather_tree, false),
+        {.name = NULL},
+};
+
+static const struct am_coll_algorithm scatters[] = {
+        {.name = "direct",
+         .build = am_scatter_flat,
+         .cost = am_cost_gather_direct,
+         .takes_vector = true},
+        TREES(am_scatter_shape, am_cost_gather_tree, false),
+        {.name = NULL},
+};
+
+static const struct am_coll_algorithm allgathers[] = {
+        {.name = "ring",
+         .build = am_allgather_around,
+         .cost = am_cost_allgather_ring,
+         .takes_vector = true},
+        {.name = "direct",
+         .build = am_allgather_flat,
+         .cost = am_cost_exchange_direct,
+         .takes_vector = true},
+        {.name = "bruck",
+         .build = am_allgather_bruck,
+         .cost = am_cost_allgather_bruck},
+        {.name = NULL},
+};
+
+static const struct am_coll_algorithm reduce_scatters[] = {
+        {.name = "direct",
+         .build = am_reduce_scatter_flat,
+         .cost = am_cost_reduce_scatter_direct,
+         .keeps_order = true,
+         .takes_vector = true},
+        {.name = "ring",
+         .build = am_reduce_scatter_ring,
+         .cost = am_cost_reduce_scatter_ring,
+         .has_chunk = true,
+         .takes_vector = true},
+        {.name = NULL},
+};
+
+static const struct am_coll_algorithm alltoalls[] = {
+        {.name = "staggered",
+         .build = am_alltoall_staggered,
+         .cost = am_cost_exchange_direct,
+         .takes_vector = true},
+        {.name = "pairwise",
+         .build = am_alltoall_pairwise,
+         .cost = am_cost_alltoall_pairwise,
+         .takes_vector = true},
+        {.name = "bruck",
+         .build = am_alltoall_bruck,
+         .cost = am_cost_alltoall_bruck},
+        {.name = NULL},
+};
+
+static const struct am_coll_algorithm scans[] = {
+        {.name = "doubling",
+         .build = am_scan_doubling,
+         .cost = am_cost_scan_doubling,
+         .keeps_order = true},
+        {.name = "chain",
+         .build = am_scan_chain,
+         .cost = am_cost_scan_chain,
+         .has_chunk = true,
+         .keeps_order = true},
+        {.name = NULL},
+};
+
+const struct am_coll_algorithm *const am_coll_algorithms[AM_COLL_KINDS] = {
+        [AM_COLL_BARRIER] = barriers,
+        [AM_COLL_BCAST] = bcasts,
+        [AM_COLL_REDUCE] = reduces,
+        [AM_COLL_ALLREDUCE] = allreduces,
+        [AM_COLL_GATHER] = gathers,
+        [AM_COLL_SCATTER] = scatters,
+        [AM_COLL_ALLGATHER] = allgathers,
+        [AM_COLL_REDUCE_SCATTER] = reduce_scatters,
+        [AM_COLL_ALLTOALL] = alltoalls,
+        [AM_COLL_SCAN] = scans,
+        [AM_COLL_EXSCAN] = scans,
+};
+
+const char *const am_coll_kind_names[AM_COLL_KINDS] = {
+        [AM_COLL_BARRIER] = "barrier",
+        [AM_COLL_BCAST] = "bcast",
+        [AM_COLL_REDUCE] = "reduce",
+        [AM_COLL_ALLREDUCE] = "allreduce",
+        [AM_COLL_GATHER] = "gather",
+        [AM_COLL_SCATTER] = "scatter",
+        [AM_COLL_ALLGATHER] = "allgather",
+        [AM_COLL_REDUCE_SCATTER] = "reduce_scatter",
+        [AM_COLL_ALLTOALL] = "alltoall",
+        [AM_COLL_SCAN] = "scan",
+        [AM_COLL_EXSCAN] = "exscan",
+};

@@ -1,0 +1,398 @@
+/*
+ * The public calls: check what the caller gives, choose an algorithm, build its
+ * schedule, start it.
+ */
+#include "config.h"
+
+#include "collectives/coll.h"
+
+#include <string.h>
+
+/* ---------------------------------------------------------- what is asked */
+
+static bool has_root(am_coll_kind_t kind)
+{
+    return kind == AM_COLL_BCAST || kind == AM_COLL_REDUCE ||
+           kind == AM_COLL_GATHER || kind == AM_COLL_SCATTER;
+}
+
+static bool has_operator(am_coll_kind_t kind)
+{
+    return kind == AM_COLL_REDUCE || kind == AM_COLL_ALLREDUCE ||
+           kind == AM_COLL_REDUCE_SCATTER || kind == AM_COLL_SCAN ||
+           kind == AM_COLL_EXSCAN;
+}
+
+/* Kinds whose buffers hold a block of each member. */
+static bool has_blocks(am_coll_kind_t kind)
+{
+    return kind == AM_COLL_GATHER || kind == AM_COLL_SCATTER ||
+           kind == AM_COLL_ALLGATHER || kind == AM_COLL_REDUCE_SCATTER ||
+           kind == AM_COLL_ALLTOALL;
+}
+
+/* Are the counts there that a vector call needs? */
+static bool counts_are_there(const struct am_coll_call *call, bool is_root)
+{
+    switch (call->kind) {
+    case AM_COLL_GATHER:
+        return !is_root || call->recv_counts != NULL;
+    case AM_COLL_SCATTER:
+        return !is_root || call->send_counts != NULL;
+    case AM_COLL_ALLTOALL:
+        return call->send_counts != NULL && call->recv_counts != NULL;
+    default:
+        return call->recv_counts != NULL;
+    }
+}
+
+static bool is_sound(const struct am_coll_group *group,
+                     const struct am_coll_call *call)
+{
+    size_t unit = has_operator(call->kind) ? call->op.element_bytes : 1;
+    size_t blocks = has_blocks(call->kind) ? group->size : 1;
+
+    if ((unsigned)call->kind >= AM_COLL_KINDS ||
+        (has_root(call->kind) && call->root >= group->size)) {
+        return false;
+    }
+    if (has_operator(call->kind) && (call->op.reduce == NULL || unit == 0)) {
+        return false;
+    }
+    if (call->kind == AM_COLL_REDUCE_SCATTER && call->send == NULL &&
+        (call->count > 0 || call->is_vector)) {
+        return false;
+    }
+    if (call->is_vector &&
+        (!has_blocks(call->kind) ||
+         !counts_are_there(call, call->root == group->rank))) {
+        return false;
+    }
+    return call->count <= SIZE_MAX / unit / blocks / 2;
+}
+
+/* What all members must agree on. */
+static uint32_t print_of(const struct am_coll_call *call,
+                         const struct am_coll_wish *wish,
+                         const struct am_coll_plan *plan)
+{
+    uint64_t parts[] = {
+            call->kind,
+            has_root(call->kind) ? call->root : 0,
+            wish->is_vector ? 0 : wish->bytes,
+            wish->is_vector,
+            wish->commutes,
+            (uint64_t)(plan->algorithm - am_coll_algorithms[call->kind]),
+            plan->shape,
+            plan->chunk_bytes};
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a, by words */
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        hash = (hash ^ parts[i]) * UINT64_C(1099511628211);
+        hash ^= hash >> 29;
+    }
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+/* ------------------------------------------------------------ how it is done */
+
+static bool wishes_are_same(const struct am_coll_wish *a,
+                            const struct am_coll_wish *b)
+{
+    return a->bytes == b->bytes && a->commutes == b->commutes &&
+           a->is_vector == b->is_vector;
+}
+
+static struct am_coll_plan plan_of(struct am_coll_group *group,
+                                   const struct am_coll_wish *wish)
+{
+    struct am_coll_plan *plan = &group->chosen[wish->kind].plan;
+
+    if (plan->algorithm == NULL ||
+        !wishes_are_same(&group->chosen[wish->kind].wish, wish)) {
+        *plan = am_coll_select(group->coll->config, &group->numbers, wish);
+        group->chosen[wish->kind].wish = *wish;
+    }
+    return *plan;
+}
+
+/* Choose and build, into an empty request. */
+static am_status_t req_build(struct am_coll_req *req,
+                             const struct am_coll_call *call)
+{
+    struct am_coll_group *group = req->group;
+    bool is_reduction = has_operator(call->kind);
+    struct am_coll_build build = {.sched = &req->sched,
+                                  .call = call,
+                                  .rank = group->rank,
+                                  .size = group->size,
+                                  .unit = is_reduction ? call->op.element_bytes
+                                                       : 1};
+    struct am_coll_wish wish = {
+            .kind = call->kind,
+            .size = group->size,
+            .bytes = call->is_vector ? 0 : call->count * build.unit,
+            .commutes = !is_reduction || call->op.is_commutative,
+            .is_vector = call->is_vector};
+    struct am_coll_plan plan = plan_of(group, &wish);
+
+    build.shape = plan.shape;
+    build.chunk_bytes = plan.chunk_bytes;
+    req->print = print_of(call, &wish, &plan);
+    req->op = call->op;
+    req->is_built = true;
+    plan.algorithm->build(&build);
+    return am_sched_is_good(&req->sched) ? AM_OK : AM_ERR_MEMORY;
+}
+
+/* Messages for this collective that came before it was built. */
+static void held_take(struct am_coll_req *req)
+{
+    struct am_list *list = &req->group->held;
+    struct am_list *at = list->next;
+
+    while (at != list) {
+        struct am_coll_held *held = am_container(at, struct am_coll_held, link);
+
+        at = at->next;
+        if (held->number == req->number) {
+            am_list_remove(&held->link);
+            am_list_push(&req->held, &held->link);
+        }
+    }
+    for (at = req->held.next; at != &req->held; at = at->next) {
+        struct am_coll_held *held = am_container(at, struct am_coll_held, link);
+
+        (void)am_coll_req_agrees(req, held->print, held->member);
+    }
+}
+
+static struct am_coll_req *req_open(struct am_coll_group *group,
+                                    am_done_fn done, void *arg)
+{
+    struct am_coll_req *req = am_coll_req_new(group);
+
+    if (req != NULL) {
+        req->done = done;
+        req->arg = arg;
+        req->number = group->next++;
+        am_list_push(&group->active, &req->link);
+    }
+    return req;
+}
+
+/* Build it and begin; as am_coll_req_start. */
+static am_status_t req_go(struct am_coll_req *req,
+                          const struct am_coll_call *call)
+{
+    am_status_t status = req_build(req, call);
+
+    if (status != AM_OK) {
+        am_coll_req_fail(req, status);
+    } else {
+        held_take(req);
+    }
+    return am_coll_req_start(req);
+}
+
+/* ------------------------------------------------ the numbers of a group */
+
+/* They are there: build the calls that waited for them. */
+static void numbers_done(void *arg, am_status_t status)
+{
+    struct am_coll_group *group = arg;
+    struct am_list *at;
+
+    if (status == AM_OK && group->numbers.packet_bytes == 0) {
+        status = AM_ERR_INVALID;
+    }
+    group->has_numbers = status == AM_OK;
+    for (at = group->active.next; at != &group->active; at = at->next) {
+        struct am_coll_req *req = am_container(at, struct am_coll_req, link);
+
+        if (req->is_built) {
+            continue;
+        }
+        if (status == AM_OK) {
+            status = req_build(req, &req->call);
+        }
+        if (status == AM_OK) {
+            held_take(req);
+            am_coll_req_start_later(req);
+        } else {
+            am_coll_req_fail(req, status);
+        }
+    }
+}
+
+/* Member 0 tells all others what it knows of its device, down a binomial tree:
+ * the first collective of a group, before the first that is called. */
+static am_status_t numbers_ask(struct am_coll_group *group)
+{
+    struct am_coll *coll = group->coll;
+    struct am_coll_req *req = req_open(group, numbers_done, group);
+    struct am_coll_build build = {.size = group->size, .rank = group->rank};
+    am_status_t status;
+
+    if (req == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    group->asks_numbers = true;
+    if (group->rank == 0 &&
+        !am_coll_numbers_of(coll->ctx, am_coll_member(group, 1), coll->config,
+                            &group->numbers)) {
+        am_coll_req_fail(req, AM_ERR_PEER);
+    }
+    build.sched = &req->sched;
+    req->is_built = true;
+    req->print = (uint32_t)sizeof(group->numbers);
+    am_bcast_tree(&build, &group->numbers, sizeof(group->numbers), SIZE_MAX, 0,
+                  NULL);
+    if (!am_sched_is_good(&req->sched)) {
+        am_coll_req_fail(req, AM_ERR_MEMORY);
+    }
+    held_take(req);
+    status = am_coll_req_start(req);
+    if (status == AM_DONE) {
+        numbers_done(group, AM_OK);
+    }
+    return status == AM_DONE ? AM_OK : status;
+}
+
+am_status_t am_coll_start(struct am_coll_group *group,
+                          const struct am_coll_call *call, am_done_fn done,
+                          void *arg)
+{
+    struct am_coll_req *req;
+    am_status_t status = group->status;
+
+    if (group->coll->forked) {
+        return AM_ERR_FORKED;
+    }
+    if (status != AM_OK) {
+        return status;
+    }
+    if (!is_sound(group, call)) {
+        return AM_ERR_INVALID;
+    }
+    if (group->size > 1 && !group->asks_numbers) {
+        status = numbers_ask(group);
+        if (status != AM_OK) {
+            return status;
+        }
+    }
+    req = req_open(group, done, arg);
+    if (req == NULL) {
+        group->status = AM_ERR_MEMORY;
+        return AM_ERR_MEMORY;
+    }
+    group->coll->stats[AM_COLL_STAT_STARTED]++;
+    /* the arrays of a vector call are the caller's: its plan needs no numbers */
+    if (group->has_numbers || group->size == 1 || call->is_vector) {
+        return req_go(req, call);
+    }
+    req->call = *call;
+    return AM_OK;
+}
+
+/* ------------------------------------------------------------ blocking calls */
+
+struct wait {
+    bool is_done;
+    am_status_t status;
+};
+
+static void wait_done(void *arg, am_status_t status)
+{
+    struct wait *wait = arg;
+
+    wait->is_done = true;
+    wait->status = status;
+}
+
+am_status_t am_coll_run(struct am_coll_group *group,
+                        const struct am_coll_call *call)
+{
+    struct am_ctx *ctx = group->coll->ctx;
+    struct wait wait = {false, AM_OK};
+    am_status_t status;
+
+    if (am_ctx_is_polling(ctx)) {
+        return AM_ERR_HANDLER;
+    }
+    status = am_coll_start(group, call, wait_done, &wait);
+    if (status != AM_OK) {
+        return status == AM_DONE ? AM_OK : status;
+    }
+    while (!wait.is_done) {
+        (void)am_ctx_poll_wait(ctx); /* a death ends the collective */
+    }
+    return wait.status;
+}
+
+am_status_t am_coll_barrier(struct am_coll_group *group)
+{
+    struct am_coll_call call = {.kind = AM_COLL_BARRIER};
+
+    return am_coll_run(group, &call);
+}
+
+am_status_t am_coll_bcast(struct am_coll_group *group, void *buffer,
+                          size_t bytes, uint32_t root)
+{
+    struct am_coll_call call = {.kind = AM_COLL_BCAST,
+                                .root = root,
+                                .recv = buffer,
+                                .count = bytes};
+
+    return am_coll_run(group, &call);
+}
+
+am_status_t am_coll_reduce(struct am_coll_group *group, const void *send,
+                           void *recv, size_t count,
+                           const struct am_coll_operator *op, uint32_t root)
+{
+    struct am_coll_call call = {.kind = AM_COLL_REDUCE,
+                                .root = root,
+                                .send = send,
+                                .recv = recv,
+                                .count = count,
+                                .op = *op};
+
+    return am_coll_run(group, &call);
+}
+
+am_status_t am_coll_allreduce(struct am_coll_group *group, const void *send,
+                              void *recv, size_t count,
+                              const struct am_coll_operator *op)
+{
+    struct am_coll_call call = {.kind = AM_COLL_ALLREDUCE,
+                                .send = send,
+                                .recv = recv,
+                                .count = count,
+                                .op = *op};
+
+    return am_coll_run(group, &call);
+}
+
+am_status_t am_coll_allgather(struct am_coll_group *group, const void *send,
+                              void *recv, size_t bytes)
+{
+    struct am_coll_call call = {.kind = AM_COLL_ALLGATHER,
+                                .send = send,
+                                .recv = recv,
+                                .count = bytes};
+
+    return am_coll_run(group, &call);
+}
+
+am_status_t am_coll_alltoall(struct am_coll_group *group, const void *send,
+                             void *recv, size_t bytes)
+{
+    struct am_coll_call call = {.kind = AM_COLL_ALLTOALL,
+                                .send = send,
+                                .recv = recv,
+                                .count = bytes};
+
+    return am_coll_run(group, &call);
+}

@@ -1,0 +1,262 @@
+/*
+ * The inside of collectives: what a context, a peer, a group and a collective
+ * under way own.  For the files of collectives/; may call am and base.
+ *
+ *   am_ctx --slot--> am_coll --by id--> am_coll_group --active--> am_coll_req
+ *   am_peer --slot--> am_coll_peer                                 |-- am_sched
+ *
+ * A message belongs to a step: it names its group, the number of the collective
+ * in the group, the sender among the members, and a tag.  It comes in one packet
+ * (DATA), or the receiver says where it goes (READY) and the sender puts it there.
+ * What comes before its step is begun, or before the group is opened here, is
+ * held: with the request, the group, or the context.
+ *
+ *   small:  DATA ------------------------------------------> copied, or held
+ *   large:  <-- READY (receive is begun, its memory known)
+ *           put of am/bulk.c, then PUT --------------------> in place
+ *   small, without credit:
+ *           RTS -------------------------------------------> then as a large one
+ */
+#ifndef AM_COLLECTIVES_COLL_H
+#define AM_COLLECTIVES_COLL_H
+
+#include "am/core.h"
+#include "base/pool.h"
+#include "collectives/sched/sched.h"
+#include "collectives/select/select.h"
+
+#include <am_coll.h>
+
+enum {
+    AM_COLL_SLOT = 1, /* in am_modules */
+    AM_COLL_GROUP_BUCKETS = 64,
+    AM_COLL_STEP_BUCKETS = 8,
+    AM_COLL_NOTES_MAX = 65536, /* RTS and READY held of one peer */
+    AM_COLL_SMALL_BYTES = 128  /* payload of a small held message */
+};
+
+enum {
+    AM_COLL_H_DATA = AM_HANDLER_COLL,
+    AM_COLL_H_RTS,
+    AM_COLL_H_READY,
+    AM_COLL_H_PUT,
+    AM_COLL_H_CREDIT
+};
+
+enum {
+    AM_COLL_STAT_STARTED,
+    AM_COLL_STAT_DATA,
+    AM_COLL_STAT_PUT,
+    AM_COLL_STAT_NO_CREDIT,
+    AM_COLL_STAT_HELD,
+    AM_COLL_STAT_HELD_NOW,
+    AM_COLL_STAT_HELD_PEAK,
+    AM_COLL_STAT_CREDITS,
+    AM_COLL_STAT_COPY_BYTES,
+    AM_COLL_STAT_RX_BAD,
+    AM_COLL_STAT_RX_BAD_CREDIT,
+    AM_COLL_STAT_COUNT
+};
+
+struct am_coll {
+    struct am_ctx *ctx;
+    struct am_env *env;
+    uint64_t *stats;
+    const struct am_coll_config *config;
+    struct am_list due;       /* requests with steps that may begin */
+    struct am_list idle;      /* requests to be used again */
+    struct am_list strangers; /* held, of groups that are not open here */
+    struct am_list peers;     /* am_coll_peer */
+    struct am_list groups[AM_COLL_GROUP_BUCKETS]; /* by id */
+    struct am_pool small, large;                  /* am_coll_held */
+    struct am_pool xfers;
+    uint32_t window; /* messages a peer may send that were not consumed */
+    bool forked;
+    bool is_closing; /* nothing is sent any more */
+};
+
+/* What this context and a peer owe each other. */
+struct am_coll_peer {
+    struct am_list link; /* in coll->peers */
+    struct am_peer *peer;
+    struct am_coll *coll;
+    struct am_op op;        /* queued while `waiting` finds no space */
+    struct am_list waiting; /* am_step: to send DATA, RTS or READY, in order */
+    size_t eager_max;       /* bytes of the largest DATA */
+    uint32_t credit;        /* DATA that may be sent to it */
+    uint32_t unreturned;    /* DATA of it whose credit it has not back */
+    uint32_t consumed;      /* of these, used up */
+    uint32_t note_count;    /* RTS and READY of it that are held */
+    bool is_closing;        /* nothing is sent to it any more */
+};
+
+struct am_coll_group {
+    struct am_coll *coll;
+    struct am_list link; /* in coll->groups */
+    uint32_t id, rank, size;
+    uint32_t next;         /* number of the next collective */
+    uint32_t *ranks;       /* members' peer indices; NULL: member i is rank i */
+    struct am_list active; /* am_coll_req, in the order of their numbers */
+    struct am_list held;   /* for collectives that were not called here */
+    am_status_t status;    /* AM_OK, or why no more can be started */
+    struct am_coll_numbers numbers; /* that algorithms are chosen by: those of
+                                       member 0, so that all choose alike */
+    bool asks_numbers;              /* they are on their way */
+    bool has_numbers;
+
+    struct {
+        struct am_coll_wish wish;
+        struct am_coll_plan plan;
+    } chosen[AM_COLL_KINDS]; /* the last choice for each kind */
+};
+
+/* A message that came early. */
+struct am_coll_held {
+    struct am_list link;
+    struct am_coll_peer *from;
+    uint32_t handler; /* AM_COLL_H_DATA, RTS, READY */
+    uint32_t group, number, member, tag, print;
+    size_t bytes;  /* DATA: of `data`; else of the message */
+    bool is_large; /* from the pool for these */
+
+    union {
+        struct am_key key; /* READY */
+        char data[AM_COLL_SMALL_BYTES];
+    };
+};
+
+/* A put on its way, or memory open to one. */
+struct am_coll_xfer {
+    union {
+        struct am_bulk bulk;     /* SEND */
+        struct am_region region; /* RECV */
+    };
+
+    struct am_step *step;
+};
+
+/* A collective under way. */
+struct am_coll_req {
+    struct am_list link;     /* in group->active, or coll->idle */
+    struct am_list due_link; /* in coll->due, or by itself */
+    struct am_coll *coll;
+    struct am_coll_group *group;
+    uint32_t number;
+    uint32_t print;       /* what all members must agree on, as a hash */
+    uint32_t first, last; /* the queue of steps that may begin */
+    uint32_t left;        /* steps that have not ended */
+    uint32_t flying;      /* puts that have not ended */
+    am_status_t status;
+    bool is_stopped;          /* after an error: only waits for its puts */
+    bool is_built;            /* else it waits for the group's numbers */
+    struct am_coll_call call; /* until it is built */
+    struct am_coll_operator op;
+    am_done_fn done;
+    void *arg;
+    struct am_list held; /* am_coll_held of steps that are not begun */
+    struct am_list steps[AM_COLL_STEP_BUCKETS]; /* that wait for a message */
+    struct am_sched sched;
+};
+
+extern const struct am_stat_row am_coll_stat_rows[AM_COLL_STAT_COUNT];
+
+static inline struct am_coll *am_coll_of(const struct am_ctx *ctx)
+{
+    return am_module_data(ctx, AM_COLL_SLOT);
+}
+
+/* The numbers of the device that reaches a peer; false: there is none. */
+bool am_coll_numbers_of(struct am_ctx *ctx, uint32_t peer_index,
+                        const struct am_coll_config *config,
+                        struct am_coll_numbers *numbers);
+
+/* ------------------------------------------------------- group.c, coll_peer.c */
+
+/* The group, or NULL. */
+struct am_coll_group *am_coll_group_find(struct am_coll *coll, uint32_t id);
+
+/* The peer index of a member. */
+static inline uint32_t am_coll_member(const struct am_coll_group *group,
+                                      uint32_t member)
+{
+    return group->ranks == NULL ? member : group->ranks[member];
+}
+
+/* Give up all groups, without a word: the context closes. */
+void am_coll_groups_free(struct am_coll *coll);
+/* Is the peer a member of an open group? */
+bool am_coll_groups_have(struct am_coll *coll, uint32_t peer_index);
+/* End what waits for a peer that has died. */
+void am_coll_groups_dead(struct am_coll *coll, uint32_t peer_index);
+
+/* What this context has of a peer, made when it is first asked for; NULL: no
+ * memory. */
+struct am_coll_peer *am_coll_peer_of(struct am_coll *coll,
+                                     struct am_peer *peer);
+void am_coll_peer_free(struct am_peer *peer);
+void am_coll_peers_free(struct am_coll *coll);
+/* A DATA of it was used up: give credit back now and then. */
+void am_coll_peer_consumed(struct am_coll_peer *cp);
+/* Send what waits, when there is space again. */
+void am_coll_peer_queue(struct am_coll_peer *cp);
+
+/* ------------------------------------------------------------- held.c */
+
+/* Keep a message: on `list`.  false: no memory, or more than is allowed. */
+bool am_coll_held_keep(struct am_coll *coll, struct am_list *list,
+                       const struct am_coll_held *what, const void *data);
+/* Free one, on no list; what it took of the peer's credit is given back. */
+void am_coll_held_free(struct am_coll *coll, struct am_coll_held *held);
+/* Free those of a list, which came for nothing; `from` NULL: of all peers. */
+void am_coll_held_drop(struct am_coll *coll, struct am_list *list,
+                       const struct am_coll_peer *from);
+
+/* ---------------------------------------------------------- message.c, rx.c */
+
+/* Begin a step: it ends (am_coll_step_end) now or later. */
+void am_coll_send_begin(struct am_step *step);
+void am_coll_recv_begin(struct am_step *step);
+/* Carry on with a step on cp->waiting.  AM_ERR_AGAIN: no space.  Ops send past
+ * the queue that they are in themselves. */
+am_status_t am_coll_step_offer(struct am_coll_peer *cp, struct am_step *step,
+                               struct am_op *op);
+/* A message for a step that waits for it; false when none does. */
+bool am_coll_step_deliver(struct am_coll_req *req,
+                          const struct am_coll_held *what, const void *data);
+/* Let a member that does not agree find out, too, if there is space: it may be
+ * waiting for what will never be sent. */
+void am_coll_req_tell(struct am_coll_req *req, uint32_t member);
+/* Take back what a step has under way but for a put.  `at_close`: that, too. */
+void am_coll_step_stop(struct am_step *step, bool at_close);
+void am_coll_rx_register(struct am_coll *coll);
+
+/* -------------------------------------------------------------- sched/run.c */
+
+/* A request with an empty schedule; NULL: no memory. */
+struct am_coll_req *am_coll_req_new(struct am_coll_group *group);
+/* Back to those that wait for use. */
+void am_coll_req_put(struct am_coll_req *req);
+/* Begin the steps that wait for nothing.  AM_OK: it goes on; AM_DONE, or an
+ * error: it has ended, and the request is gone. */
+am_status_t am_coll_req_start(struct am_coll_req *req);
+/* The same in the poll, which ends it when it does. */
+void am_coll_req_start_later(struct am_coll_req *req);
+/* From a message: the step has ended; what follows it begins in the poll. */
+void am_coll_step_end(struct am_step *step);
+/* The collective cannot be completed; it ends in a poll. */
+void am_coll_req_fail(struct am_coll_req *req, am_status_t status);
+/* Do the members agree?  If not it fails. */
+bool am_coll_req_agrees(struct am_coll_req *req, uint32_t print,
+                        uint32_t member);
+/* The context closes. */
+void am_coll_req_drop(struct am_coll_req *req);
+/* Run what is due; the number of requests. */
+int am_coll_run_due(struct am_coll *coll);
+
+static inline struct am_list *am_coll_bucket(struct am_coll_req *req,
+                                             uint32_t member, uint32_t tag)
+{
+    return &req->steps[(member * 5 + tag) % AM_COLL_STEP_BUCKETS];
+}
+
+#endif

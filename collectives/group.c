@@ -1,0 +1,250 @@
+/*
+ * Groups: opening, finding, closing.
+ */
+#include "config.h"
+
+#include "collectives/coll.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct am_list *bucket(struct am_coll *coll, uint32_t id)
+{
+    return &coll->groups[id % AM_COLL_GROUP_BUCKETS];
+}
+
+struct am_coll_group *am_coll_group_find(struct am_coll *coll, uint32_t id)
+{
+    struct am_list *list = bucket(coll, id);
+
+    for (struct am_list *at = list->next; at != list; at = at->next) {
+        struct am_coll_group *group =
+                am_container(at, struct am_coll_group, link);
+
+        if (group->id == id) {
+            return group;
+        }
+    }
+    return NULL;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+    return left < right ? -1 : left > right;
+}
+
+/* Are they different, and all peers? */
+static am_status_t members_check(struct am_ctx *ctx, const uint32_t *ranks,
+                                 uint32_t count)
+{
+    uint32_t *sorted = malloc(count * sizeof(*sorted));
+    am_status_t status = AM_OK;
+
+    if (sorted == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    memcpy(sorted, ranks, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), by_number);
+    for (uint32_t i = 0; i < count && status == AM_OK; i++) {
+        if (i > 0 && sorted[i] == sorted[i - 1]) {
+            status = AM_ERR_INVALID;
+        } else if (sorted[i] >= am_size(ctx) &&
+                   am_peer_get(ctx, sorted[i], &status) != NULL) {
+            status = AM_OK; /* a late peer that is there */
+        }
+    }
+    free(sorted);
+    return status;
+}
+
+/* My place among them: in group->rank.  The lowest index is mine. */
+static am_status_t members_set(struct am_coll_group *group,
+                               const uint32_t *ranks, uint32_t count)
+{
+    struct am_ctx *ctx = group->coll->ctx;
+    uint32_t me = am_rank(ctx);
+    am_status_t status;
+
+    group->rank = me;
+    group->size = am_size(ctx);
+    if (ranks == NULL) {
+        return AM_OK;
+    }
+    if (count == 0) {
+        return AM_ERR_INVALID;
+    }
+    status = members_check(ctx, ranks, count);
+    if (status != AM_OK) {
+        return status;
+    }
+    group->ranks = malloc(count * sizeof(*ranks));
+    if (group->ranks == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    memcpy(group->ranks, ranks, count * sizeof(*ranks));
+    group->size = count;
+    for (group->rank = 0; group->rank < count; group->rank++) {
+        if (ranks[group->rank] == me) {
+            return AM_OK;
+        }
+    }
+    return AM_ERR_INVALID;
+}
+
+/* What came before the group was opened here. */
+static void strangers_take(struct am_coll_group *group)
+{
+    struct am_list *list = &group->coll->strangers;
+    struct am_list *at = list->next;
+
+    while (at != list) {
+        struct am_coll_held *held = am_container(at, struct am_coll_held, link);
+
+        at = at->next;
+        if (held->group != group->id) {
+            continue;
+        }
+        am_list_remove(&held->link);
+        if (held->member < group->size &&
+            am_coll_member(group, held->member) == held->from->peer->index) {
+            am_list_push(&group->held, &held->link);
+        } else {
+            group->coll->stats[AM_COLL_STAT_RX_BAD]++;
+            am_coll_held_free(group->coll, held);
+        }
+    }
+}
+
+am_status_t am_coll_group_open(struct am_ctx *ctx, uint32_t id,
+                               const uint32_t *ranks, uint32_t count,
+                               struct am_coll_group **group_p)
+{
+    struct am_coll *coll = am_coll_of(ctx);
+    struct am_coll_group *group;
+    am_status_t status;
+
+    if (coll->forked) {
+        return AM_ERR_FORKED;
+    }
+    if (am_coll_group_find(coll, id) != NULL) {
+        return AM_ERR_INVALID;
+    }
+    group = calloc(1, sizeof(*group));
+    if (group == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    group->coll = coll;
+    group->id = id;
+    status = members_set(group, ranks, count);
+    if (status != AM_OK) {
+        free(group->ranks);
+        free(group);
+        return status;
+    }
+    for (uint32_t i = 0; i < group->size; i++) {
+        if (am_peer_is_dead(ctx, am_coll_member(group, i))) {
+            group->status = AM_ERR_PEER;
+        }
+    }
+    am_list_init(&group->active);
+    am_list_init(&group->held);
+    am_list_push(bucket(coll, id), &group->link);
+    strangers_take(group);
+    *group_p = group;
+    return AM_OK;
+}
+
+am_status_t am_coll_group_close(struct am_coll_group *group)
+{
+    if (!am_list_is_empty(&group->active)) {
+        return AM_ERR_AGAIN;
+    }
+    am_list_remove(&group->link);
+    am_coll_held_drop(group->coll, &group->held, NULL);
+    free(group->ranks);
+    free(group);
+    return AM_OK;
+}
+
+uint32_t am_coll_group_rank(const struct am_coll_group *group)
+{
+    return group->rank;
+}
+
+uint32_t am_coll_group_size(const struct am_coll_group *group)
+{
+    return group->size;
+}
+
+void am_coll_groups_free(struct am_coll *coll)
+{
+    for (uint32_t i = 0; i < AM_COLL_GROUP_BUCKETS; i++) {
+        while (!am_list_is_empty(&coll->groups[i])) {
+            struct am_coll_group *group = am_container(
+                    coll->groups[i].next, struct am_coll_group, link);
+
+            while (!am_list_is_empty(&group->active)) {
+                am_coll_req_drop(am_container(group->active.next,
+                                              struct am_coll_req, link));
+            }
+            (void)am_coll_group_close(group);
+        }
+    }
+}
+
+static bool has_member(const struct am_coll_group *group, uint32_t peer_index)
+{
+    if (group->ranks == NULL) {
+        return peer_index < group->size;
+    }
+    for (uint32_t i = 0; i < group->size; i++) {
+        if (group->ranks[i] == peer_index) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool am_coll_groups_have(struct am_coll *coll, uint32_t peer_index)
+{
+    for (uint32_t i = 0; i < AM_COLL_GROUP_BUCKETS; i++) {
+        struct am_list *list = &coll->groups[i];
+
+        for (struct am_list *at = list->next; at != list; at = at->next) {
+            if (has_member(am_container(at, struct am_coll_group, link),
+                           peer_index)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void group_dead(struct am_coll_group *group)
+{
+    struct am_list *at;
+
+    group->status = AM_ERR_PEER;
+    for (at = group->active.next; at != &group->active; at = at->next) {
+        am_coll_req_fail(am_container(at, struct am_coll_req, link),
+                         AM_ERR_PEER);
+    }
+}
+
+void am_coll_groups_dead(struct am_coll *coll, uint32_t peer_index)
+{
+    for (uint32_t i = 0; i < AM_COLL_GROUP_BUCKETS; i++) {
+        struct am_list *list = &coll->groups[i];
+
+        for (struct am_list *at = list->next; at != list; at = at->next) {
+            struct am_coll_group *group =
+                    am_container(at, struct am_coll_group, link);
+
+            if (has_member(group, peer_index)) {
+                group_dead(group);
+            }
+        }
+    }
+}

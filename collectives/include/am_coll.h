@@ -1,0 +1,202 @@
+/*
+ * Collective operations over Active Messages: groups of peers, reductions, and
+ * one call for each collective, non-blocking with a completion function or
+ * blocking.  Comes with am.h.
+ *
+ * A collective is a schedule, a graph of sends, receives, copies and reductions,
+ * that am_ctx_poll runs as messages come (Hoefler et al., LibNBC, SC 2007); a
+ * blocking call starts the same schedule and polls.  Which algorithm makes the
+ * schedule is chosen by cost from the device's numbers, or by variable
+ * (AM_COLL_BCAST=kary:4/64k and the like; `am_info --coll` says what is chosen,
+ * and why).
+ *
+ * Rules.  All members of a group start the same collectives in the same order,
+ * with counts that agree and the same AM_COLL_* variables; several may be under
+ * way at once.  A member may be ahead of the others: what it sends waits at the
+ * receiver, up to AM_COLL_WINDOW messages from each peer, and at the sender
+ * beyond that.  A collective progresses only while its members poll.
+ */
+#ifndef AM_COLLECTIVES_AM_COLL_H
+#define AM_COLLECTIVES_AM_COLL_H
+
+#include <am.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------ groups */
+
+struct am_coll_group; /* the context's until am_coll_group_close */
+
+/*
+ * Make a group of `count` different peers, of which this context is one; member
+ * i is peer ranks[i] (copied; NULL: all ranks of the job in order, and `count`
+ * is ignored).  `id` names the group: all members give the same, and no two
+ * groups that have a member in common have the same at one time.  Sends nothing.
+ * *group_p is valid until am_coll_group_close or am_close.  AM_ERR_INVALID: no
+ * such peer, or twice, or I am not among them, or the id is in use; AM_ERR_MEMORY;
+ * AM_ERR_FORKED.  Not in a handler.
+ */
+AM_API am_status_t am_coll_group_open(struct am_ctx *ctx, uint32_t id,
+                                      const uint32_t *ranks, uint32_t count,
+                                      struct am_coll_group **group_p);
+/* Free it.  Its id may be used again when all members have closed it.
+ * AM_ERR_AGAIN: a collective of it is under way here.  Legal in a handler. */
+AM_API am_status_t am_coll_group_close(struct am_coll_group *group);
+/* My number among the members, and how many there are. */
+AM_API uint32_t am_coll_group_rank(const struct am_coll_group *group);
+AM_API uint32_t am_coll_group_size(const struct am_coll_group *group);
+
+/* -------------------------------------------------------------- reductions */
+
+typedef enum {
+    AM_COLL_INT8,
+    AM_COLL_INT16,
+    AM_COLL_INT32,
+    AM_COLL_INT64,
+    AM_COLL_UINT8,
+    AM_COLL_UINT16,
+    AM_COLL_UINT32,
+    AM_COLL_UINT64,
+    AM_COLL_FLOAT,
+    AM_COLL_DOUBLE
+} am_coll_type_t;
+
+/* The logical ones give 0 or 1; the bitwise ones are for integers only. */
+typedef enum {
+    AM_COLL_SUM,
+    AM_COLL_PROD,
+    AM_COLL_MIN,
+    AM_COLL_MAX,
+    AM_COLL_LAND,
+    AM_COLL_LOR,
+    AM_COLL_LXOR,
+    AM_COLL_BAND,
+    AM_COLL_BOR,
+    AM_COLL_BXOR
+} am_coll_op_t;
+
+/* inout[i] = left[i] op inout[i] for `count` elements.  `left` has the values of
+ * lower members.  Runs in am_ctx_poll, with the rules of a handler. */
+typedef void (*am_coll_reduce_fn)(void *arg, const void *left, void *inout,
+                                  size_t count);
+
+/* An operator on elements of one type: one of the library's, or the user's own.
+ * One that is not commutative is applied in the order of members; all are taken
+ * to be associative. */
+struct am_coll_operator {
+    am_coll_reduce_fn reduce;
+    void *arg;            /* of `reduce`; lives until the collective is done */
+    size_t element_bytes; /* 1 or more */
+    bool is_commutative;
+};
+
+/* The library's operator; AM_ERR_INVALID: there is no such.  Legal in a
+ * handler. */
+AM_API am_status_t am_coll_operator_get(am_coll_op_t op, am_coll_type_t type,
+                                        struct am_coll_operator *operator_p);
+
+/* ------------------------------------------------------------- collectives */
+
+typedef enum {
+    AM_COLL_BARRIER,
+    AM_COLL_BCAST,
+    AM_COLL_REDUCE,
+    AM_COLL_ALLREDUCE,
+    AM_COLL_GATHER,
+    AM_COLL_SCATTER,
+    AM_COLL_ALLGATHER,
+    AM_COLL_REDUCE_SCATTER,
+    AM_COLL_ALLTOALL,
+    AM_COLL_SCAN,
+    AM_COLL_EXSCAN
+} am_coll_kind_t;
+
+#define AM_COLL_KINDS 11
+
+/*
+ * What a collective works on.  Memory is contiguous, the caller's, and not to be
+ * touched until the collective is done; the struct and the arrays are read
+ * during the call only.
+ *
+ * `count` is elements for the kinds with an operator, bytes for the others:
+ *
+ *   kind             send            recv              count
+ *   BCAST            -               all; root's is    of the whole
+ *                                    what is sent
+ *   REDUCE           all             root              of the whole
+ *   ALLREDUCE, SCAN,
+ *   EXSCAN           all             all (EXSCAN: not  of the whole
+ *                                    member 0)
+ *   GATHER           my block        root: all blocks  of one block
+ *   SCATTER          root: blocks    my block          of one block
+ *   ALLGATHER        my block        all blocks        of one block
+ *   REDUCE_SCATTER   all blocks      my block          of one block
+ *   ALLTOALL         all blocks      all blocks        of one block
+ *
+ * Blocks lie one after the other in the order of members.  With `recv_counts`
+ * (GATHER, at the root; ALLGATHER, REDUCE_SCATTER and ALLTOALL, everywhere) or
+ * `send_counts` (SCATTER, at the root; ALLTOALL) they have lengths of their own,
+ * and are at `recv_offsets`, `send_offsets` (NULL: one after the other), in the
+ * same unit; my block of a GATHER or SCATTER then has `count`.  `is_vector` says
+ * so at all members, also where no array is read.
+ *
+ * `send` NULL means in place: what I give is where the result comes: REDUCE (at
+ * the root), ALLREDUCE, SCAN, EXSCAN: in `recv`; GATHER (at the root),
+ * ALLGATHER: in my block of `recv`; REDUCE_SCATTER, ALLTOALL: not allowed; and
+ * for SCATTER at the root `recv` NULL leaves my block where it is.  Otherwise
+ * send and recv do not overlap.
+ */
+struct am_coll_call {
+    am_coll_kind_t kind;
+    uint32_t root; /* BCAST, REDUCE, GATHER, SCATTER: a member */
+    const void *send;
+    void *recv;
+    size_t count;
+    bool is_vector;
+    const size_t *send_counts, *send_offsets; /* of each member */
+    const size_t *recv_counts, *recv_offsets;
+    struct am_coll_operator op;
+};
+
+/*
+ * Start a collective.  AM_OK: it is under way, and `done` will be called once
+ * from am_ctx_poll, with AM_OK, AM_ERR_PEER (a member died), AM_ERR_INVALID
+ * (members called differently), AM_ERR_TRUNCATE (their counts do not agree) or
+ * AM_ERR_MEMORY.  AM_DONE: it is complete already, and `done` will not be
+ * called.  Errors: AM_ERR_INVALID, AM_ERR_MEMORY, AM_ERR_PEER, AM_ERR_FORKED;
+ * after any of them, or after `done` got one, the group is good for closing only.
+ * Legal in a handler.
+ */
+AM_API am_status_t am_coll_start(struct am_coll_group *group,
+                                 const struct am_coll_call *call,
+                                 am_done_fn done, void *arg);
+
+/* The same, and poll until it is complete: AM_OK or an error of am_coll_start or
+ * of `done`.  Not in a handler: AM_ERR_HANDLER. */
+AM_API am_status_t am_coll_run(struct am_coll_group *group,
+                               const struct am_coll_call *call);
+
+/* The common ones by name: am_coll_run, with its errors.  `count` as above;
+ * `send` NULL is in place. */
+AM_API am_status_t am_coll_barrier(struct am_coll_group *group);
+AM_API am_status_t am_coll_bcast(struct am_coll_group *group, void *buffer,
+                                 size_t bytes, uint32_t root);
+AM_API am_status_t am_coll_reduce(struct am_coll_group *group, const void *send,
+                                  void *recv, size_t count,
+                                  const struct am_coll_operator *op,
+                                  uint32_t root);
+AM_API am_status_t am_coll_allreduce(struct am_coll_group *group,
+                                     const void *send, void *recv, size_t count,
+                                     const struct am_coll_operator *op);
+AM_API am_status_t am_coll_allgather(struct am_coll_group *group,
+                                     const void *send, void *recv,
+                                     size_t bytes);
+AM_API am_status_t am_coll_alltoall(struct am_coll_group *group,
+                                    const void *send, void *recv, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

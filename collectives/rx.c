@@ -1,0 +1,211 @@
+/*
+ * Messages of collectives as they come.  Every number is a peer's and is
+ * checked: what names no group, member or collective of this context is counted
+ * and dropped, or held if it may be early.
+ */
+#include "config.h"
+
+#include "collectives/coll.h"
+
+#include <string.h>
+
+static void rx_bad(struct am_coll *coll)
+{
+    coll->stats[AM_COLL_STAT_RX_BAD]++;
+}
+
+static bool is_member(const struct am_coll_group *group, uint32_t member,
+                      const struct am_coll_peer *cp)
+{
+    return member < group->size &&
+           am_coll_member(group, member) == cp->peer->index;
+}
+
+static struct am_coll_req *req_find(const struct am_coll_group *group,
+                                    uint32_t number)
+{
+    const struct am_list *at;
+
+    for (at = group->active.next; at != &group->active; at = at->next) {
+        struct am_coll_req *req = am_container(at, struct am_coll_req, link);
+
+        if (req->number == number) {
+            return req;
+        }
+    }
+    return NULL;
+}
+
+/* A message for a collective that is under way here. */
+static bool req_take(struct am_coll_req *req, const struct am_coll_held *what,
+                     const void *data, bool *is_held)
+{
+    if (req->is_stopped || req->status != AM_OK) {
+        return false;
+    }
+    if (what->handler != AM_COLL_H_PUT && req->is_built &&
+        !am_coll_req_agrees(req, what->print, what->member)) {
+        return false;
+    }
+    if (am_coll_step_deliver(req, what, data)) {
+        return true;
+    }
+    *is_held = what->handler != AM_COLL_H_PUT &&
+               am_coll_held_keep(req->coll, &req->held, what, data);
+    return *is_held;
+}
+
+/* To its step, or held; `is_held` says which.  false: dropped. */
+static bool take(struct am_coll *coll, const struct am_coll_held *what,
+                 const void *data, bool *is_held)
+{
+    struct am_coll_group *group = am_coll_group_find(coll, what->group);
+    struct am_list *list = &coll->strangers;
+
+    if (group != NULL) {
+        struct am_coll_req *req = req_find(group, what->number);
+
+        if (!is_member(group, what->member, what->from)) {
+            rx_bad(coll);
+            return false;
+        }
+        if (req != NULL) {
+            return req_take(req, what, data, is_held);
+        }
+        if ((int32_t)(what->number - group->next) < 0) { /* it has ended */
+            rx_bad(coll);
+            return false;
+        }
+        list = &group->held;
+    }
+    if (what->handler == AM_COLL_H_PUT) {
+        rx_bad(coll);
+        return false;
+    }
+    *is_held = am_coll_held_keep(coll, list, what, data);
+    return *is_held;
+}
+
+/* The words of all messages but CREDIT; NULL: there are not so many. */
+static struct am_coll_peer *
+head_read(struct am_token *token, const uint64_t *words, uint32_t word_count,
+          uint32_t wanted, uint32_t handler, struct am_coll_held *what)
+{
+    struct am_coll *coll = am_coll_of(token->ctx);
+    uint64_t where, who;
+
+    if (word_count != wanted) {
+        rx_bad(coll);
+        return NULL;
+    }
+    where = am_word(words, 0);
+    who = am_word(words, 1);
+    what->from = am_coll_peer_of(coll, token->peer);
+    what->handler = handler;
+    what->group = (uint32_t)(where >> 32);
+    what->number = (uint32_t)where;
+    what->member = (uint32_t)(who >> 32);
+    what->tag = (uint32_t)who;
+    what->print = token->aux;
+    return what->from;
+}
+
+static void handle_data(struct am_token *token, const uint64_t *words,
+                        uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_coll *coll = am_coll_of(token->ctx);
+    struct am_coll_held what;
+    struct am_coll_peer *cp =
+            head_read(token, words, word_count, 2, AM_COLL_H_DATA, &what);
+    bool is_held = false;
+
+    if (cp == NULL) {
+        return;
+    }
+    if (cp->unreturned >= coll->window || bytes > cp->eager_max) {
+        coll->stats[AM_COLL_STAT_RX_BAD_CREDIT]++;
+        return;
+    }
+    cp->unreturned++;
+    what.bytes = bytes;
+    (void)take(coll, &what, data, &is_held);
+    if (!is_held) {
+        am_coll_peer_consumed(cp);
+    }
+}
+
+static void handle_rts(struct am_token *token, const uint64_t *words,
+                       uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_coll_held what;
+    bool is_held;
+
+    if (head_read(token, words, word_count, 3, AM_COLL_H_RTS, &what) != NULL) {
+        what.bytes = am_word(words, 2);
+        (void)take(am_coll_of(token->ctx), &what, NULL, &is_held);
+    }
+}
+
+static void handle_ready(struct am_token *token, const uint64_t *words,
+                         uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_coll_held what;
+    bool is_held;
+
+    if (head_read(token, words, word_count, 7, AM_COLL_H_READY, &what) ==
+        NULL) {
+        return;
+    }
+    what.bytes = am_word(words, 2);
+    for (uint32_t i = 0; i < 4; i++) {
+        what.key.w[i] = am_word(words, 3 + i);
+    }
+    (void)take(am_coll_of(token->ctx), &what, NULL, &is_held);
+}
+
+static void handle_put(struct am_token *token, const uint64_t *words,
+                       uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_coll_held what;
+    bool is_held;
+
+    if (head_read(token, words, word_count, 2, AM_COLL_H_PUT, &what) != NULL) {
+        what.bytes = 0;
+        (void)take(am_coll_of(token->ctx), &what, NULL, &is_held);
+    }
+}
+
+/* Credit never exceeds the window. */
+static void handle_credit(struct am_token *token, const uint64_t *words,
+                          uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_coll *coll = am_coll_of(token->ctx);
+    struct am_coll_peer *cp = am_coll_peer_of(coll, token->peer);
+    uint64_t count = word_count == 1 ? am_word(words, 0) : UINT64_MAX;
+
+    if (cp == NULL || count > coll->window - cp->credit) {
+        coll->stats[AM_COLL_STAT_RX_BAD_CREDIT]++;
+        return;
+    }
+    cp->credit += (uint32_t)count;
+}
+
+void am_coll_rx_register(struct am_coll *coll)
+{
+    static const struct {
+        uint32_t handler;
+        am_handler_fn fn;
+        const char *name;
+    } rows[] = {
+            {AM_COLL_H_DATA, handle_data, "coll_data"},
+            {AM_COLL_H_RTS, handle_rts, "coll_rts"},
+            {AM_COLL_H_READY, handle_ready, "coll_ready"},
+            {AM_COLL_H_PUT, handle_put, "coll_put"},
+            {AM_COLL_H_CREDIT, handle_credit, "coll_credit"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        (void)am_handler_set(coll->ctx, rows[i].handler, rows[i].fn, coll,
+                             rows[i].name);
+    }
+}

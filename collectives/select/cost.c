@@ -1,0 +1,321 @@
+/*
+ * The formulas of cost.h.
+ */
+#include "config.h"
+
+#include "collectives/select/cost.h"
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t line(const struct am_linfn *f, size_t bytes)
+{
+    return f->fixed_ps + bytes / 1000 * f->per_byte_fs +
+           bytes % 1000 * f->per_byte_fs / 1000;
+}
+
+static uint64_t copy_ps(const struct am_coll_cost *c, size_t bytes)
+{
+    return am_cost_copy_ps(&c->numbers->perf, bytes);
+}
+
+static uint64_t packets(const struct am_coll_cost *c, size_t bytes)
+{
+    size_t packet = c->numbers->packet_bytes;
+
+    return bytes == 0 ? 1 : (bytes - 1) / packet + 1;
+}
+
+/* A put by the device, where that is cheaper than a stream. */
+static uint64_t single_ps(const struct am_coll_cost *c, size_t bytes)
+{
+    const struct am_coll_numbers *n = c->numbers;
+    uint64_t single = am_cost_single_ps(&n->perf, n->caps, false, bytes);
+
+    return single < am_cost_stream_ps(&n->perf, n->packet_bytes, bytes)
+                   ? single
+                   : AM_COST_NEVER;
+}
+
+static bool is_large(const struct am_coll_cost *c, size_t bytes)
+{
+    return bytes > c->numbers->eager_max;
+}
+
+static uint64_t send_ps(const struct am_coll_cost *c, size_t bytes)
+{
+    const struct am_dev_perf *perf = &c->numbers->perf;
+    struct am_linfn more = {0, perf->send_overhead.per_byte_fs};
+    uint64_t single = is_large(c, bytes) ? single_ps(c, bytes) : AM_COST_NEVER;
+    uint64_t ps = packets(c, bytes) * perf->send_overhead.fixed_ps +
+                  line(&more, bytes);
+
+    return larger(single == AM_COST_NEVER
+                          ? ps
+                          : single + perf->send_overhead.fixed_ps,
+                  perf->gap_ps);
+}
+
+static uint64_t recv_ps(const struct am_coll_cost *c, size_t bytes)
+{
+    const struct am_dev_perf *perf = &c->numbers->perf;
+    struct am_linfn more = {0, perf->recv_overhead.per_byte_fs};
+
+    if (is_large(c, bytes) && single_ps(c, bytes) != AM_COST_NEVER) {
+        return 2 * perf->recv_overhead.fixed_ps;
+    }
+    return packets(c, bytes) * perf->recv_overhead.fixed_ps +
+           line(&more, bytes);
+}
+
+/* One message that is waited for. */
+static uint64_t level_ps(const struct am_coll_cost *c, size_t bytes)
+{
+    const struct am_coll_numbers *n = c->numbers;
+    uint64_t ps, single;
+
+    if (!is_large(c, bytes)) {
+        ps = am_cost_stream_ps(&n->perf, n->packet_bytes, bytes);
+    } else {
+        single = single_ps(c, bytes);
+        ps = (single != AM_COST_NEVER
+                      ? single
+                      : am_cost_stream_ps(&n->perf, n->packet_bytes, bytes)) +
+             2 * am_cost_short_ps(&n->perf); /* READY, PUT */
+    }
+    return ps + n->perf.turn_ps;
+}
+
+/* The most children of a member, and the levels of the tree. */
+static uint64_t children(const struct am_coll_cost *c)
+{
+    return am_tree_child_count(c->shape, (struct am_tree_span){0, c->size});
+}
+
+static uint64_t depth(const struct am_coll_cost *c)
+{
+    return am_tree_depth(c->shape, c->size);
+}
+
+/* Down, or up, a tree in pieces: the first passes all levels, waiting for its
+ * elder brothers (in the binomial tree those have the longer way, so that it
+ * does not count); then the busiest member has one after the other. */
+static uint64_t tree_ps(const struct am_coll_cost *c, size_t bytes,
+                        uint64_t add_fs)
+{
+    size_t piece = c->chunk < bytes ? c->chunk : bytes;
+    uint64_t count = am_piece_count(bytes, c->chunk), k = children(c);
+    uint64_t brothers = c->shape == AM_TREE_BINOMIAL ? 0 : k - 1;
+    struct am_linfn add = {0, add_fs};
+    uint64_t each =
+            larger(send_ps(c, piece), recv_ps(c, piece)) + line(&add, piece);
+
+    return depth(c) *
+                   (level_ps(c, piece) + brothers * each + line(&add, piece)) +
+           (count - 1) * (k * each + recv_ps(c, piece));
+}
+
+/* What a reduction pays for a byte: as a copy does. */
+static uint64_t add_fs(const struct am_coll_cost *c)
+{
+    return larger(c->numbers->perf.send_overhead.per_byte_fs,
+                  c->numbers->perf.recv_overhead.per_byte_fs);
+}
+
+uint64_t am_cost_dissemination(const struct am_coll_cost *c)
+{
+    return am_cube_rounds(c->size) * (level_ps(c, 0) + send_ps(c, 0));
+}
+
+uint64_t am_cost_barrier_tree(const struct am_coll_cost *c)
+{
+    return 2 * tree_ps(c, 0, 0);
+}
+
+uint64_t am_cost_bcast_tree(const struct am_coll_cost *c)
+{
+    return tree_ps(c, c->bytes, 0);
+}
+
+/* Half, a quarter, ... of the bytes down the tree; then block by block. */
+uint64_t am_cost_bcast_scatter(const struct am_coll_cost *c)
+{
+    size_t part = c->bytes;
+    uint64_t ps = 0;
+
+    for (uint32_t i = am_cube_rounds(c->size); i > 0; i--) {
+        part /= 2;
+        ps += level_ps(c, part);
+    }
+    return ps + (c->size - 1) * (level_ps(c, c->bytes / c->size) +
+                                 send_ps(c, c->bytes / c->size));
+}
+
+uint64_t am_cost_reduce_tree(const struct am_coll_cost *c)
+{
+    return tree_ps(c, c->bytes, add_fs(c));
+}
+
+uint64_t am_cost_allreduce_tree(const struct am_coll_cost *c)
+{
+    return tree_ps(c, c->bytes, add_fs(c)) + tree_ps(c, c->bytes, 0);
+}
+
+static bool is_folded(const struct am_coll_cost *c)
+{
+    return am_cube_floor(c->size) != c->size;
+}
+
+/* One exchange both ways at once. */
+static uint64_t exchange_ps(const struct am_coll_cost *c, size_t bytes)
+{
+    return level_ps(c, bytes) + send_ps(c, bytes);
+}
+
+/* Those without a number: their values first, the result at the end. */
+static uint64_t fold_ps(const struct am_coll_cost *c)
+{
+    return is_folded(c) ? 2 * level_ps(c, c->bytes) + copy_ps(c, c->bytes) : 0;
+}
+
+uint64_t am_cost_allreduce_doubling(const struct am_coll_cost *c)
+{
+    uint64_t rounds = am_cube_rounds(am_cube_floor(c->size));
+
+    return rounds * (exchange_ps(c, c->bytes) + copy_ps(c, c->bytes)) +
+           fold_ps(c) + copy_ps(c, c->bytes);
+}
+
+uint64_t am_cost_allreduce_halving(const struct am_coll_cost *c)
+{
+    size_t part = c->bytes;
+    uint64_t ps = fold_ps(c) + copy_ps(c, c->bytes);
+
+    for (uint32_t i = am_cube_rounds(am_cube_floor(c->size)); i > 0; i--) {
+        part /= 2;
+        ps += 2 * exchange_ps(c, part) + copy_ps(c, part);
+    }
+    return ps;
+}
+
+/* `steps` blocks round the ring, in pieces that follow each other. */
+static uint64_t ring_ps(const struct am_coll_cost *c, size_t block,
+                        uint64_t steps, bool is_added)
+{
+    size_t piece = c->chunk < block ? c->chunk : block;
+    uint64_t count = am_piece_count(block, c->chunk);
+    uint64_t each = send_ps(c, piece) + recv_ps(c, piece) +
+                    (is_added ? copy_ps(c, piece) : 0);
+
+    return steps * (larger(level_ps(c, piece) + send_ps(c, piece), each) +
+                    (is_added ? copy_ps(c, piece) : 0) + (count - 1) * each);
+}
+
+uint64_t am_cost_allreduce_ring(const struct am_coll_cost *c)
+{
+    struct am_coll_cost whole = *c;
+    size_t block = c->bytes / c->size;
+
+    whole.chunk = SIZE_MAX;
+    return ring_ps(c, block, c->size - 1, true) +
+           ring_ps(&whole, block, c->size - 1, false);
+}
+
+uint64_t am_cost_gather_direct(const struct am_coll_cost *c)
+{
+    return level_ps(c, c->bytes) +
+           (c->size - 2) * larger(recv_ps(c, c->bytes), send_ps(c, c->bytes));
+}
+
+/* The blocks of half the members come in one message to the root, and so on;
+ * what an inner member has is copied once. */
+uint64_t am_cost_gather_tree(const struct am_coll_cost *c)
+{
+    struct am_tree_span span = {0, c->size};
+    uint64_t ps = 0;
+
+    while (span.end - span.first > 1) {
+        uint64_t count = am_tree_child_count(c->shape, span);
+        struct am_tree_span child =
+                am_tree_child(c->shape, span, (uint32_t)count - 1);
+        size_t bytes = (child.end - child.first) * c->bytes;
+        uint64_t others = count - 1;
+
+        ps += level_ps(c, bytes) + copy_ps(c, c->bytes);
+        if (c->shape == AM_TREE_BINOMIAL) {
+            ps += recv_ps(c, bytes);
+        } else {
+            ps += others * larger(recv_ps(c, bytes), send_ps(c, bytes));
+        }
+        span = child;
+    }
+    return ps;
+}
+
+uint64_t am_cost_allgather_ring(const struct am_coll_cost *c)
+{
+    struct am_coll_cost whole = *c;
+
+    whole.chunk = SIZE_MAX;
+    return ring_ps(&whole, c->bytes, c->size - 1, false);
+}
+
+uint64_t am_cost_allgather_bruck(const struct am_coll_cost *c)
+{
+    uint64_t ps = copy_ps(c, c->bytes * (c->size + 1));
+
+    for (uint32_t have = 1; have < c->size; have *= 2) {
+        uint32_t more = have < c->size - have ? have : c->size - have;
+
+        ps += exchange_ps(c, more * c->bytes);
+    }
+    return ps;
+}
+
+/* Each to all others: one wait, then what each end is kept by. */
+uint64_t am_cost_exchange_direct(const struct am_coll_cost *c)
+{
+    return level_ps(c, c->bytes) +
+           (c->size - 1) * (send_ps(c, c->bytes) + recv_ps(c, c->bytes));
+}
+
+uint64_t am_cost_reduce_scatter_direct(const struct am_coll_cost *c)
+{
+    return am_cost_exchange_direct(c) + (c->size - 1) * copy_ps(c, c->bytes);
+}
+
+uint64_t am_cost_reduce_scatter_ring(const struct am_coll_cost *c)
+{
+    return ring_ps(c, c->bytes, c->size - 1, true);
+}
+
+uint64_t am_cost_alltoall_pairwise(const struct am_coll_cost *c)
+{
+    return (c->size - 1) * exchange_ps(c, c->bytes);
+}
+
+uint64_t am_cost_alltoall_bruck(const struct am_coll_cost *c)
+{
+    uint64_t rounds = am_cube_rounds(c->size);
+    size_t half = c->size / 2 * c->bytes;
+
+    return rounds * (exchange_ps(c, half) + 2 * copy_ps(c, half)) +
+           2 * copy_ps(c, c->size * c->bytes);
+}
+
+uint64_t am_cost_scan_doubling(const struct am_coll_cost *c)
+{
+    return am_cube_rounds(c->size) *
+                   (exchange_ps(c, c->bytes) + copy_ps(c, c->bytes)) +
+           copy_ps(c, c->bytes);
+}
+
+uint64_t am_cost_scan_chain(const struct am_coll_cost *c)
+{
+    struct am_coll_cost chain = *c;
+
+    chain.shape = AM_TREE_CHAIN;
+    return tree_ps(&chain, c->bytes, add_fs(c)) + copy_ps(c, c->bytes);
+}

@@ -1,0 +1,132 @@
+/*
+ * The choice of select.h.
+ */
+#include "config.h"
+
+#include "collectives/select/select.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Lengths of pieces that are tried. */
+static const size_t chunks[] = {SIZE_MAX, (size_t)8 << 10, (size_t)32 << 10,
+                                (size_t)128 << 10};
+
+static bool is_fit(const struct am_coll_algorithm *algorithm,
+                   const struct am_coll_wish *wish)
+{
+    return (wish->commutes || algorithm->keeps_order) &&
+           (!wish->is_vector || algorithm->takes_vector);
+}
+
+uint64_t am_coll_plan_ps(const struct am_coll_numbers *numbers,
+                         const struct am_coll_wish *wish,
+                         const struct am_coll_plan *plan)
+{
+    struct am_coll_cost cost = {.numbers = numbers,
+                                .size = wish->size,
+                                .bytes = wish->bytes,
+                                .shape = plan->shape,
+                                .chunk = plan->chunk_bytes};
+
+    return wish->size < 2 ? 0 : plan->algorithm->cost(&cost);
+}
+
+/* The cheapest piece for an algorithm; then compare with the best so far. */
+static void try(const struct am_coll_numbers *numbers,
+                const struct am_coll_wish *wish,
+                const struct am_coll_algorithm *algorithm,
+                struct am_coll_plan *best, uint64_t *best_ps)
+{
+    size_t count =
+            algorithm->has_chunk ? sizeof(chunks) / sizeof(chunks[0]) : 1;
+
+    for (size_t i = 0; i < count; i++) {
+        struct am_coll_plan plan = {.algorithm = algorithm,
+                                    .shape = algorithm->shape,
+                                    .chunk_bytes = chunks[i],
+                                    .why = best->why};
+        uint64_t ps;
+
+        if (i > 0 && chunks[i] >= wish->bytes) {
+            break;
+        }
+        ps = am_coll_plan_ps(numbers, wish, &plan);
+        if (ps < *best_ps) {
+            *best = plan;
+            *best_ps = ps;
+        }
+    }
+}
+
+struct am_coll_plan am_coll_select(const struct am_coll_config *config,
+                                   const struct am_coll_numbers *numbers,
+                                   const struct am_coll_wish *wish)
+{
+    struct am_coll_plan plan = {.why = AM_COLL_WHY_COST};
+    const struct am_coll_algorithm *algorithm;
+    uint64_t best_ps = UINT64_MAX;
+
+    if (am_coll_plan_parse(wish->kind, config->algorithm[wish->kind], &plan)) {
+        if (is_fit(plan.algorithm, wish)) {
+            plan.why = AM_COLL_WHY_SET;
+            return plan;
+        }
+        plan.why = AM_COLL_WHY_UNFIT;
+    }
+    algorithm = am_coll_algorithms[wish->kind];
+    for (; algorithm->name != NULL; algorithm++) {
+        if (!is_fit(algorithm, wish)) {
+            continue;
+        }
+        if (wish->is_vector) { /* members do not know each other's lengths */
+            plan.algorithm = algorithm;
+            plan.shape = algorithm->shape;
+            plan.chunk_bytes = SIZE_MAX;
+            break;
+        }
+        try(numbers, wish, algorithm, &plan, &best_ps);
+    }
+    return plan;
+}
+
+/* "name", with ":count" and "/bytes" where the algorithm has them. */
+bool am_coll_plan_parse(am_coll_kind_t kind, const char *text,
+                        struct am_coll_plan *plan)
+{
+    size_t length = strcspn(text, ":/"), chunk = SIZE_MAX;
+    const struct am_coll_algorithm *algorithm = am_coll_algorithms[kind];
+    const char *rest = text + length;
+    am_tree_shape_t shape;
+
+    while (algorithm->name != NULL &&
+           (strlen(algorithm->name) != length ||
+            strncmp(algorithm->name, text, length) != 0)) {
+        algorithm++;
+    }
+    if (algorithm->name == NULL) {
+        return false;
+    }
+    shape = algorithm->shape;
+    if (*rest == ':' && algorithm->has_shape) {
+        char *end;
+        unsigned long count = strtoul(rest + 1, &end, 10);
+
+        if (rest[1] < '0' || rest[1] > '9' || count == 0 ||
+            count >= UINT32_MAX) {
+            return false;
+        }
+        shape = (am_tree_shape_t)count;
+        rest = end;
+    }
+    if (*rest == '/' && algorithm->has_chunk) {
+        if (am_config_parse_bytes(rest + 1, &chunk) != AM_OK || chunk == 0) {
+            return false;
+        }
+        rest = "";
+    }
+    plan->algorithm = algorithm;
+    plan->shape = shape;
+    plan->chunk_bytes = chunk;
+    return *rest == '\0';
+}

@@ -1,0 +1,379 @@
+/*
+ * Collectives beside each other: several at once on groups that overlap, members
+ * far ahead of others, groups that are opened late, calls that do not agree,
+ * forged messages, lost packets.  Seeded.
+ */
+#include "support/cm.h"
+#include "support/coll_trial.h"
+#include "support/seed.h"
+
+#include "collectives/coll.h"
+
+#include <string.h>
+
+enum {
+    RANKS = 6,
+    AHEAD = 300, /* collectives: more than the window */
+    POLLS_MAX = 3000000
+};
+
+static struct am_prng prng;
+
+static uint64_t draw(uint64_t below)
+{
+    return am_prng_next(&prng) % below;
+}
+
+static const uint32_t all[] = {0, 1, 2, 3, 4, 5};
+
+static void polls(struct world *world, int count)
+{
+    while (count-- > 0) {
+        world_poll(world);
+    }
+}
+
+/* Random collectives on three groups, up to 12 under way; every member starts
+ * those of a group in the same order. */
+static void many(struct world *world, int total)
+{
+    static const uint32_t even[] = {4, 0, 2}, some[] = {5, 4, 1, 0};
+    struct trial_group groups[3];
+    struct trial_run *runs[12] = {NULL};
+
+    trial_group_open(&groups[0], world, 1, all, RANKS);
+    trial_group_open(&groups[1], world, 2, even, 3);
+    trial_group_open(&groups[2], world, 3, some, 4);
+    for (int i = 0; i < total + 12; i++) {
+        struct trial_run **run = &runs[i % 12];
+        struct trial_group *tg = &groups[draw(3)];
+        am_coll_kind_t kind = (am_coll_kind_t)draw(AM_COLL_KINDS);
+        struct trial t = {.kind = kind,
+                          .count = draw(4) == 0 ? draw(30000) : draw(300),
+                          .root = (uint32_t)draw(tg->size),
+                          .op = (int)draw(TRIAL_OPS),
+                          .is_late = draw(2) == 0};
+
+        for (int j = 0; *run != NULL && !trial_is_done(*run); j++) {
+            assert_true(j < POLLS_MAX);
+            polls(world, 1);
+        }
+        if (*run != NULL) {
+            trial_check(*run);
+        }
+        *run = i < total ? trial_start(tg, &t, &prng) : NULL;
+    }
+    for (int i = 0; i < 3; i++) {
+        trial_group_close(&groups[i]);
+    }
+}
+
+static void no_bad(struct world *world)
+{
+    world_settle(world);
+    for (uint32_t i = 0; i < world->size; i++) {
+        assert_int_equal(world_counter(world, i, "coll_rx_bad"), 0);
+        assert_int_equal(world_counter(world, i, "coll_rx_bad_credit"), 0);
+        assert_int_equal(world_counter(world, i, "coll_held_now"), 0);
+    }
+}
+
+static void test_many(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world, RANKS, NULL);
+    many(&world, 600);
+    no_bad(&world);
+    world_close(&world);
+}
+
+/* The smallest window, and messages that nearly all are put. */
+static void test_narrow(void **state)
+{
+    static const struct am_option list[] = {
+            {"AM_COLL_WINDOW", "1"}, {"AM_COLL_EAGER_MAX", "16"}, {NULL, NULL}};
+    static const struct am_option none[] = {
+            {"AM_COLL_WINDOW", "0"}, {"AM_COLL_EAGER_MAX", "0"}, {NULL, NULL}};
+    struct world world;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const struct am_option *o = i == 0 ? list : none;
+        const struct am_option *options[] = {o, o, o, o, o, o};
+
+        world_open(&world, RANKS, options);
+        many(&world, 150);
+        no_bad(&world);
+        world_close(&world);
+    }
+}
+
+/* Packets are lost, doubled and swapped below: the channel mends it. */
+static void test_lossy(void **state)
+{
+    static const struct am_option list[] = {
+            {"AM_FAULT", "drop=1/50,dup=1/50,reorder=1/20,seed=5"},
+            {NULL, NULL}};
+    const struct am_option *options[] = {list, list, list, list, list, list};
+    struct world world;
+
+    (void)state;
+    world_open(&world, RANKS, options);
+    many(&world, 150);
+    no_bad(&world);
+    world_close(&world);
+}
+
+/* --------------------------------------------------------------- far ahead */
+
+static void count_done(void *arg, am_status_t status)
+{
+    assert_int_equal(status, AM_OK);
+    ++*(uint32_t *)arg;
+}
+
+static void start_bcast(struct am_coll_group *group, void *buffer, size_t bytes,
+                        uint32_t root, uint32_t *done)
+{
+    struct am_coll_call call = {.kind = AM_COLL_BCAST,
+                                .root = root,
+                                .recv = buffer,
+                                .count = bytes};
+    am_status_t status = am_coll_start(group, &call, count_done, done);
+
+    if (status == AM_DONE) {
+        count_done(done, AM_OK);
+    } else {
+        assert_int_equal(status, AM_OK);
+    }
+}
+
+/* The root starts many broadcasts before anybody else has opened the group: what
+ * waits at a receiver is bounded, the rest waits at the root, nothing is lost. */
+static void test_ahead(void **state)
+{
+    static unsigned char from[AHEAD][32], to[RANKS][AHEAD][32];
+    struct am_coll_group *group[RANKS];
+    uint32_t done[RANKS] = {0};
+    struct world world;
+
+    (void)state;
+    world_open(&world, RANKS, NULL);
+    assert_int_equal(am_coll_group_open(world.ctx[0], 9, NULL, 0, &group[0]),
+                     AM_OK);
+    for (uint32_t i = 0; i < AHEAD; i++) {
+        memset(from[i], (int)i + 1, sizeof(from[i]));
+        start_bcast(group[0], from[i], sizeof(from[i]), 0, &done[0]);
+        polls(&world, 1);
+    }
+    world_settle(&world);
+    assert_true(done[0] < AHEAD);
+    assert_true(world_counter(&world, 0, "coll_tx_no_credit") > 0);
+    assert_true(am_coll_group_close(group[0]) == AM_ERR_AGAIN);
+    for (uint32_t i = 1; i < RANKS; i++) {
+        assert_int_equal(
+                am_coll_group_open(world.ctx[i], 9, NULL, 0, &group[i]), AM_OK);
+        for (uint32_t j = 0; j < AHEAD; j++) {
+            start_bcast(group[i], to[i][j], sizeof(to[i][j]), 0, &done[i]);
+            polls(&world, (int)draw(2));
+        }
+    }
+    world_settle(&world);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        assert_int_equal(done[i], AHEAD);
+        assert_true(i == 0 || memcmp(to[i], from, sizeof(from)) == 0);
+        assert_int_equal(am_coll_group_close(group[i]), AM_OK);
+    }
+    no_bad(&world);
+    world_close(&world);
+}
+
+/* ------------------------------------------------------------ what is wrong */
+
+static void keep_status(void *arg, am_status_t status)
+{
+    *(am_status_t *)arg = status;
+}
+
+/* Members that do not agree are told, and do not wait for ever. */
+static void test_disagreement(void **state)
+{
+    char buffer[2][64] = {{0}};
+    struct am_coll_group *group[2];
+    am_status_t status[2] = {AM_DONE, AM_DONE};
+    static const struct am_option quiet[] = {{"AM_LOG", "none"}, {NULL, NULL}};
+    const struct am_option *options[] = {quiet, quiet};
+    struct world world;
+
+    (void)state;
+    world_open(&world, 2, options);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct am_coll_call call = {.kind = AM_COLL_ALLGATHER,
+                                    .send = buffer[0],
+                                    .recv = buffer[1],
+                                    .count = 8 + i};
+
+        assert_int_equal(
+                am_coll_group_open(world.ctx[i], 9, NULL, 0, &group[i]), AM_OK);
+        status[i] = AM_DONE;
+        assert_int_equal(
+                am_coll_start(group[i], &call, keep_status, &status[i]), AM_OK);
+    }
+    world_settle(&world);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct am_coll_call call = {.kind = AM_COLL_BARRIER};
+
+        assert_int_equal(status[i], AM_ERR_INVALID);
+        assert_int_equal(
+                am_coll_start(group[i], &call, keep_status, &status[i]),
+                AM_ERR_INVALID);
+        assert_int_equal(am_coll_group_close(group[i]), AM_OK);
+    }
+    world_close(&world);
+}
+
+static void test_bad_calls(void **state)
+{
+    static const uint32_t twice[] = {0, 1, 1}, without[] = {1}, far[] = {0, 9};
+    struct am_coll_group *group, *other;
+    struct am_coll_operator op;
+    struct am_coll_call call = {.kind = AM_COLL_BCAST, .root = 2};
+    struct world world;
+    struct am_ctx *ctx;
+
+    (void)state;
+    world_open(&world, 2, NULL);
+    ctx = world.ctx[0];
+    assert_int_equal(am_coll_group_open(ctx, 1, twice, 3, &group),
+                     AM_ERR_INVALID);
+    assert_int_equal(am_coll_group_open(ctx, 1, without, 1, &group),
+                     AM_ERR_INVALID);
+    assert_int_equal(am_coll_group_open(ctx, 1, far, 2, &group),
+                     AM_ERR_INVALID);
+    assert_int_equal(am_coll_group_open(ctx, 1, twice, 0, &group),
+                     AM_ERR_INVALID);
+    assert_int_equal(am_coll_group_open(ctx, 1, NULL, 0, &group), AM_OK);
+    assert_int_equal(am_coll_group_open(ctx, 1, NULL, 0, &other),
+                     AM_ERR_INVALID);
+    assert_int_equal(am_coll_start(group, &call, keep_status, NULL),
+                     AM_ERR_INVALID);
+    call = (struct am_coll_call){.kind = AM_COLL_ALLREDUCE, .count = 1};
+    assert_int_equal(am_coll_start(group, &call, keep_status, NULL),
+                     AM_ERR_INVALID);
+    call = (struct am_coll_call){.kind = AM_COLL_ALLTOALL, .count = SIZE_MAX};
+    assert_int_equal(am_coll_start(group, &call, keep_status, NULL),
+                     AM_ERR_INVALID);
+    call = (struct am_coll_call){.kind = AM_COLL_ALLTOALL, .is_vector = true};
+    assert_int_equal(am_coll_start(group, &call, keep_status, NULL),
+                     AM_ERR_INVALID);
+    assert_int_equal(am_coll_operator_get(AM_COLL_BAND, AM_COLL_DOUBLE, &op),
+                     AM_ERR_INVALID);
+    assert_int_equal(am_coll_group_close(group), AM_OK);
+    world_close(&world);
+}
+
+/* Random words to all handlers, also to groups and collectives that are there:
+ * nothing crashes, and another group goes on. */
+static void test_forged(void **state)
+{
+    static const struct am_option quiet[] = {{"AM_LOG", "none"}, {NULL, NULL}};
+    const struct am_option *options[] = {quiet, quiet, quiet,
+                                         quiet, quiet, quiet};
+    struct trial_group good, victim;
+    struct world world;
+    uint64_t bad = 0;
+
+    (void)state;
+    world_open(&world, RANKS, options);
+    trial_group_open(&good, &world, 1, all, RANKS);
+    trial_group_open(&victim, &world, 2, all, RANKS);
+    world_settle(&world);
+    for (int i = 0; i < 3000; i++) {
+        uint64_t words[8];
+        char data[64] = {0};
+        uint32_t from = (uint32_t)draw(2); /* two of them lie */
+        uint32_t handler = AM_COLL_H_DATA + (uint32_t)draw(4);
+
+        for (int j = 0; j < 8; j++) {
+            words[j] = draw(3) == 0 ? am_prng_next(&prng) : draw(9);
+        }
+        words[0] = (2 + draw(3)) << 32 | draw(5);
+        (void)am_ctx_try_request(world.ctx[from], 2 + (uint32_t)draw(RANKS - 2),
+                                 handler, words,
+                                 draw(4) == 0 ? (uint32_t)draw(9)
+                                 : handler == AM_COLL_H_READY ? 7
+                                 : handler == AM_COLL_H_RTS   ? 3
+                                                              : 2,
+                                 data, draw(64));
+        polls(&world, 1);
+    }
+    for (uint32_t i = 2; i < RANKS; i++) {
+        bad += world_counter(&world, i, "coll_rx_bad") +
+               world_counter(&world, i, "coll_rx_bad_credit");
+    }
+    assert_true(bad > 0);
+    for (int i = 0; i < 20; i++) {
+        static const uint32_t honest[] = {2, 3, 4, 5};
+        struct trial_group tg;
+        struct trial t = {.kind = (am_coll_kind_t)(i % AM_COLL_KINDS),
+                          .count = draw(20000),
+                          .is_late = true};
+
+        trial_group_open(&tg, &world, 100 + (uint32_t)i, honest, 4);
+        trial(&tg, &t, &prng);
+        trial_group_close(&tg);
+    }
+    trial_group_close(&good);
+    trial_group_close(&victim);
+    world_close(&world);
+}
+
+/* A context closes with collectives under way: all that is theirs is freed. */
+static void test_close(void **state)
+{
+    static char buffer[RANKS][40000], other[RANKS][40000];
+    struct am_coll_group *group[RANKS];
+    am_status_t status = AM_OK;
+    struct world world;
+
+    (void)state;
+    world_open(&world, RANKS, NULL);
+    for (uint32_t i = 0; i + 1 < RANKS; i++) { /* the last does not come */
+        struct am_coll_call call = {.kind = AM_COLL_ALLTOALL,
+                                    .send = buffer[i],
+                                    .recv = other[i],
+                                    .count = sizeof(buffer[i]) / RANKS};
+
+        assert_int_equal(
+                am_coll_group_open(world.ctx[i], 4, NULL, 0, &group[i]), AM_OK);
+        assert_int_equal(am_coll_start(group[i], &call, keep_status, &status),
+                         AM_OK);
+        polls(&world, 3);
+    }
+    world_close(&world);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    prng = test_prng("coll_flow_test");
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_many),
+            cmocka_unit_test(test_narrow),
+            cmocka_unit_test(test_lossy),
+            cmocka_unit_test(test_ahead),
+            cmocka_unit_test(test_disagreement),
+            cmocka_unit_test(test_bad_calls),
+            cmocka_unit_test(test_forged),
+            cmocka_unit_test(test_close),
+    };
+
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
