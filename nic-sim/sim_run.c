@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct ns_node *node_of_host(struct ns_host *host)
 {
@@ -177,6 +178,22 @@ static int report_stuck(const struct ns_sim *sim, ns_run_t why, char *error,
     return -1;
 }
 
+/* Add what each rank waits for, a line for each. */
+static void waits_add(struct ns_sim *sim, char *error, size_t error_bytes)
+{
+    size_t length = strlen(error);
+
+    for (uint32_t i = 0; i < sim->node_count && length < error_bytes; i++) {
+        char text[512];
+
+        ns_seat_waits(&sim->nodes[i], text, sizeof(text));
+        if (text[0] != '\0') {
+            length += (size_t)snprintf(error + length, error_bytes - length,
+                                       "\n  rank %" PRIu32 ": %s", i, text);
+        }
+    }
+}
+
 static bool sim_busy(const struct ns_sim *sim)
 {
     bool busy = !sim->kind->net_quiet(sim->net);
@@ -267,11 +284,18 @@ int ns_sim_run(struct ns_sim *sim,
     if (!sim->params.processes || body == NULL || ns_sim_fork(sim) == 0) {
         why = nodes_run(sim);
     }
+    if (why != NS_RUN_STOPPED || sim->aborted || sim->running > 0) {
+        (void)report_stuck(sim, why, error, error_bytes);
+        if (sim->params.processes && !sim->aborted) {
+            waits_add(sim, error, error_bytes);
+        }
+        why = NS_RUN_IDLE;
+    }
     if (sim->params.processes) {
         ns_sim_reap(sim, body != NULL);
     }
-    if (why != NS_RUN_STOPPED || sim->aborted || sim->running > 0) {
-        return report_stuck(sim, why, error, error_bytes);
+    if (why != NS_RUN_STOPPED) {
+        return -1;
     }
     return sim_finish(sim, result, error, error_bytes);
 }

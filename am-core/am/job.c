@@ -34,6 +34,12 @@ static am_status_t job_wait(struct am_ctx *ctx, char *error, size_t error_bytes)
     return AM_OK;
 }
 
+/* For the environment, when nothing happens in it any more. */
+static size_t ctx_waits(void *arg, char *text, size_t bytes)
+{
+    return am_describe(arg, "waits", text, bytes);
+}
+
 am_status_t am_job_connect(struct am_ctx *ctx, const struct am_params *params,
                            char *error, size_t error_bytes)
 {
@@ -44,6 +50,7 @@ am_status_t am_job_connect(struct am_ctx *ctx, const struct am_params *params,
     if (all == NULL) {
         return AM_ERR_MEMORY;
     }
+    am_env_explain(ctx->env, ctx_waits, ctx);
     am_env_outside(ctx->env);
     if (params->allgather(params->allgather_arg, &mine, all, sizeof(mine)) !=
         0) {

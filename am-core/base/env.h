@@ -40,6 +40,11 @@ struct am_env_ops {
     void (*meet)(struct am_env *env, void (*poll)(void *arg), void *arg);
     /* The program computes; the unit is the program's. */
     void (*compute)(struct am_env *env, uint64_t operations);
+    /* What the program waits for, as text, is `waits(arg, text, bytes)`: for
+     * who must tell why it does not go on. */
+    void (*explain)(struct am_env *env,
+                    size_t (*waits)(void *arg, char *text, size_t bytes),
+                    void *arg);
     /* The program needs the environment's time, and nothing else, from here. */
     void (*end)(struct am_env *env);
 };
@@ -76,6 +81,15 @@ static inline void am_env_outside(struct am_env *env)
 {
     if (env->ops->outside != NULL) {
         env->ops->outside(env);
+    }
+}
+
+static inline void
+am_env_explain(struct am_env *env,
+               size_t (*waits)(void *arg, char *text, size_t bytes), void *arg)
+{
+    if (env->ops->explain != NULL) {
+        env->ops->explain(env, waits, arg);
     }
 }
 

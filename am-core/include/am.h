@@ -341,8 +341,8 @@ AM_API am_status_t am_counter(const struct am_ctx *ctx, uint32_t index,
                               struct am_counter_info *info);
 
 /* Print what am_info prints of "devices" or "protocols" (the table with its
- * reasons) into `text`, with a final 0; how many bytes that are, 0 for anything
- * else. */
+ * reasons), or "waits" (sends and receives that are not complete), into `text`,
+ * with a final 0; how many bytes that are, 0 for none and anything else. */
 AM_API size_t am_describe(struct am_ctx *ctx, const char *what, char *text,
                           size_t text_bytes);
 

@@ -7,7 +7,7 @@ libam_la_SOURCES += \
     am-core/msg/msg_cancel.c am-core/msg/msg_cancel.h \
     am-core/msg/msg_control.c \
     am-core/msg/msg_credit.c am-core/msg/msg_credit.h \
-    am-core/msg/msg_done.c \
+    am-core/msg/msg_done.c am-core/msg/msg_waits.h am-core/msg/msg_waits.c \
     am-core/msg/msg_id.c am-core/msg/msg_id.h \
     am-core/msg/msg_lost.c am-core/msg/msg_lost.h \
     am-core/msg/msg_recv.c \

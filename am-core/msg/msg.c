@@ -9,6 +9,7 @@
 #include "msg/msg_lost.h"
 #include "msg/msg_region.h"
 #include "msg/msg_tables.h"
+#include "msg/msg_waits.h"
 #include "msg/proto.h"
 #include "msg/proto_choice.h"
 #include "msg/rndv.h"
@@ -207,12 +208,16 @@ static void msg_forked(struct am_ctx *ctx, uint32_t slot)
     msg->by_index_count = 0;
 }
 
-/* "protocols": the tables of the kinds of peer there are in this job. */
+/* "protocols": the tables of the kinds of peer there are in this job; "waits":
+ * what is not complete. */
 static size_t msg_describe(struct am_ctx *ctx, const char *what, char *text,
                            size_t bytes)
 {
     struct am_msg *msg = am_module_data(ctx, AM_MSG_SLOT);
 
+    if (strcmp(what, "waits") == 0) {
+        return am_msg_waits(msg, text, bytes);
+    }
     if (strcmp(what, "protocols") != 0) {
         return 0;
     }

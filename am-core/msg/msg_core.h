@@ -297,6 +297,10 @@ static inline void am_msg_req_drop(struct am_msg *msg, struct am_msg_req *req)
 
 void am_msg_req_put(struct am_msg_req *req);
 void am_msg_req_fini(struct am_msg *msg);
+/* Call `fn` for each request that is in use. */
+void am_msg_req_each(struct am_msg *msg,
+                     void (*fn)(void *arg, const struct am_msg_req *req),
+                     void *arg);
 /* Put a request on, or take it off, the list of what a dead peer ends. */
 void am_msg_req_activate(struct am_msg_req *req, struct am_msg_peer *mp);
 void am_msg_req_deactivate(struct am_msg_req *req);

@@ -35,6 +35,20 @@ struct am_msg_req *am_msg_req_more(struct am_msg *msg)
     return am_msg_req_get(msg);
 }
 
+void am_msg_req_each(struct am_msg *msg,
+                     void (*fn)(void *arg, const struct am_msg_req *req),
+                     void *arg)
+{
+    for (struct am_msg_req_slab *slab = msg->slabs; slab != NULL;
+         slab = slab->next) {
+        for (int i = 0; i < SLAB_REQS; i++) {
+            if (slab->reqs[i].state != AM_REQ_FREE) {
+                fn(arg, &slab->reqs[i]);
+            }
+        }
+    }
+}
+
 void am_msg_req_fini(struct am_msg *msg)
 {
     while (msg->slabs != NULL) {

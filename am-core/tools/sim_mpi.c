@@ -30,7 +30,7 @@ struct job {
     int code;           /* its exit status, once it has ended */
     struct ns_sim *sim; /* once the first rank has come */
     uint32_t nodes, here;
-    char error[512];
+    char error[8192]; /* with a line for each rank that waits */
 };
 
 /* The launcher's command: addresses are the same in every run, as buffers'

@@ -48,6 +48,16 @@ static void env_compute(struct am_env *env, uint64_t operations)
     }
 }
 
+static void env_explain(struct am_env *env,
+                        size_t (*waits)(void *arg, char *text, size_t bytes),
+                        void *arg)
+{
+    struct ns_rank *rank = rank_of(env);
+
+    rank->waits = waits;
+    rank->waits_arg = arg;
+}
+
 static void env_end(struct am_env *env)
 {
     ns_rank_end(rank_of(env));
@@ -176,6 +186,7 @@ struct am_env *ns_attach(const char *engine, uint32_t rank, uint32_t size,
     ops.outside = env_outside;
     ops.meet = env_meet;
     ops.compute = env_compute;
+    ops.explain = env_explain;
     ops.end = env_end;
     process.rank.cpu.env.ops = &ops;
     return &process.rank.cpu.env;

@@ -52,6 +52,7 @@ typedef enum {
 typedef enum {
     NS_ANSWER_GO,        /* it is done */
     NS_ANSWER_INTERRUPT, /* call the interrupt's function first */
+    NS_ANSWER_TELL,      /* write to `data` what the program waits for */
     NS_ANSWER_STOP,      /* the run is over: end at once */
 } ns_answer_t;
 

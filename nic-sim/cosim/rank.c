@@ -30,7 +30,7 @@ static void state_out(struct ns_rank *rank, ns_ask_t ask)
 }
 
 /* Wait for the turn; the process ends here when there is none any more. */
-static void turn_take(struct ns_rank *rank)
+static void turn_wait(struct ns_rank *rank)
 {
     struct ns_box *box = rank->box;
 
@@ -39,6 +39,22 @@ static void turn_take(struct ns_rank *rank)
                box->node == 0 ? "libam: the simulator (process %d) has ended\n"
                               : NULL, /* one says it for all */
                box->engine);
+    }
+}
+
+static void turn_take(struct ns_rank *rank)
+{
+    struct ns_box *box = rank->box;
+
+    turn_wait(rank);
+    while (box->answer == NS_ANSWER_TELL) {
+        box->data[0] = '\0';
+        if (rank->waits != NULL) {
+            (void)rank->waits(rank->waits_arg, (char *)box->data,
+                              sizeof(box->data));
+        }
+        ns_box_give(box, NS_TURN_ENGINE);
+        turn_wait(rank);
     }
     if (box->answer == NS_ANSWER_STOP) {
         ns_end(EXIT_FAILURE, NULL); /* the engine has said why */

@@ -11,6 +11,8 @@ struct ns_rank {
     struct ns_cpu cpu;
     struct ns_box *box;
     int engine;   /* its pidfd */
+    size_t (*waits)(void *arg, char *text, size_t bytes); /* or NULL */
+    void *waits_arg;
     bool outside; /* since the last ask */
     bool ended;
     void (*interrupt)(void *arg);

@@ -10,10 +10,12 @@
 #include "sim.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define GATHER_BYTES_MAX (UINT64_C(1) << 24)
+#define TELL_SECONDS     10
 
 /* ------------------------------------------------------------------- turns */
 
@@ -139,6 +141,30 @@ static bool rank_take(struct ns_node *node)
     }
     state_in(node);
     return true;
+}
+
+void ns_seat_waits(struct ns_node *node, char *text, size_t bytes)
+{
+    struct ns_seat *seat = &node->seat;
+    struct ns_box *box = seat->box;
+
+    text[0] = '\0';
+    if (seat->over || seat->outside ||
+        atomic_load(&box->turn) != NS_TURN_ENGINE) {
+        return;
+    }
+    box->answer = NS_ANSWER_TELL;
+    ns_box_give(box, NS_TURN_RANK);
+    if (ns_box_wait(box, NS_TURN_ENGINE, seat->process, TELL_SECONDS) !=
+        NS_BOX_TURN) {
+        seat->over = true;
+        return;
+    }
+    box->data[NS_BOX_DATA - 1] = '\0';
+    snprintf(text, bytes, "%s", (const char *)box->data);
+    for (char *at = text; *at != '\0'; at++) {
+        *at = *at < ' ' || *at > '~' ? '?' : *at; /* the rank wrote it */
+    }
 }
 
 /* ------------------------------------------------------------------- outside */

@@ -27,6 +27,9 @@ void ns_seat_close(struct ns_seat *seat);
 /* No event is left: wait until all ranks that are outside are back, and let them
  * go on.  False: none was. */
 bool ns_seats_return(struct ns_sim *sim);
+/* What the rank's program waits for, as it says itself, into `text`; "" if it
+ * cannot be asked.  Its run is over then. */
+void ns_seat_waits(struct ns_node *node, char *text, size_t bytes);
 /* Write what stays the same into the box; the node's NIC is there. */
 void ns_seat_describe(struct ns_node *node);
 /* Process `pid` has it.  0, or -1 with errno. */

@@ -52,6 +52,7 @@ AM_SIM_MACHINE=sp-thin "$sim" --json --mpi -- "$launcher" -n 2 "$perf" \
 # are in files.
 cat >"$work/job.c" <<'EOF2'
 #include <am.h>
+#include <am_msg.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +81,12 @@ int main(int argc, char **argv)
         case 'c':
             for (;;) {
             }
+        case 'r': { /* what nobody sends */
+            static char to[8];
+
+            (void)am_msg_post(am_default(), am_msg_key(3, 0), 5, to, sizeof(to),
+                              NULL, NULL);
+        } /* fall through */
         case 'w':
             for (;;) {
                 (void)am_ctx_poll_wait(am_default());
@@ -132,6 +139,7 @@ fails exit '^am_sim: rank 1 (process [0-9]*) ended before its program was over$'
 fails compute '^am_sim: rank 1 (process [0-9]*) computes without end' \
     --patience 2
 fails wait '^am_sim: \(the limit of 20000 us\|deadlock\)' --limit 20
+fails receive '^  rank 1: a receive from rank 0, tag 5, context 3$' --limit 20
 
 # What a program declares takes the time that the command line says.
 cat >"$work/compute.c" <<'EOF2'
