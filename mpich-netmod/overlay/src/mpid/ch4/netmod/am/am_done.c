@@ -67,6 +67,9 @@ static void rest(bool may_nap, unsigned idle_polls)
     struct timespec nap = {.tv_nsec = NAP_NS };
     int64_t begin;
 
+    if (am_time_is_virtual()) {
+        return;                 /* nobody else is to run */
+    }
     if (may_nap && (idle_polls >= NAP_POLLS || naps_due > 0)) {
         naps_due -= naps_due > 0;
         nanosleep(&nap, NULL);

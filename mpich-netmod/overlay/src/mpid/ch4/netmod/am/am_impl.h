@@ -10,6 +10,7 @@
 #include "ch4_impl.h"
 
 #include <am_msg.h>
+#include <am_time.h>
 
 #define MPIDI_AM_REQ(req)   ((req)->dev.ch4.netmod.am)
 #define MPIDI_AM_AV(av)     ((av)->netmod.am)

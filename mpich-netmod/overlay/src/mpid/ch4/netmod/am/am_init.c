@@ -16,12 +16,29 @@
 #define MPIDI_AM_WAITS_CALL 0
 #endif
 
+/* Patch 0026: MPI_Wtime asks the device. */
+#if defined(__has_include)
+#if __has_include("mpir_wtime.h")
+#include "mpir_wtime.h"
+#endif
+#endif
+
 /* A context that no communicator can have, nor am_spawn.c uses. */
 #define MPIDI_AM_CONTEXT_BARRIER (UINT32_MAX - 1)
 
 #define TAG_BITS_MATCHED 29
 
 MPIDI_AM_global_t MPIDI_AM_global;
+
+#ifdef MPIR_WTIME_HOOK
+/* The time of a simulated machine, in seconds. */
+static bool MPIDI_AM_wtime(double *time, double *tick)
+{
+    *time = (double) am_time_ps() * 1e-12;
+    *tick = 1e-12;
+    return true;
+}
+#endif
 
 int MPIDI_AM_init_local(int *tag_bits)
 {
@@ -43,6 +60,11 @@ int MPIDI_AM_start(void)
     int mpi_errno = MPIDI_AM_world_open();
 
     if (mpi_errno == MPI_SUCCESS) {
+#ifdef MPIR_WTIME_HOOK
+        if (am_time_is_virtual()) {
+            MPIR_wtime_hook = MPIDI_AM_wtime;
+        }
+#endif
         MPIDI_AM_counters_register();
         MPIDI_AM_variables_show();
         if (MPIR_CVAR_DEBUG_SUMMARY && MPIR_Process.rank == 0) {
@@ -266,7 +288,8 @@ static void contexts_close(void)
  * Every rank flushes, polls in a barrier on messages, flushes what it sent for
  * that, and then polls in the launcher's barrier (MPIDI_AM_wait): that one ends
  * when every rank has flushed all, so after it nobody needs anybody.  Where
- * MPICH cannot be made to poll there the contexts close before it: a close
+ * MPICH cannot be made to poll there, or how often it polls would depend on this
+ * machine and not on the simulated one, the contexts close before it: a close
  * answers peers until they have closed, too.
  *
  * Where a rank has died no barrier would end: the others leave when they have
@@ -291,7 +314,7 @@ int MPIDI_AM_mpi_finalize_hook(void)
             mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
             MPIR_ERR_CHECK(mpi_errno);
         }
-        if (MPIDI_AM_WAITS_CALL) {
+        if (MPIDI_AM_WAITS_CALL && !am_time_is_virtual()) {
             (void) flush_all();
         } else {
             contexts_close();

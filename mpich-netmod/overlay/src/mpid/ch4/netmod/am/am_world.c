@@ -110,7 +110,9 @@ static int exchange_cards(struct exchange *exchange, const struct card *card, vo
     MPIR_Assertp(cards != NULL);
     exchange->first_done = true;
     mpi_errno = gather(card, cards, sizeof(*cards));
-    MPIDI_AM_global.crowded = mpi_errno == MPI_SUCCESS && node_is_crowded(cards);
+    /* each rank on a simulated machine has a node of its own */
+    MPIDI_AM_global.crowded = mpi_errno == MPI_SUCCESS && node_is_crowded(cards) &&
+        !am_time_is_virtual();
     for (int i = size - 1; mpi_errno == MPI_SUCCESS && i >= 0; i--) {
         if (cards[i].failed) {
             exchange->failed_rank = i;
