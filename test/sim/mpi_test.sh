@@ -57,6 +57,10 @@ cat >"$work/job.c" <<'EOF2'
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+static void ignore(void *arg, const struct am_msg_status *status)
+{
+}
+
 int main(int argc, char **argv)
 {
     char path[4096];
@@ -82,10 +86,15 @@ int main(int argc, char **argv)
             for (;;) {
             }
         case 'r': { /* what nobody sends */
+            static const struct am_msg_envelope envelope = {3, 0, 5};
+            static const struct am_msg_mask mask = {-1, -1, -1};
+            static struct am_msg_status status;
             static char to[8];
+            struct am_data data = am_data_contig(to, sizeof(to));
+            struct am_msg_req *req;
 
-            (void)am_msg_post(am_default(), am_msg_key(3, 0), 5, to, sizeof(to),
-                              NULL, NULL);
+            (void)am_msg_irecv(am_default(), &envelope, &mask, &data, ignore,
+                               NULL, &status, &req);
         } /* fall through */
         case 'w':
             for (;;) {

@@ -53,8 +53,10 @@ static uint64_t clock_random(struct am_env *env)
     return am_env_random(am_env_real());
 }
 
-static const struct am_env_ops clock_ops = {clock_now, clock_charge,
-                                            clock_relax, clock_random};
+static const struct am_env_ops clock_ops = {.now = clock_now,
+                                            .charge = clock_charge,
+                                            .relax = clock_relax,
+                                            .random = clock_random};
 
 static void up_packet(void *user, uint32_t class, const void *hdr,
                       size_t hdr_bytes, void *data, size_t data_bytes)
