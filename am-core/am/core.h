@@ -77,9 +77,6 @@ struct am_peer {
     /* cold */
     struct am_dev *dev;
     bool named;      /* am_connect has given its index away */
-    bool accepted;   /* it connected to this context */
-    bool crossed;    /* and this one to it at the same time */
-    bool hidden;     /* another connection to the same context is used */
     uint32_t landing; /* sends of it to clients that have not ended */
     bool paid;  /* a message is built, charged for, and waits for space */
     void *blob; /* address of a late peer, or NULL */

@@ -207,9 +207,6 @@ am_status_t am_connect(struct am_ctx *ctx, const void *address,
     if (index == UINT32_MAX) {
         return connect_late(ctx, &blob, peer_p);
     }
-    if (index >= ctx->size) {
-        ctx->peers[index]->named = true;
-    }
     *peer_p = index;
     return AM_OK;
 }
@@ -252,7 +249,6 @@ void *am_peer_accept(void *arg, struct am_dev_ep *ep, uint32_t rank)
     }
     peer = am_peer_new(ctx, index);
     if (peer != NULL) {
-        peer->accepted = true;
         peer_bind(peer, ep);
     }
     return peer;

@@ -1,6 +1,6 @@
 /*
- * Late peers, those outside the job: which connection is used for one that has
- * several, and letting go of them, on request and when nobody asked for them.
+ * Late peers, those outside the job: which connection is used for one, and
+ * letting go of them, on request and when nobody asked for them.
  * Nothing is ended by force: one that anything still refers to stays.
  */
 #include "config.h"
@@ -12,12 +12,15 @@
 
 /* ------------------------------------------------------------- who is known */
 
-/* Is it the one outside the job with this number, and to be used for it? */
+/* Has this context connected to the one outside the job with this number?  The
+ * connection that the other one made is no substitute: it may let go of that at
+ * any time, and what is sent on it then is lost.  So each sends on its own, and
+ * answers on the one that it was asked on. */
 static bool is_late(const struct am_peer *peer, uint64_t nonce)
 {
     const struct am_blob *blob = peer == NULL ? NULL : peer->blob;
 
-    return blob != NULL && blob->nonce == nonce && !peer->dead && !peer->hidden;
+    return blob != NULL && blob->nonce == nonce && !peer->dead && peer->named;
 }
 
 uint32_t am_peer_find(const struct am_ctx *ctx, const struct am_blob *blob)
@@ -37,26 +40,6 @@ uint32_t am_peer_find(const struct am_ctx *ctx, const struct am_blob *blob)
     return UINT32_MAX;
 }
 
-/* A context that is known introduces itself on a new connection: it connected
- * at the same time as this one, whose connection stays the one that is used, or
- * it has let go of the old one, which is of no use any more. */
-static void peer_meet(struct am_ctx *ctx, struct am_peer *fresh, uint64_t nonce)
-{
-    for (uint32_t i = ctx->size; i < ctx->peer_count; i++) {
-        struct am_peer *peer = ctx->peers[i];
-
-        if (peer == fresh || !is_late(peer, nonce)) {
-            continue;
-        }
-        if (!peer->accepted && !peer->crossed) {
-            peer->crossed = true;
-            fresh->hidden = true;
-        } else {
-            peer->hidden = true;
-        }
-    }
-}
-
 /* A late peer introduces itself. */
 static void handle_hello(struct am_token *token, const uint64_t *words,
                          uint32_t word_count, void *data, size_t bytes)
@@ -70,9 +53,6 @@ static void handle_hello(struct am_token *token, const uint64_t *words,
         return;
     }
     peer->blob = am_blob_copy(&blob);
-    if (peer->blob != NULL) {
-        peer_meet(token->ctx, peer, blob.nonce);
-    }
 }
 
 void am_peer_init(struct am_ctx *ctx)

@@ -14,6 +14,7 @@ typedef enum {
     AM_CONFIG_CHOICE, /* int: index in `choices` ("auto|spin|yield") */
     AM_CONFIG_BOOL,   /* int: 0/1, y/n, yes/no, on/off, true/false */
     AM_CONFIG_TEXT,   /* char[AM_CONFIG_TEXT_BYTES] */
+    AM_CONFIG_SECRET, /* the same; am_config_print says only that it is set */
 } am_config_type_t;
 
 #define AM_CONFIG_TEXT_BYTES 256
@@ -56,7 +57,8 @@ void am_config_check_names(const struct am_config_table *const *tables,
                            void (*warn)(void *arg, const char *text),
                            void *arg);
 
-/* The value of a row as text, such as am_info prints ("8k", "auto"). */
+/* The value of a row as text, such as am_info prints ("8k", "auto", "(set)" for
+ * a secret). */
 void am_config_print(const struct am_config_row *row, const void *values,
                      char *text, size_t text_bytes);
 

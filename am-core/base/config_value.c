@@ -129,6 +129,7 @@ am_status_t am_config_parse_row(const struct am_config_row *row,
     case AM_CONFIG_BOOL:
         return parse_bool(text, field);
     case AM_CONFIG_TEXT:
+    case AM_CONFIG_SECRET:
         return parse_text(text, field);
     }
     return AM_ERR_CONFIG;
@@ -171,6 +172,7 @@ void am_config_describe_accepted(const struct am_config_row *row, char *to,
         snprintf(to, bytes, "1, y, yes, on, true, 0, n, no, off or false");
         break;
     case AM_CONFIG_TEXT:
+    case AM_CONFIG_SECRET:
         snprintf(to, bytes, "text of at most %d bytes",
                  AM_CONFIG_TEXT_BYTES - 1);
         break;
@@ -232,6 +234,10 @@ void am_config_print(const struct am_config_row *row, const void *values,
         break;
     case AM_CONFIG_TEXT:
         snprintf(text, text_bytes, "%s", (const char *)field);
+        break;
+    case AM_CONFIG_SECRET:
+        snprintf(text, text_bytes, "%s",
+                 *(const char *)field == '\0' ? "" : "(set)");
         break;
     }
 }

@@ -100,7 +100,7 @@ AM_API am_status_t am_connect_all(struct am_ctx *ctx, const void *blobs);
 
 /*
  * Connect late to the context with this address; *peer_p is its index here.
- * An address that is known already gives its index.  Errors: AM_ERR_INVALID
+ * One that it has connected to gives its index.  Errors: AM_ERR_INVALID
  * (not an address), AM_ERR_PEER (no device reaches it), AM_ERR_MEMORY.  Not in
  * a handler.
  */
@@ -111,11 +111,9 @@ AM_API am_status_t am_connect(struct am_ctx *ctx, const void *blob,
  * Let go of a peer outside the job: its memory and its connection are freed, and
  * its index may be given to a later one.  Both ends are to do so, when they have
  * agreed that neither sends any more (as before am_close): what the other one
- * sends after that is not looked at, and what this one has sent still arrives.
- * Connect again when both have: one that has not may be given its old connection,
- * whose other end is not looked at any more.
- * A context that connected to this one and was never asked for here, by
- * am_connect, is let go by itself when it has disconnected or closed.  Errors:
+ * sends on this connection after that is not looked at, and what this one has sent
+ * still arrives.  The connection that the other one made, by its am_connect, is its
+ * to let go of: this end follows.  Errors:
  * AM_ERR_AGAIN (something of it is under way, or a message of it has not been
  * received: poll, and call again), AM_ERR_INVALID (a rank of the job, or no
  * peer).  Not in a handler: AM_ERR_HANDLER.

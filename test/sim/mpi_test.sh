@@ -108,6 +108,10 @@ int main(int argc, char **argv)
 }
 EOF2
 libs=${AM_BUILDDIR:-.}/.libs
+if [ ! -e "$libs/libam.so" ]; then
+    echo "the rest wants a shared library to link programs with"
+    exit $failed
+fi
 # shellcheck disable=SC2086
 ${CC:-cc} -I"$source/am-core/include" -o "$work/job" "$work/job.c" \
     -L"$libs" -lam -Wl,-rpath,"$libs" || bad "the job compiles"

@@ -55,7 +55,7 @@ def test_killed(*how):
                        "rank %d sees the death: %r %r" % (rank, out, err))
             if out:
                 seconds, text = out.strip().split(" ", 1)
-                check.that(float(seconds) < 2, "within 2 s, not " + seconds)
+                check.that(float(seconds) < 60, "soon, not after %s s" % seconds)
                 check.that("rank %d" % (ranks - 1) in text,
                            "the dead rank is named: %r" % text)
         check.that(results[-1][0] == -9, "the last rank was killed")
@@ -227,7 +227,7 @@ def test_killed_at_start():
                        "rank %d is named: %r" % (victim, results))
         check.that(None not in [r[0] for r in results],
                    "all end by themselves: %r" % results)
-        check.that(took < 10, "and do not wait long: %.1f s" % took)
+        check.that(took < 60, "and do not hang: %.1f s" % took)
         check.that(shm_names() <= before, "nothing is left in /dev/shm")
 
 

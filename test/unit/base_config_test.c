@@ -18,6 +18,7 @@ struct values {
     int flag;
     char text[AM_CONFIG_TEXT_BYTES];
     char ratio[AM_CONFIG_TEXT_BYTES];
+    char secret[AM_CONFIG_TEXT_BYTES];
 };
 
 static const struct am_config_row rows[] = {
@@ -48,6 +49,10 @@ static const struct am_config_row rows[] = {
          .type = AM_CONFIG_TEXT,
          .offset = offsetof(struct values, ratio),
          .check = am_ratio_check},
+        {.name = "AM_T_SECRET",
+         .def = "",
+         .type = AM_CONFIG_SECRET,
+         .offset = offsetof(struct values, secret)},
 };
 
 enum {
@@ -57,6 +62,7 @@ enum {
     FLAG,
     TEXT,
     RATIO,
+    SECRET,
     ROWS
 };
 
@@ -280,6 +286,20 @@ static void test_print(void **state)
     }
 }
 
+/* A secret is read, and printed is only whether there is one. */
+static void test_secret(void **state)
+{
+    char text[64];
+
+    assert_int_equal(load("AM_T_SECRET", "0123abcd"), AM_OK);
+    assert_string_equal(values.secret, "0123abcd");
+    am_config_print(&rows[SECRET], &values, text, sizeof(text));
+    assert_string_equal(text, "(set)");
+    assert_int_equal(load("AM_T_SECRET", ""), AM_OK);
+    am_config_print(&rows[SECRET], &values, text, sizeof(text));
+    assert_string_equal(text, "");
+}
+
 static void test_random_round_trip(void **state)
 {
     struct am_prng prng = test_prng("base_config_test");
@@ -422,6 +442,7 @@ int main(void)
             cmocka_unit_test(test_sentences),
             cmocka_unit_test(test_short_error),
             cmocka_unit_test(test_print),
+            cmocka_unit_test(test_secret),
             cmocka_unit_test(test_random_round_trip),
             cmocka_unit_test(test_random_bytes),
             cmocka_unit_test(test_typos),

@@ -308,15 +308,15 @@ static void test_disconnect_busy(void **state)
     struct am_data landing = am_data_contig(in, sizeof(in));
     struct ended sent = {0}, received = {0};
     struct am_ctx *ctx[2];
-    uint32_t peer, back;
+    const uint32_t back = 1; /* the other end of the connection */
     struct pair pair;
+    uint32_t peer;
 
     pair_open(&pair);
     ctx[0] = pair.world[0].ctx[0];
     ctx[1] = pair.world[1].ctx[0];
     peer = pair_connect(&pair, 0);
     pair_send(&pair, 0, peer);
-    back = pair_connect(&pair, 1);
     assert_int_equal(am_msg_isend(ctx[0], peer, &envelope, &data, AM_MSG_SYNC,
                                   ended_done, &sent, &sent.req),
                      AM_OK);
@@ -337,6 +337,26 @@ static void test_disconnect_busy(void **state)
     assert_int_equal(am_disconnect(ctx[1], back), AM_OK);
     assert_int_equal(am_ctx_request(ctx[0], peer, H_COUNT, NULL, 0, NULL, 0),
                      AM_ERR_INVALID);
+    pair_close(&pair);
+}
+
+/* What is sent once more to one that has let go meanwhile is not lost. */
+static void test_reconnect(void **state)
+{
+    struct pair pair;
+    uint32_t peer[2];
+
+    pair_open(&pair);
+    for (int i = 0; i < 2; i++) {
+        peer[i] = pair_connect(&pair, i);
+        pair_send(&pair, i, peer[i]);
+    }
+    /* 0 is a turn ahead: it connects again while 1 has its old connection yet */
+    assert_int_equal(am_disconnect(pair.world[0].ctx[0], peer[0]), AM_OK);
+    peer[0] = pair_connect(&pair, 0);
+    assert_int_equal(am_disconnect(pair.world[1].ctx[0], peer[1]), AM_OK);
+    pair_send(&pair, 0, peer[0]);
+    pair_send(&pair, 1, pair_connect(&pair, 1));
     pair_close(&pair);
 }
 
@@ -409,9 +429,9 @@ static void test_unanswered(void **state)
         guest_start(&guest, blob);
         world_open(&world, 1, NULL);
         assert_int_equal(am_connect(world.ctx[0], blob, &peer), AM_OK);
-        assert_int_equal(am_ctx_request(world.ctx[0], peer, H_COUNT, NULL, 0,
-                                        NULL, 0),
-                         AM_OK);
+        assert_int_equal(
+                am_ctx_request(world.ctx[0], peer, H_COUNT, NULL, 0, NULL, 0),
+                AM_OK);
         guest_end(&guest, is_killed == 1);
         for (int i = 0; i < 10; i++) {
             am_check_now(world.ctx[0]);
@@ -432,6 +452,7 @@ int main(void)
             cmocka_unit_test(test_disconnect_busy),
             cmocka_unit_test(test_silent_visitors),
             cmocka_unit_test(test_unequal_packets),
+            cmocka_unit_test(test_reconnect),
             cmocka_unit_test(test_unanswered),
     };
 

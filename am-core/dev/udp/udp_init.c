@@ -90,7 +90,7 @@ static const struct am_config_row udp_rows[] = {
          "a keyed mac on each packet, and no packet twice; the same on all "
          "ranks",
          offsetof(struct udp_config, auth), NULL, NULL},
-        {"AM_UDP_KEY", "", AM_CONFIG_TEXT, "",
+        {"AM_UDP_KEY", "", AM_CONFIG_SECRET, "",
          "key of the job, 32 hexadecimal digits, handed to all ranks by who "
          "starts them; empty: each context makes a key, which its address "
          "carries",
