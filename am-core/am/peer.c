@@ -207,6 +207,9 @@ am_status_t am_connect(struct am_ctx *ctx, const void *address,
     if (index == UINT32_MAX) {
         return connect_late(ctx, &blob, peer_p);
     }
+    if (index >= ctx->size) {
+        ctx->peers[index]->named = true;
+    }
     *peer_p = index;
     return AM_OK;
 }

@@ -12,15 +12,16 @@
 
 /* ------------------------------------------------------------- who is known */
 
-/* Has this context connected to the one outside the job with this number?  The
- * connection that the other one made is no substitute: it may let go of that at
- * any time, and what is sent on it then is lost.  So each sends on its own, and
- * answers on the one that it was asked on. */
+/* Is it the one outside the job with this number, and to be used for it?  The
+ * connection that the other one made is no substitute for an own one where there
+ * can be both: it may let go of that at any time, and what is sent on it then is
+ * lost.  So each sends on its own, and answers on the one that it was asked on. */
 static bool is_late(const struct am_peer *peer, uint64_t nonce)
 {
     const struct am_blob *blob = peer == NULL ? NULL : peer->blob;
 
-    return blob != NULL && blob->nonce == nonce && !peer->dead && peer->named;
+    return blob != NULL && blob->nonce == nonce && !peer->dead &&
+           (peer->named || !peer->dev->bottom->own_ends);
 }
 
 uint32_t am_peer_find(const struct am_ctx *ctx, const struct am_blob *blob)

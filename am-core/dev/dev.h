@@ -178,6 +178,9 @@ struct am_dev_ops {
     uint32_t number;                      /* AM_DEV_NUMBER_... */
     const struct am_config_table *config; /* its variables; NULL: none */
     size_t config_bytes;                  /* of the struct they fill */
+    /* A late peer that has connected to this one can be connected to as well: two
+     * endpoints, of which each side lets go of its own.  Else one serves both. */
+    bool own_ends;
     am_status_t (*open)(const struct am_dev_params *params,
                         struct am_dev **dev_p);
     void (*close)(struct am_dev *dev);

@@ -17,7 +17,9 @@ MPICH_CI_FOLDERS = attr init info mpi_t topo group comm datatype errhan errors \
     part pt2pt spawn
 # of coll: each operation once or more, blocking, between groups, and not
 MPICH_CI_COLL = coll/(allr|allg|alltoall1|bc|coll2|ex|ica|nonblocking2|p_b|reds)
-MPICH_CHECK_FLAGS =
+# The limit finds what hangs: 8 ranks that take turns on 2 cores beside other load
+# have taken minutes.
+MPICH_CHECK_FLAGS = --timeout 600
 
 # Each is one command to its end: what fails does not keep the rest from
 # running.  `--resume` in MPICH_CHECK_FLAGS goes on where one was cut short.

@@ -303,6 +303,7 @@ const struct am_dev_ops am_shm_ops = {
         .number = AM_DEV_NUMBER_SHM,
         .config = &shm_config_table,
         .config_bytes = sizeof(struct shm_config),
+        .own_ends = true,
         .open = shm_open,
         .close = shm_close,
         .address = shm_address,
