@@ -65,6 +65,15 @@ uint64_t am_time_ps(void)
     return am_env_now(env != NULL ? env : am_env_real());
 }
 
+void am_time_call(void)
+{
+    struct am_env *env = job_env();
+
+    if (env != NULL) {
+        am_env_charge(env, AM_COST_CALL, 1);
+    }
+}
+
 void am_compute(uint64_t operations)
 {
     struct am_env *env = job_env();

@@ -71,18 +71,16 @@ static bool is_sound(const struct am_coll_group *group,
     return call->count <= SIZE_MAX / unit / blocks / 2;
 }
 
-/* What all members must agree on. */
-static uint32_t print_of(const struct am_coll_call *call,
-                         const struct am_coll_wish *wish,
+/* What all members must agree on: as a hash, but for the root. */
+static uint32_t print_of(const struct am_coll_wish *wish,
                          const struct am_coll_plan *plan)
 {
     uint64_t parts[] = {
-            call->kind,
-            has_root(call->kind) ? call->root : 0,
+            wish->kind,
             wish->is_vector ? 0 : wish->bytes,
             wish->is_vector,
             wish->commutes,
-            (uint64_t)(plan->algorithm - am_coll_algorithms[call->kind]),
+            (uint64_t)(plan->algorithm - am_coll_algorithms[wish->kind]),
             plan->shape,
             plan->chunk_bytes};
     uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a, by words */
@@ -99,8 +97,8 @@ static uint32_t print_of(const struct am_coll_call *call,
 static bool wishes_are_same(const struct am_coll_wish *a,
                             const struct am_coll_wish *b)
 {
-    return a->bytes == b->bytes && a->commutes == b->commutes &&
-           a->is_vector == b->is_vector;
+    return a->bytes == b->bytes && a->unit == b->unit &&
+           a->commutes == b->commutes && a->is_vector == b->is_vector;
 }
 
 static struct am_coll_plan plan_of(struct am_coll_group *group,
@@ -112,6 +110,7 @@ static struct am_coll_plan plan_of(struct am_coll_group *group,
         !wishes_are_same(&group->chosen[wish->kind].wish, wish)) {
         *plan = am_coll_select(group->coll->config, &group->numbers, wish);
         group->chosen[wish->kind].wish = *wish;
+        group->chosen[wish->kind].print = print_of(wish, plan);
     }
     return *plan;
 }
@@ -132,15 +131,23 @@ static am_status_t req_build(struct am_coll_req *req,
             .kind = call->kind,
             .size = group->size,
             .bytes = call->is_vector ? 0 : call->count * build.unit,
+            .unit = build.unit,
             .commutes = !is_reduction || call->op.is_commutative,
             .is_vector = call->is_vector};
     struct am_coll_plan plan = plan_of(group, &wish);
 
     build.shape = plan.shape;
     build.chunk_bytes = plan.chunk_bytes;
-    req->print = print_of(call, &wish, &plan);
+    req->print = group->chosen[wish.kind].print +
+                 (has_root(call->kind) ? call->root * 0x9e3779b1u : 0);
     req->op = call->op;
     req->is_built = true;
+    if (plan.algorithm->way != NULL) {
+        req->is_shared = true;
+        req->call = *call;
+        group->coll->stats[AM_COLL_STAT_SHARED]++;
+        return am_shared_queue(req, plan.algorithm->way);
+    }
     plan.algorithm->build(&build);
     return am_sched_is_good(&req->sched) ? AM_OK : AM_ERR_MEMORY;
 }
@@ -181,6 +188,16 @@ static struct am_coll_req *req_open(struct am_coll_group *group,
     return req;
 }
 
+/* A caller that waits looks on for the time of some messages, if the others can
+ * run meanwhile. */
+static uint32_t looks_of(const struct am_coll_group *group,
+                         const struct am_coll_call *call)
+{
+    return call->is_waited_for && group->numbers.perf.turn_ps == 0
+                   ? group->shared->patience
+                   : 0;
+}
+
 /* Build it and begin; as am_coll_req_start. */
 static am_status_t req_go(struct am_coll_req *req,
                           const struct am_coll_call *call)
@@ -191,6 +208,11 @@ static am_status_t req_go(struct am_coll_req *req,
         am_coll_req_fail(req, status);
     } else {
         held_take(req);
+    }
+    if (req->is_shared) {
+        am_shared_run(req->group, req, looks_of(req->group, call));
+        am_shared_learn(req);
+        return am_coll_req_try(req);
     }
     return am_coll_req_start(req);
 }
@@ -206,6 +228,9 @@ static void numbers_done(void *arg, am_status_t status)
     if (status == AM_OK && group->numbers.packet_bytes == 0) {
         status = AM_ERR_INVALID;
     }
+    if (status == AM_OK && group->rank != 0) {
+        status = am_shared_accept(group, &group->numbers.shared);
+    }
     group->has_numbers = status == AM_OK;
     for (at = group->active.next; at != &group->active; at = at->next) {
         struct am_coll_req *req = am_container(at, struct am_coll_req, link);
@@ -218,7 +243,11 @@ static void numbers_done(void *arg, am_status_t status)
         }
         if (status == AM_OK) {
             held_take(req);
-            am_coll_req_start_later(req);
+            if (req->is_shared) {
+                am_shared_nudged(group);
+            } else {
+                am_coll_req_start_later(req);
+            }
         } else {
             am_coll_req_fail(req, status);
         }
@@ -242,6 +271,9 @@ static am_status_t numbers_ask(struct am_coll_group *group)
         !am_coll_numbers_of(coll->ctx, am_coll_member(group, 1), coll->config,
                             &group->numbers)) {
         am_coll_req_fail(req, AM_ERR_PEER);
+    }
+    if (group->rank == 0) {
+        am_shared_offer(group, &group->numbers.shared);
     }
     build.sched = &req->sched;
     req->is_built = true;
@@ -293,106 +325,4 @@ am_status_t am_coll_start(struct am_coll_group *group,
     }
     req->call = *call;
     return AM_OK;
-}
-
-/* ------------------------------------------------------------ blocking calls */
-
-struct wait {
-    bool is_done;
-    am_status_t status;
-};
-
-static void wait_done(void *arg, am_status_t status)
-{
-    struct wait *wait = arg;
-
-    wait->is_done = true;
-    wait->status = status;
-}
-
-am_status_t am_coll_run(struct am_coll_group *group,
-                        const struct am_coll_call *call)
-{
-    struct am_ctx *ctx = group->coll->ctx;
-    struct wait wait = {false, AM_OK};
-    am_status_t status;
-
-    if (am_ctx_is_polling(ctx)) {
-        return AM_ERR_HANDLER;
-    }
-    status = am_coll_start(group, call, wait_done, &wait);
-    if (status != AM_OK) {
-        return status == AM_DONE ? AM_OK : status;
-    }
-    while (!wait.is_done) {
-        (void)am_ctx_poll_wait(ctx); /* a death ends the collective */
-    }
-    return wait.status;
-}
-
-am_status_t am_coll_barrier(struct am_coll_group *group)
-{
-    struct am_coll_call call = {.kind = AM_COLL_BARRIER};
-
-    return am_coll_run(group, &call);
-}
-
-am_status_t am_coll_bcast(struct am_coll_group *group, void *buffer,
-                          size_t bytes, uint32_t root)
-{
-    struct am_coll_call call = {.kind = AM_COLL_BCAST,
-                                .root = root,
-                                .recv = buffer,
-                                .count = bytes};
-
-    return am_coll_run(group, &call);
-}
-
-am_status_t am_coll_reduce(struct am_coll_group *group, const void *send,
-                           void *recv, size_t count,
-                           const struct am_coll_operator *op, uint32_t root)
-{
-    struct am_coll_call call = {.kind = AM_COLL_REDUCE,
-                                .root = root,
-                                .send = send,
-                                .recv = recv,
-                                .count = count,
-                                .op = *op};
-
-    return am_coll_run(group, &call);
-}
-
-am_status_t am_coll_allreduce(struct am_coll_group *group, const void *send,
-                              void *recv, size_t count,
-                              const struct am_coll_operator *op)
-{
-    struct am_coll_call call = {.kind = AM_COLL_ALLREDUCE,
-                                .send = send,
-                                .recv = recv,
-                                .count = count,
-                                .op = *op};
-
-    return am_coll_run(group, &call);
-}
-
-am_status_t am_coll_allgather(struct am_coll_group *group, const void *send,
-                              void *recv, size_t bytes)
-{
-    struct am_coll_call call = {.kind = AM_COLL_ALLGATHER,
-                                .send = send,
-                                .recv = recv,
-                                .count = bytes};
-
-    return am_coll_run(group, &call);
-}
-
-am_status_t am_coll_alltoall(struct am_coll_group *group, const void *send,
-                             void *recv, size_t bytes)
-{
-    struct am_coll_call call = {.kind = AM_COLL_ALLTOALL,
-                                .send = send,
-                                .recv = recv,
-                                .count = bytes};
-
-    return am_coll_run(group, &call);
 }

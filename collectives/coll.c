@@ -17,6 +17,11 @@ enum {
 const struct am_stat_row am_coll_stat_rows[AM_COLL_STAT_COUNT] = {
         [AM_COLL_STAT_STARTED] = {"coll_started", "operations",
                                   "collectives started"},
+        [AM_COLL_STAT_SHARED] = {"coll_shared", "operations",
+                                 "of these, through memory that all members "
+                                 "see"},
+        [AM_COLL_STAT_READS] = {"coll_reads", "operations",
+                                "reads of other members' own memory"},
         [AM_COLL_STAT_DATA] = {"coll_tx_data", "messages",
                                "messages of collectives sent in one packet"},
         [AM_COLL_STAT_PUT] = {"coll_tx_put", "messages",
@@ -33,6 +38,9 @@ const struct am_stat_row am_coll_stat_rows[AM_COLL_STAT_COUNT] = {
                                     "most of them at one time"},
         [AM_COLL_STAT_CREDITS] = {"coll_tx_credit", "messages",
                                   "messages sent only to give credit back"},
+        [AM_COLL_STAT_NUDGES] = {"coll_tx_nudge", "messages",
+                                 "messages sent only to say: look into the "
+                                 "memory of the group"},
         [AM_COLL_STAT_COPY_BYTES] = {"coll_copy_bytes", "bytes",
                                      "copied and reduced by collectives"},
         [AM_COLL_STAT_RX_BAD] = {"coll_rx_bad", "messages",
@@ -63,6 +71,8 @@ static am_status_t coll_open(struct am_ctx *ctx, uint32_t slot,
     am_list_init(&coll->idle);
     am_list_init(&coll->strangers);
     am_list_init(&coll->peers);
+    am_list_init(&coll->looking);
+    am_list_init(&coll->left);
     for (uint32_t i = 0; i < AM_COLL_GROUP_BUCKETS; i++) {
         am_list_init(&coll->groups[i]);
     }
@@ -85,6 +95,9 @@ static void coll_close(struct am_ctx *ctx, uint32_t slot)
 
     coll->is_closing = true;
     am_coll_groups_free(coll);
+    if (!coll->forked) {
+        am_shared_reap(coll, true);
+    }
     am_coll_held_drop(coll, &coll->strangers, NULL);
     am_coll_peers_free(coll);
     while ((at = am_list_pop(&coll->idle)) != NULL) {
@@ -101,7 +114,10 @@ static void coll_close(struct am_ctx *ctx, uint32_t slot)
 
 static int coll_poll(struct am_ctx *ctx, uint32_t slot)
 {
-    return am_coll_run_due(am_module_data(ctx, slot));
+    struct am_coll *coll = am_module_data(ctx, slot);
+
+    am_shared_poll(coll);
+    return am_coll_run_due(coll);
 }
 
 static void coll_peer_dead(struct am_ctx *ctx, struct am_peer *peer)
@@ -137,6 +153,10 @@ static size_t coll_describe(struct am_ctx *ctx, const char *what, char *text,
         !am_coll_numbers_of(ctx, (am_rank(ctx) + 1) % am_size(ctx),
                             coll->config, &numbers)) {
         return 0;
+    }
+    if (coll->config->shared && (numbers.caps & AM_DEV_CAP_MAPPED) != 0 &&
+        am_size(ctx) <= AM_SHARED_MEMBERS_MAX) {
+        numbers.shared.slot_bytes = AM_SHARED_SLOT_BYTES;
     }
     return am_coll_describe(coll->config, &numbers, am_size(ctx), text, bytes);
 }

@@ -24,6 +24,7 @@
 #include "base/pool.h"
 #include "collectives/sched/sched.h"
 #include "collectives/select/select.h"
+#include "collectives/shared/shared.h"
 
 #include <am_coll.h>
 
@@ -40,11 +41,14 @@ enum {
     AM_COLL_H_RTS,
     AM_COLL_H_READY,
     AM_COLL_H_PUT,
-    AM_COLL_H_CREDIT
+    AM_COLL_H_CREDIT,
+    AM_COLL_H_NUDGE
 };
 
 enum {
     AM_COLL_STAT_STARTED,
+    AM_COLL_STAT_SHARED,
+    AM_COLL_STAT_READS,
     AM_COLL_STAT_DATA,
     AM_COLL_STAT_PUT,
     AM_COLL_STAT_NO_CREDIT,
@@ -52,6 +56,7 @@ enum {
     AM_COLL_STAT_HELD_NOW,
     AM_COLL_STAT_HELD_PEAK,
     AM_COLL_STAT_CREDITS,
+    AM_COLL_STAT_NUDGES,
     AM_COLL_STAT_COPY_BYTES,
     AM_COLL_STAT_RX_BAD,
     AM_COLL_STAT_RX_BAD_CREDIT,
@@ -67,6 +72,9 @@ struct am_coll {
     struct am_list idle;      /* requests to be used again */
     struct am_list strangers; /* held, of groups that are not open here */
     struct am_list peers;     /* am_coll_peer */
+    struct am_list looking;   /* groups that look into their memory */
+    struct am_list left;      /* am_shared of mine that others may still use */
+    size_t shared_bytes;      /* of mine in use */
     struct am_list groups[AM_COLL_GROUP_BUCKETS]; /* by id */
     struct am_pool small, large;                  /* am_coll_held */
     struct am_pool xfers;
@@ -103,10 +111,14 @@ struct am_coll_group {
                                        member 0, so that all choose alike */
     bool asks_numbers;              /* they are on their way */
     bool has_numbers;
+    struct am_shared *shared;  /* memory that all members see, or NULL */
+    struct am_list turns;      /* am_coll_req that go through it, in order */
+    struct am_list looks_link; /* in coll->looking */
 
     struct {
         struct am_coll_wish wish;
         struct am_coll_plan plan;
+        uint32_t print;
     } chosen[AM_COLL_KINDS]; /* the last choice for each kind */
 };
 
@@ -114,7 +126,7 @@ struct am_coll_group {
 struct am_coll_held {
     struct am_list link;
     struct am_coll_peer *from;
-    uint32_t handler; /* AM_COLL_H_DATA, RTS, READY */
+    uint32_t handler; /* AM_COLL_H_DATA, RTS, READY, NUDGE */
     uint32_t group, number, member, tag, print;
     size_t bytes;  /* DATA: of `data`; else of the message */
     bool is_large; /* from the pool for these */
@@ -149,8 +161,10 @@ struct am_coll_req {
     am_status_t status;
     bool is_stopped;          /* after an error: only waits for its puts */
     bool is_built;            /* else it waits for the group's numbers */
-    struct am_coll_call call; /* until it is built */
+    bool is_shared;           /* on group->turns, no schedule */
+    struct am_coll_call call; /* until it is built; of a shared one, always */
     struct am_coll_operator op;
+    struct am_shared_op shared;
     am_done_fn done;
     void *arg;
     struct am_list held; /* am_coll_held of steps that are not begun */
@@ -241,6 +255,10 @@ void am_coll_req_put(struct am_coll_req *req);
 am_status_t am_coll_req_start(struct am_coll_req *req);
 /* The same in the poll, which ends it when it does. */
 void am_coll_req_start_later(struct am_coll_req *req);
+/* All that there was to do is done; `later`: a poll ends it. */
+void am_coll_req_complete(struct am_coll_req *req, bool later);
+/* Has it ended?  As am_coll_req_start. */
+am_status_t am_coll_req_try(struct am_coll_req *req);
 /* From a message: the step has ended; what follows it begins in the poll. */
 void am_coll_step_end(struct am_step *step);
 /* The collective cannot be completed; it ends in a poll. */

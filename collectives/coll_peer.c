@@ -21,7 +21,7 @@ bool am_coll_numbers_of(struct am_ctx *ctx, uint32_t peer_index,
     }
     packet_max = am_peer_payload_max(peer, 2);
     *numbers = (struct am_coll_numbers){
-            .perf = peer->dev->attr.perf,
+            .perf = *am_peer_perf(peer),
             .caps = peer->dev->attr.caps,
             .packet_bytes = packet_max,
             .eager_max = config->eager_max < packet_max ? config->eager_max
@@ -110,7 +110,7 @@ void am_coll_peer_consumed(struct am_coll_peer *cp)
 }
 
 /* The op: credit first, then the steps in order, until there is no space. */
-static am_status_t waiting_run(struct am_op *op)
+static am_turn_t waiting_run(struct am_op *op)
 {
     struct am_coll_peer *cp = am_container(op, struct am_coll_peer, op);
     am_status_t status = credit_return(cp, op);
@@ -127,7 +127,7 @@ static am_status_t waiting_run(struct am_op *op)
             cp->waiting.next = at;
         }
     }
-    return status == AM_ERR_AGAIN ? status : AM_OK;
+    return am_turn_of(status);
 }
 
 void am_coll_peer_queue(struct am_coll_peer *cp)

@@ -150,6 +150,8 @@ am_status_t am_coll_group_open(struct am_ctx *ctx, uint32_t id,
     }
     am_list_init(&group->active);
     am_list_init(&group->held);
+    am_list_init(&group->turns);
+    am_list_init(&group->looks_link);
     am_list_push(bucket(coll, id), &group->link);
     strangers_take(group);
     *group_p = group;
@@ -158,10 +160,12 @@ am_status_t am_coll_group_open(struct am_ctx *ctx, uint32_t id,
 
 am_status_t am_coll_group_close(struct am_coll_group *group)
 {
-    if (!am_list_is_empty(&group->active)) {
+    if (!am_list_is_empty(&group->active) ||
+        am_shared_leave(group) == AM_ERR_AGAIN) {
         return AM_ERR_AGAIN;
     }
     am_list_remove(&group->link);
+    am_list_remove(&group->looks_link);
     am_coll_held_drop(group->coll, &group->held, NULL);
     free(group->ranks);
     free(group);
@@ -231,6 +235,16 @@ static void group_dead(struct am_coll_group *group)
         am_coll_req_fail(am_container(at, struct am_coll_req, link),
                          AM_ERR_PEER);
     }
+}
+
+void am_coll_group_abandon(struct am_coll_group *group)
+{
+    group_dead(group);
+}
+
+size_t am_coll_group_shared_bytes(const struct am_coll_group *group)
+{
+    return group->has_numbers ? group->numbers.shared.slot_bytes : 0;
 }
 
 void am_coll_groups_dead(struct am_coll *coll, uint32_t peer_index)

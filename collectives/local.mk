@@ -2,13 +2,18 @@
 include_HEADERS += collectives/include/am_coll.h
 libam_la_SOURCES += \
     collectives/module.h collectives/coll.h collectives/coll.c \
-    collectives/call.c collectives/group.c collectives/held.c \
+    collectives/blocking.c collectives/call.c collectives/group.c collectives/held.c \
     collectives/message.c collectives/coll_peer.c collectives/rx.c \
     collectives/sched/run.c collectives/sched/sched.c \
     collectives/sched/sched.h \
     collectives/topo/cube.c collectives/topo/cube.h \
     collectives/topo/tree.c collectives/topo/tree.h \
     collectives/op/op.c \
+    collectives/shared/layout.h collectives/shared/memory.c \
+    collectives/shared/pieces.c collectives/shared/read.c \
+    collectives/shared/read.h collectives/shared/reads.c \
+    collectives/shared/shared.h collectives/shared/turn.c \
+    collectives/shared/way.h \
     collectives/algo/algo.c collectives/algo/algo.h \
     collectives/algo/list.h collectives/algo/table.c \
     collectives/algo/allgather.c collectives/algo/allreduce.c \
@@ -17,5 +22,6 @@ libam_la_SOURCES += \
     collectives/algo/reduce.c collectives/algo/reduce_scatter.c \
     collectives/algo/ring.c collectives/algo/scan.c \
     collectives/select/variables.c collectives/select/cost.c \
+    collectives/select/cost_shared.c \
     collectives/select/cost.h collectives/select/describe.c \
     collectives/select/select.c collectives/select/select.h

@@ -96,8 +96,15 @@ static void put_start(struct am_step *step, const struct am_key *key)
     words_fill(step, words);
     req->flying++;
     req->coll->stats[AM_COLL_STAT_PUT]++;
-    am_bulk_put(&xfer->bulk, cp->peer, &data, key, 0, step->length,
-                AM_COLL_H_PUT, words, 2, put_done, xfer);
+    am_bulk_put(&xfer->bulk, cp->peer,
+                &(struct am_transfer){.local = &data,
+                                      .key = key,
+                                      .bytes = step->length,
+                                      .done = put_done,
+                                      .arg = xfer,
+                                      .handler = AM_COLL_H_PUT,
+                                      .words = words,
+                                      .word_count = 2});
 }
 
 /* Open the memory that a receive goes to, for its sender only. */

@@ -47,6 +47,9 @@ static bool req_take(struct am_coll_req *req, const struct am_coll_held *what,
         !am_coll_req_agrees(req, what->print, what->member)) {
         return false;
     }
+    if (what->handler == AM_COLL_H_NUDGE && req->is_built) {
+        return true;
+    }
     if (am_coll_step_deliver(req, what, data)) {
         return true;
     }
@@ -73,7 +76,8 @@ static bool take(struct am_coll *coll, const struct am_coll_held *what,
             return req_take(req, what, data, is_held);
         }
         if ((int32_t)(what->number - group->next) < 0) { /* it has ended */
-            rx_bad(coll);
+            coll->stats[AM_COLL_STAT_RX_BAD] +=
+                    what->handler != AM_COLL_H_NUDGE;
             return false;
         }
         list = &group->held;
@@ -175,6 +179,29 @@ static void handle_put(struct am_token *token, const uint64_t *words,
     }
 }
 
+/* Look into the group's memory again; with a tag, first, whether the two agree on
+ * a collective. */
+static void handle_nudge(struct am_token *token, const uint64_t *words,
+                         uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_coll *coll = am_coll_of(token->ctx);
+    struct am_coll_group *group;
+    struct am_coll_held what;
+    bool is_held;
+
+    if (head_read(token, words, word_count, 2, AM_COLL_H_NUDGE, &what) ==
+        NULL) {
+        return;
+    }
+    group = am_coll_group_find(coll, what.group);
+    what.bytes = 0;
+    if (what.tag != 0) {
+        (void)take(coll, &what, NULL, &is_held);
+    } else if (group != NULL) {
+        am_shared_nudged(group);
+    }
+}
+
 /* Credit never exceeds the window. */
 static void handle_credit(struct am_token *token, const uint64_t *words,
                           uint32_t word_count, void *data, size_t bytes)
@@ -202,6 +229,7 @@ void am_coll_rx_register(struct am_coll *coll)
             {AM_COLL_H_READY, handle_ready, "coll_ready"},
             {AM_COLL_H_PUT, handle_put, "coll_put"},
             {AM_COLL_H_CREDIT, handle_credit, "coll_credit"},
+            {AM_COLL_H_NUDGE, handle_nudge, "coll_nudge"},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

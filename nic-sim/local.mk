@@ -8,9 +8,10 @@ NS_TARGETS = nic-sim/machines/sp-thin.expect \
     nic-sim/machines/myrinet-ppro-hrx.expect \
     nic-sim/machines/myrinet-ppro-pio.expect \
     nic-sim/machines/myrinet-ppro-rcpy.expect \
+    nic-sim/machines/myrinet-p3.expect \
     nic-sim/machines/bgp.expect
 EXTRA_DIST += $(NS_MACHINES) $(NS_TARGETS) \
-    test/sim/common.sh test/sim/invented.conf test/sim/timeline.py docs/simulator.md \
+    test/sim/common.sh test/sim/mpi_job.c test/sim/invented.conf test/sim/timeline.py docs/simulator.md \
     nic-sim/examples/ring.c am-core/tools/am_sim.list
 
 if BUILD_SIM
@@ -31,7 +32,8 @@ noinst_LTLIBRARIES += libnshost.la
 libnshost_la_SOURCES = \
     nic-sim/include/nicsim_cosim.h nic-sim/cosim/hello.h \
     nic-sim/cosim/attach.c nic-sim/cosim/box.h nic-sim/cosim/box.c \
-    nic-sim/cosim/rank.h nic-sim/cosim/rank.c nic-sim/kernel/check.c \
+    nic-sim/cosim/rank.h nic-sim/cosim/rank.c nic-sim/cosim/post.h \
+    nic-sim/cosim/post_rank.c nic-sim/kernel/check.c \
     nic-sim/host/memory.h nic-sim/host/memory.c \
     nic-sim/host/copy.h nic-sim/host/copy.c \
     nic-sim/host/cpu.h nic-sim/host/cpu.c nic-sim/host/port.c
@@ -61,6 +63,7 @@ libnicsim_la_SOURCES = \
     nic-sim/include/nicsim_lanai.h nic-sim/nic/nic.h nic-sim/nic/nic.c \
     nic-sim/net/myrinet.h nic-sim/net/myrinet.c \
     nic-sim/nic/lanai/lanai.h nic-sim/nic/lanai/lanai.c \
+    nic-sim/nic/lanai/lanai_facts.c \
     nic-sim/nic/lanai/lanai_check.c nic-sim/nic/lanai/lanai_dma.c \
     nic-sim/nic/lanai/lanai_task.c \
     nic-sim/nic/lanai/lanai_window.c nic-sim/nic/lanai/lanai_goback.c \
@@ -79,8 +82,9 @@ libnicsim_la_SOURCES = \
     nic-sim/net/tree.h nic-sim/net/tree.c nic-sim/net/tree_init.c \
     nic-sim/nic/tb2/tb2.h nic-sim/nic/tb2/tb2.c nic-sim/nic/tb2/tb2_fw.c \
     nic-sim/nic/tb2/tb2_rows.c \
-    nic-sim/cosim/door.c nic-sim/include/nicsim_door.h nic-sim/cosim/fork.c \
+    nic-sim/cosim/door.c nic-sim/include/nicsim_door.h nic-sim/cosim/fork.c nic-sim/cosim/core.c \
     nic-sim/cosim/seat.h nic-sim/cosim/seat.c nic-sim/cosim/seat_init.c \
+    nic-sim/cosim/post_seat.c \
     nic-sim/sim.h nic-sim/sim.c nic-sim/sim_run.c \
     am-core/base/trace.c am-core/base/stats.c
 nodist_libnicsim_la_SOURCES = nic-sim/machine_text.c
@@ -102,21 +106,27 @@ am_sim_SOURCES = am-core/tools/am_sim.h am-core/tools/sim.h am-core/tools/sim_ba
     am-core/tools/sim_alltoall.c am-core/tools/sim_bar.c \
     am-core/tools/sim_expect.c am-core/tools/sim_run.c am-core/tools/sim_run.h \
     am-core/tools/sim_figures.c am-core/tools/sim_figures.h am-core/tools/sim_logp.c \
-    am-core/tools/sim_copy.c am-core/tools/sim_mcast.c \
+    am-core/tools/sim_compute.c am-core/tools/sim_copy.c \
+    am-core/tools/sim_mcast.c \
     am-core/tools/sim_mpi.c am-core/tools/sim_predict_lanai.c \
     am-core/tools/sim_conf.c am-core/tools/sim_main.c am-core/tools/sim_options.c \
     am-core/tools/sim_predict.c \
     am-core/tools/sim_print.c am-core/tools/sim_scenario.c \
+    am-core/tools/sim_sensitivity.c am-core/tools/sim_reproduce.c \
+    am-core/tools/sim_reproduce.h am-core/tools/sim_reproduce_sp.c \
+    am-core/tools/sim_reproduce_buffering.c \
+    am-core/tools/sim_exchange.c am-core/tools/sim_exchange.h \
+    am-core/tools/sim_chart.c am-core/tools/sim_chart.h am-core/tools/sim_help.c \
     am-core/tools/sim_speed.c
 am_sim_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBCONFIG_CFLAGS)
 am_sim_LDADD = $(libam_la_OBJECTS) libnicsim.la $(HWLOC_LIBS) \
     $(SODIUM_LIBS) $(JANSSON_LIBS) \
-    $(LIBCONFIG_LIBS) -ldl
+    $(LIBCONFIG_LIBS) -ldl -lm
 am_sim_LDFLAGS = $(AM_LDFLAGS) -static \
     -Wl,--dynamic-list=$(top_srcdir)/am-core/tools/am_sim.list
 
 # The machine files as text, so that they are found from anywhere.
-nic-sim/machine_text.c: $(NS_MACHINES) $(top_srcdir)/nic-sim/local.mk
+nic-sim/machine_text.c: $(NS_MACHINES) $(NS_TARGETS) $(top_srcdir)/nic-sim/local.mk
 	$(AM_V_GEN)$(MKDIR_P) nic-sim; { \
 	echo '#include "nicsim_machine.h"'; echo '#include <string.h>'; \
 	echo 'static const char *const machines[][2] = {'; \
@@ -132,6 +142,14 @@ nic-sim/machine_text.c: $(NS_MACHINES) $(top_srcdir)/nic-sim/local.mk
 	echo 'const char *ns_machine_name(uint32_t index) {'; \
 	echo 'return index < sizeof(machines) / sizeof(machines[0]) - 1'; \
 	echo '? machines[index][0] : NULL; }'; \
+	echo 'static const char *const targets[] = {'; \
+	for m in $(NS_TARGETS); do \
+	  sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' \
+	    $(top_srcdir)/$$m; echo ','; \
+	done; echo 'NULL};'; \
+	echo 'const char *ns_machine_targets(uint32_t index) {'; \
+	echo 'return index < sizeof(targets) / sizeof(targets[0])'; \
+	echo '? targets[index] : NULL; }'; \
 	} > $@.tmp && mv $@.tmp $@
 CLEANFILES += nic-sim/machine_text.c
 endif
@@ -227,11 +245,15 @@ endif
 dist_check_SCRIPTS += test/sim/am_sim_test.sh test/sim/worlds_test.sh \
     test/sim/variants_test.sh test/sim/lossy_test.sh test/sim/perf_test.sh \
     test/sim/scenario_test.sh test/sim/command_test.sh \
-    test/sim/predict_test.sh test/sim/process_test.sh test/sim/mpi_test.sh
+    test/sim/predict_test.sh test/sim/process_test.sh test/sim/mpi_test.sh \
+    test/sim/mpich_test.sh test/sim/sensitivity_test.sh \
+    test/sim/reproduce_test.sh test/sim/arm64_test.sh
 if BUILD_SIM
 TESTS += test/sim/am_sim_test.sh test/sim/perf_test.sh \
     test/sim/scenario_test.sh test/sim/command_test.sh \
-    test/sim/predict_test.sh test/sim/process_test.sh test/sim/mpi_test.sh
+    test/sim/sensitivity_test.sh test/sim/reproduce_test.sh \
+    test/sim/predict_test.sh test/sim/process_test.sh test/sim/mpi_test.sh \
+    test/sim/mpich_test.sh test/sim/arm64_test.sh
 if HAVE_CMOCKA
 TESTS += test/sim/worlds_test.sh test/sim/variants_test.sh \
     test/sim/lossy_test.sh
@@ -250,10 +272,12 @@ ns_world_tests = \
     test/sim/msg_order_sim \
     test/sim/msg_flow_sim \
     test/sim/msg_choice_sim \
+    test/sim/coll_flow_sim \
     test/sim/am_post_sim
 check_PROGRAMS += $(ns_world_tests) test/sim/dev_conform_sim
 test_sim_dev_conform_sim_SOURCES = test/sim/sim_world.c \
-    test/conform/dev_conform.c test/conform/dev_conform_mem.c \
+    test/conform/dev_conform.c test/conform/dev_cases.c \
+    test/conform/dev_conform_mem.c \
     test/conform/dev_world.c test/support/pipe_dev.c test/support/dev_open.c
 test_sim_dev_conform_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main \
     -DCONFORM_SIM -DSIM_MAIN_ARGUMENTS
@@ -293,6 +317,11 @@ test_sim_msg_choice_sim_SOURCES = test/unit/msg_choice_test.c $(ns_world_sources
 test_sim_msg_choice_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_msg_choice_sim_CFLAGS = $(TEST_CFLAGS)
 test_sim_msg_choice_sim_LDADD = $(NS_TEST_LIBS)
+test_sim_coll_flow_sim_SOURCES = test/unit/coll_flow_test.c \
+    test/support/coll_trial.c test/support/coll_trial.h $(ns_world_sources)
+test_sim_coll_flow_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
+test_sim_coll_flow_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_coll_flow_sim_LDADD = $(NS_TEST_LIBS)
 test_sim_msg_flow_sim_SOURCES = test/unit/msg_flow_test.c $(ns_world_sources)
 test_sim_msg_flow_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_msg_flow_sim_CFLAGS = $(TEST_CFLAGS)

@@ -8,6 +8,7 @@
 #include "cosim/seat.h"
 #include "host/host.h"
 #include "nic/nic.h"
+#include "nicsim_door.h"
 #include "nicsim_sim.h"
 
 struct ns_node {
@@ -44,6 +45,7 @@ struct ns_sim {
     uint64_t met; /* arrivals at ns_sim_meet, of all nodes */
     void (*body)(void *arg, struct ns_sim_node *node);
     void *body_arg;
+    struct ns_cores cores; /* before ns_sim_fork */
 };
 
 /* End the run, for a reason; the first counts. */

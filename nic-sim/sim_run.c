@@ -50,6 +50,21 @@ static uint64_t stat_sum(const struct ns_sim *sim, uint32_t stat)
     return sum;
 }
 
+/* Those that a process has done without its turn are told by itself. */
+static void result_accesses(const struct ns_sim *sim,
+                            struct ns_sim_result *result)
+{
+    for (uint32_t i = 0; i < sim->node_count; i++) {
+        const struct ns_node *node = &sim->nodes[i];
+
+        result->accesses += node->host.cpu.accesses;
+        if (sim->params.processes) {
+            result->accesses += node->seat.box->accesses;
+            result->turns += node->seat.turns;
+        }
+    }
+}
+
 /* What an adapter can only tell of all together. */
 static int check_whole(struct ns_sim *sim, char *error, size_t error_bytes)
 {
@@ -245,6 +260,7 @@ static int sim_finish(struct ns_sim *sim, struct ns_sim_result *result,
                        links_lost(ns_engine_faults(sim->engine)),
             .faults = *ns_engine_faults(sim->engine),
     };
+    result_accesses(sim, result);
     if (trace_write(sim, error, error_bytes) != 0) {
         return -1;
     }

@@ -1,7 +1,7 @@
 # packaging: `make deb` builds Debian packages into deb/.  DEB_FLAGS go to
 # packaging/deb.
 EXTRA_DIST += NEWS SECURITY.md packaging/deb packaging/debian-libam \
-    packaging/debian-mpich-am packaging/abi
+    packaging/debian-mpich-am packaging/abi packaging/spack docs/packages.md
 
 DEB_FLAGS =
 

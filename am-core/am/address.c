@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "am/ctx.h"
+#include "am/devices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,6 +114,7 @@ am_status_t am_address(struct am_ctx *ctx, void *to)
                            .version = AM_BLOB_VERSION,
                            .bytes = HEAD_BYTES,
                            .rank = ctx->rank,
+                           .flags = am_devices_wait(ctx) ? AM_BLOB_MORE : 0,
                            .nonce = ctx->nonce};
 
     for (uint32_t i = 0; i < ctx->dev_count; i++) {
@@ -151,8 +153,10 @@ static am_status_t job_blob_read(struct am_ctx *ctx, const void *blobs,
         return AM_OK;
     }
     snprintf(ctx->error, sizeof(ctx->error),
-             "the address of rank %u is not one of this library, or of this "
-             "version of it",
+             blob->magic == 0
+                     ? "rank %u has told no address: it could not open"
+                     : "the address of rank %u is not one of this library, or "
+                       "of this version of it",
              rank);
     return AM_ERR_INVALID;
 }

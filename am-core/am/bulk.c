@@ -179,19 +179,18 @@ static bool source_is_gone(struct am_bulk *bulk)
 }
 
 /* ... and who waits for the rest is told. */
-static am_status_t refuse_rest(struct am_bulk *bulk)
+static am_turn_t refuse_rest(struct am_bulk *bulk)
 {
     am_status_t status =
             am_op_send(&bulk->op, AM_H_REFUSED, 0, &bulk->key.w[0], 1, NULL, 0);
 
     if (status != AM_ERR_AGAIN) {
         am_bulk_end(bulk, AM_ERR_INVALID);
-        status = AM_OK;
     }
-    return status;
+    return am_turn_of(status);
 }
 
-static am_status_t put_run(struct am_op *op)
+static am_turn_t put_run(struct am_op *op)
 {
     struct am_bulk *bulk = am_container(op, struct am_bulk, op);
     am_status_t status = AM_OK;
@@ -201,11 +200,12 @@ static am_status_t put_run(struct am_op *op)
     }
     if (bulk->by_device && bulk->sent_bytes < bulk->bytes) {
         status = am_bulk_copy(bulk, device_done);
-        if (status == AM_DONE) {
-            return AM_OK;
-        }
         if (status == AM_OK) {
+            return AM_TURN_LAST;
+        }
+        if (status == AM_DONE) {
             device_put_ended(bulk);
+            status = AM_OK;
         } else if (status == AM_ERR_UNSUPPORTED) {
             bulk->by_device = false;
             status = AM_OK;
@@ -214,16 +214,13 @@ static am_status_t put_run(struct am_op *op)
     if (status == AM_OK) {
         status = stream_run(bulk);
     }
-    if (status == AM_ERR_AGAIN) {
-        return status;
-    }
-    if (status != AM_OK || bulk->handle == 0) {
+    if (status != AM_ERR_AGAIN && (status != AM_OK || bulk->handle == 0)) {
         am_bulk_end(bulk, status);
     }
-    return AM_OK;
+    return am_turn_of(status);
 }
 
-static am_status_t get_run(struct am_op *op)
+static am_turn_t get_run(struct am_op *op)
 {
     struct am_bulk *bulk = am_container(op, struct am_bulk, op);
     uint64_t words[GET_WORDS] = {
@@ -235,26 +232,20 @@ static am_status_t get_run(struct am_op *op)
     am_status_t status;
 
     if (bulk->by_device || bulk->bytes == 0) {
-        status = bulk->bytes == 0 ? AM_OK : am_bulk_copy(bulk, device_done);
-        if (status == AM_ERR_AGAIN) {
-            return status;
+        status = bulk->bytes == 0 ? AM_DONE : am_bulk_copy(bulk, device_done);
+        if (status == AM_DONE) {
+            am_bulk_end(bulk, AM_OK);
+            return AM_TURN_LAST;
         }
-        if (status != AM_ERR_UNSUPPORTED) {
-            if (status != AM_DONE) {
-                am_bulk_end(bulk, status);
-            }
-            return AM_OK;
-        }
-        bulk->by_device = false;
+        bulk->by_device = status != AM_ERR_UNSUPPORTED;
     }
-    status = am_op_send(op, AM_H_GET, 0, words, GET_WORDS, NULL, 0);
-    if (status == AM_ERR_AGAIN) {
-        return status;
+    if (!bulk->by_device) {
+        status = am_op_send(op, AM_H_GET, 0, words, GET_WORDS, NULL, 0);
     }
-    if (status != AM_OK) {
+    if (status != AM_OK && status != AM_ERR_AGAIN) {
         am_bulk_end(bulk, status);
     }
-    return AM_OK;
+    return am_turn_of(status);
 }
 
 /* A put or get of the device has ended; what follows a put's bytes goes now. */
@@ -271,7 +262,7 @@ static void device_done(void *arg, am_status_t status)
         return;
     }
     device_put_ended(bulk);
-    if (put_run(&bulk->op) == AM_ERR_AGAIN) {
+    if (put_run(&bulk->op) == AM_TURN_NO_SPACE) {
         am_op_queue(&bulk->op, bulk->op.peer, put_run, AM_OP_BULK);
     }
 }
@@ -298,60 +289,52 @@ static void bulk_start(struct am_bulk *bulk, struct am_peer *peer,
     }
     bulk->by_device =
             peer->index == peer->ctx->rank || am_bulk_single(bulk, peer);
-    if (!am_list_is_empty(&peer->bulk) || run(&bulk->op) == AM_ERR_AGAIN) {
+    if (!am_list_is_empty(&peer->bulk) || run(&bulk->op) == AM_TURN_NO_SPACE) {
         am_op_queue(&bulk->op, peer, run, AM_OP_BULK);
     }
 }
 
-void am_bulk_put(struct am_bulk *bulk, struct am_peer *peer,
-                 const struct am_data *local, const struct am_key *key,
-                 size_t offset, size_t bytes, uint32_t handler,
-                 const uint64_t *words, uint32_t word_count, am_done_fn done,
-                 void *arg)
+static void bulk_fill(struct am_bulk *bulk, struct am_peer *peer,
+                      const struct am_transfer *transfer, bool get)
 {
-    bulk->local = *local;
-    bulk->key = *key;
-    bulk->offset = offset;
-    bulk->bytes = bytes;
+    bulk->op.peer = peer;
+    bulk->local = *transfer->local;
+    bulk->local_offset = transfer->local_offset;
+    bulk->key = *transfer->key;
+    bulk->offset = transfer->offset;
+    bulk->bytes = transfer->bytes;
     bulk->sent_bytes = 0;
-    bulk->get = false;
-    bulk->handler = handler;
-    bulk->word_count = word_count < 4 ? word_count : 4;
+    bulk->get = get;
+    bulk->handler = transfer->handler;
+    bulk->word_count = transfer->word_count < 4 ? transfer->word_count : 4;
     if (bulk->word_count > 0) {
-        memcpy(bulk->words, words, bulk->word_count * sizeof(*words));
+        memcpy(bulk->words, transfer->words,
+               bulk->word_count * sizeof(*bulk->words));
     }
-    bulk->done = done;
-    bulk->arg = arg;
+    bulk->done = transfer->done;
+    bulk->arg = transfer->arg;
     bulk->status = AM_OK;
+    bulk->source = transfer->source;
     bulk->landing.handle = 0;
-    bulk->handle = bulk->acknowledged
+    bulk->handle = get || transfer->acknowledged
                            ? am_handle_new(peer->ctx, AM_HANDLE_BULK, bulk)
                            : 0;
+}
+
+void am_bulk_put(struct am_bulk *bulk, struct am_peer *peer,
+                 const struct am_transfer *transfer)
+{
+    bulk_fill(bulk, peer, transfer, false);
     bulk_start(bulk, peer, put_run);
 }
 
 void am_bulk_get(struct am_bulk *bulk, struct am_peer *peer,
-                 const struct am_data *local, const struct am_key *key,
-                 size_t offset, size_t bytes, am_done_fn done, void *arg)
+                 const struct am_transfer *transfer)
 {
-    struct am_data landing = *local;
+    struct am_data landing = *transfer->local;
 
-    landing.bytes = bytes;
-    bulk->local = *local;
-    bulk->local_offset = 0;
-    bulk->source = 0;
-    bulk->key = *key;
-    bulk->offset = offset;
-    bulk->bytes = bytes;
-    bulk->sent_bytes = 0;
-    bulk->get = true;
-    bulk->handler = 0;
-    bulk->word_count = 0;
-    bulk->done = done;
-    bulk->arg = arg;
-    bulk->status = AM_OK;
-    bulk->op.peer = peer;
-    bulk->handle = am_handle_new(peer->ctx, AM_HANDLE_BULK, bulk);
+    landing.bytes = transfer->bytes;
+    bulk_fill(bulk, peer, transfer, true);
     if (am_region_open(peer->ctx, &bulk->landing, &landing, 0) != AM_OK) {
         am_list_init(&bulk->op.link);
         am_bulk_end(bulk, AM_ERR_MEMORY);

@@ -4,17 +4,21 @@
  */
 #include "config.h"
 
+#include "am/bulk_wire.h"
 #include "am/cost.h"
 #include "am/ctx.h"
 
 bool am_bulk_single(const struct am_bulk *bulk, const struct am_peer *peer)
 {
-    const struct am_dev_attr *attr = &peer->dev->attr;
+    bool single;
 
-    return am_key_device(&bulk->key) == peer->dev->bottom->number &&
-           am_cost_single_ps(&attr->perf, attr->caps, bulk->get, bulk->bytes) <
-                   am_cost_bulk_stream_ps(&attr->perf, attr->packet_bytes_max,
-                                          bulk->get, bulk->bytes) &&
+    if (am_key_device(&bulk->key) != peer->dev->bottom->number) {
+        return false;
+    }
+    (void)am_cost_bulk_ps(am_peer_perf(peer), peer->dev->attr.caps,
+                          am_peer_payload_max(peer, LAST_WORDS), bulk->get,
+                          bulk->bytes, &single);
+    return single &&
            am_data_at(&bulk->local, bulk->local_offset, bulk->bytes) != NULL;
 }
 
@@ -55,16 +59,14 @@ static am_status_t self_copy(struct am_bulk *bulk)
             am_data_write(to, to_at + at, piece, bytes);
         }
     }
-    return AM_OK;
+    return AM_DONE;
 }
 
 am_status_t am_bulk_copy(struct am_bulk *bulk, am_done_fn done)
 {
     struct am_peer *peer = bulk->op.peer;
     const struct am_dev_ops *ops = peer->dev->ops;
-    struct am_dev_key key = {
-            {bulk->key.w[1], bulk->key.w[2],
-             bulk->key.w[3] & ((UINT64_C(1) << AM_DEV_KEY_BITS) - 1)}};
+    struct am_dev_key key = am_key_for_device(&bulk->key);
     struct iovec local = {
             am_data_at(&bulk->local, bulk->local_offset, bulk->bytes),
             bulk->bytes};
@@ -80,5 +82,5 @@ am_status_t am_bulk_copy(struct am_bulk *bulk, am_done_fn done)
     }
     peer->ctx->stats[bulk->get ? AM_STAT_DEVICE_GETS : AM_STAT_DEVICE_PUTS]++;
     bulk->in_device = status == AM_OK;
-    return bulk->in_device ? AM_DONE : AM_OK;
+    return status;
 }

@@ -36,12 +36,15 @@ static struct am_region *piece_region(struct am_token *token,
     return region;
 }
 
-static void piece_land(struct am_region *region, const struct piece *piece,
-                       const void *data, size_t bytes)
+static void piece_land(const struct am_peer *from, struct am_region *region,
+                       const struct piece *piece, const void *data,
+                       size_t bytes)
 {
     struct am_ctx *ctx = region->ctx;
+    uint64_t start = am_peer_copy_start(from, bytes);
 
     am_data_write(&region->data, piece->offset, data, bytes);
+    am_peer_copy_stop(from, bytes, start);
     am_env_charge(ctx->env, AM_COST_COPY, bytes);
     ctx->stats[AM_STAT_LANDED_BYTES] += bytes;
 }
@@ -58,7 +61,7 @@ static void get_land(struct am_region *region, const struct piece *piece,
         region->ctx->stats[AM_STAT_RX_BAD_REGION]++;
         return;
     }
-    piece_land(region, piece, data, bytes);
+    piece_land(region->peer, region, piece, data, bytes);
     region->landed_bytes += bytes;
     if (region->landed_bytes == get->bytes) {
         am_bulk_end(get, AM_OK);
@@ -94,7 +97,7 @@ static void handle_stream(struct am_token *token, const uint64_t *words,
     if (region->get != NULL) {
         get_land(region, &piece, data, bytes);
     } else {
-        piece_land(region, &piece, data, bytes);
+        piece_land(token->peer, region, &piece, data, bytes);
     }
 }
 
@@ -163,7 +166,7 @@ static void handle_stream_last(struct am_token *token, const uint64_t *words,
         region = NULL;
     }
     if (region != NULL) {
-        piece_land(region, &piece, data, bytes);
+        piece_land(token->peer, region, &piece, data, bytes);
     }
     if (ack != 0) {
         last_answer(token, ack, region != NULL, handler == 0);
@@ -223,12 +226,15 @@ static void handle_get(struct am_token *token, const uint64_t *words,
         (void)am_token_reply(token, AM_H_REFUSED, &landing, 1, NULL, 0);
         return;
     }
-    memset(bulk, 0, sizeof(*bulk));
-    bulk->source = region->handle;
-    bulk->local_offset = offset;
     key.w[0] = landing;
-    am_bulk_put(bulk, token->peer, &region->data, &key, 0, length, 0, NULL, 0,
-                served_done, bulk);
+    am_bulk_put(bulk, token->peer,
+                &(struct am_transfer){.local = &region->data,
+                                      .local_offset = offset,
+                                      .key = &key,
+                                      .bytes = length,
+                                      .done = served_done,
+                                      .arg = bulk,
+                                      .source = region->handle});
 }
 
 /* The get that lands in a region of ours ends with this, if it is out. */

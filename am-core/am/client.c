@@ -76,7 +76,7 @@ static void fill_short(void *arg, void *to, size_t bytes)
                  send->data.bytes);
 }
 
-static am_status_t short_run(struct am_op *op)
+static am_turn_t short_run(struct am_op *op)
 {
     struct am_send *send = am_container(op, struct am_send, op);
     uint64_t words[SEND_WORDS] = {send->client->id | (uint64_t)send->info_bytes
@@ -88,12 +88,11 @@ static am_status_t short_run(struct am_op *op)
 
     if (status != AM_ERR_AGAIN) {
         am_send_end(send, status);
-        return AM_OK;
     }
-    return status;
+    return am_turn_of(status);
 }
 
-static am_status_t rts_run(struct am_op *op)
+static am_turn_t rts_run(struct am_op *op)
 {
     struct am_send *send = am_container(op, struct am_send, op);
     struct am_key key;
@@ -108,9 +107,8 @@ static am_status_t rts_run(struct am_op *op)
                         send->info_bytes);
     if (status != AM_OK && status != AM_ERR_AGAIN) {
         am_send_end(send, status);
-        return AM_OK;
     }
-    return status;
+    return am_turn_of(status);
 }
 
 static am_status_t send_prepare_long(struct am_send *send)
@@ -168,7 +166,7 @@ am_status_t am_send(struct am_client *client, uint32_t dest, const void *info,
         }
     }
     if ((kind == AM_OP_ORDERED && peer->ordered_count > 0) ||
-        run(&send->op) == AM_ERR_AGAIN) {
+        run(&send->op) == AM_TURN_NO_SPACE) {
         am_op_queue(&send->op, peer, run, kind);
     }
     return AM_OK;

@@ -53,8 +53,12 @@ static void recv_land(struct am_recv *recv, const struct am_data *landing,
         recv_end(recv, AM_OK);
         return;
     }
-    am_bulk_get(&recv->bulk, recv->peer, landing, &recv->key, 0, recv->bytes,
-                long_end, recv);
+    am_bulk_get(&recv->bulk, recv->peer,
+                &(struct am_transfer){.local = landing,
+                                      .key = &recv->key,
+                                      .bytes = recv->bytes,
+                                      .done = long_end,
+                                      .arg = recv});
 }
 
 /* Keep it until its client supplies a buffer; a short payload is copied. */

@@ -35,12 +35,24 @@ struct am_op;
 
 #define AM_MODULES_MAX 4
 
-/* Try once.  AM_ERR_AGAIN: there is no space, it stays queued.  AM_DONE (bulk
- * ops): its turn is over for this poll, it stays queued; there may be space for
- * others.  AM_OK: it is over; the op has been taken off its queue before the
- * call and may be gone after it, or queued again.  Errors are the op's own
- * business. */
-typedef am_status_t (*am_op_run_fn)(struct am_op *op);
+/* How a turn of an op has ended. */
+typedef enum {
+    AM_TURN_LAST,     /* it is over: it has been taken off its queue before the
+                       * turn, and may be gone after it, or queued again; errors
+                       * are its own business */
+    AM_TURN_NO_SPACE, /* it stays queued, and those behind it wait as well */
+    AM_TURN_MORE      /* bulk ops: it stays queued until the next poll; there may
+                       * be space for others */
+} am_turn_t;
+
+/* Try once. */
+typedef am_turn_t (*am_op_run_fn)(struct am_op *op);
+
+/* The turn of an op that is over unless there was no space. */
+static inline am_turn_t am_turn_of(am_status_t status)
+{
+    return status == AM_ERR_AGAIN ? AM_TURN_NO_SPACE : AM_TURN_LAST;
+}
 
 /*
  * AM_OP_ORDERED ops of a peer run strictly in the order queued, and while one
@@ -122,6 +134,9 @@ struct am_module {
      * one, if none is under way) after each am_module_wake.  The number of
      * events.  NULL: there is no such thing. */
     int (*poll)(struct am_ctx *ctx, uint32_t slot);
+    /* By the clock, up to a hundred times a second, beside the devices' looks for
+     * dead peers; not on simulated hosts.  NULL: nothing. */
+    void (*check)(struct am_ctx *ctx);
     /* A peer died: fail what waits for it. */
     void (*peer_dead)(struct am_ctx *ctx, struct am_peer *peer);
     /* Is nothing of it under way, so that it may be closed?  NULL: nothing. */
@@ -131,6 +146,8 @@ struct am_module {
     /* In the child of a fork: let every call ask am for its peer.  NULL: it
      * does.  Sets fields only (base/forked.h). */
     void (*forked)(struct am_ctx *ctx, uint32_t slot);
+    /* What am_peer_perf and the devices' capabilities say has changed. */
+    void (*costs_changed)(struct am_ctx *ctx);
     /* Text for am_describe(ctx, what); 0 if `what` is not this module's. */
     size_t (*describe)(struct am_ctx *ctx, const char *what, char *text,
                        size_t bytes);
@@ -179,6 +196,9 @@ enum {
 am_status_t am_handler_set(struct am_ctx *ctx, uint32_t index, am_handler_fn fn,
                            void *arg, const char *name);
 
+/* AM_OK; AM_ERR_FORKED in a child of the process that opened the context. */
+am_status_t am_owned(struct am_ctx *ctx);
+
 /* The peer with this index, connecting to it on first use; NULL and *status_p
  * AM_ERR_INVALID or AM_ERR_PEER when that cannot be. */
 struct am_peer *am_peer_get(struct am_ctx *ctx, uint32_t index,
@@ -213,6 +233,19 @@ am_status_t am_token_reply_aux(struct am_token *token, uint32_t handler,
 void am_op_queue(struct am_op *op, struct am_peer *peer, am_op_run_fn run,
                  am_op_kind_t kind);
 void am_op_cancel(struct am_op *op); /* take it off its queue, if on one */
+
+/* What it costs to reach this connected peer, by the device's meter if it has
+ * one; valid as long as the peer, and changed by it. */
+const struct am_dev_perf *am_peer_perf(const struct am_peer *peer);
+/* Time the copy of `bytes` out of a packet of this peer, if it is long enough:
+ * stop gets what start gave. */
+static inline uint64_t am_peer_copy_start(const struct am_peer *peer,
+                                          size_t bytes);
+static inline void am_peer_copy_stop(const struct am_peer *peer, size_t bytes,
+                                     uint64_t start);
+
+/* The file in which a user keeps this machine's profile (AM_PROFILE=auto). */
+bool am_profile_path(char *path, size_t bytes);
 
 /* Largest payload of one request with `word_count` words. */
 size_t am_peer_payload_max(const struct am_peer *peer, uint32_t word_count);
@@ -284,16 +317,36 @@ static inline uint32_t am_key_device(const struct am_key *key)
     return (uint32_t)(key->w[3] >> AM_DEV_KEY_BITS);
 }
 
-/*
- * One transfer of bytes [0, bytes) of `local` to or from a region of the peer
- * at `offset`.  Chooses by cost between the device's put and get (single copy)
- * and a stream of packets (put over send).  The am_bulk is the caller's,
- * untouched until `done`.  `done` is called from am_ctx_poll only.  When
- * `handler` is non-zero a put runs it at the target after the data is in place.
- * A put is done when `local` may be reused; with `acknowledged` set, when the
- * data is in place.  Legal in a handler.  A range that no region can hold, and a
- * key that is none, end it with AM_ERR_INVALID, as the peer's refusal does.
- */
+/* What that device knows the memory by. */
+static inline struct am_dev_key am_key_for_device(const struct am_key *key)
+{
+    return (struct am_dev_key){
+            {key->w[1], key->w[2],
+             key->w[3] & ((UINT64_C(1) << AM_DEV_KEY_BITS) - 1)}};
+}
+
+/* What a transfer is to do.  It is copied with all that it points to, but not the
+ * memory that `local` describes. */
+struct am_transfer {
+    const struct am_data *local;
+    size_t local_offset; /* of its first byte in `local`; a get's is 0 */
+    const struct am_key *key;
+    size_t offset; /* of its first byte in the region of `key`; where the key
+                    * names none, an address of the peer's */
+    size_t bytes;
+    am_done_fn done; /* called once, from am_ctx_poll only */
+    void *arg;
+    /* of a put: */
+    bool acknowledged; /* it is done when the bytes are in place; else when
+                        * `local` may be reused */
+    uint32_t handler;  /* runs at the peer when they are in place; 0: none */
+    const uint64_t *words; /* the handler's, 4 at most */
+    uint32_t word_count;
+    uint64_t source; /* the put answers a get, of the region with this handle,
+                      * and ends when that is closed; 0: it does not */
+};
+
+/* One transfer under way, in the caller's memory: untouched until it is done. */
 struct am_bulk {
     struct am_op op;
     struct am_data local;
@@ -301,7 +354,6 @@ struct am_bulk {
     size_t offset; /* in the region */
     size_t bytes, sent_bytes;
     size_t local_offset; /* of byte 0 of the transfer in `local` */
-    bool acknowledged;   /* set before am_bulk_put; else false */
     bool by_device;      /* single copy chosen */
     bool in_device;      /* and under way there */
     bool get;
@@ -311,20 +363,21 @@ struct am_bulk {
     void *arg;
     am_status_t status;
     uint64_t handle;          /* that the answer names; 0: none */
-    uint64_t source;          /* get served here: handle of the region read */
+    uint64_t source;          /* am_transfer.source */
     struct am_region landing; /* get over send: where the stream arrives */
 };
 
+/* Write to, or read from, a region of the peer; nothing in *bulk need be set
+ * before.  The cheaper way is taken: the device's put or get (single copy), or a
+ * stream of packets (put over send).  A range that no region can hold, and a key
+ * that is none, end it with AM_ERR_INVALID, as the peer's refusal does.  Legal in
+ * a handler. */
 void am_bulk_put(struct am_bulk *bulk, struct am_peer *peer,
-                 const struct am_data *local, const struct am_key *key,
-                 size_t offset, size_t bytes, uint32_t handler,
-                 const uint64_t *words, uint32_t word_count, am_done_fn done,
-                 void *arg);
+                 const struct am_transfer *transfer);
+void am_bulk_get(struct am_bulk *bulk, struct am_peer *peer,
+                 const struct am_transfer *transfer);
 /* Give up a transfer that has not ended: `done` will not be called. */
 void am_bulk_cancel(struct am_bulk *bulk);
-void am_bulk_get(struct am_bulk *bulk, struct am_peer *peer,
-                 const struct am_data *local, const struct am_key *key,
-                 size_t offset, size_t bytes, am_done_fn done, void *arg);
 
 #include "am/core_inl.h"
 #endif

@@ -5,6 +5,7 @@
 #define AM_AM_CORE_INL_H
 
 #include "am/core.h"
+#include "dev/meter.h"
 
 /* Header and words as they lie in the packet. */
 struct am_packet_hdr {
@@ -46,6 +47,24 @@ static inline am_status_t am_peer_send(struct am_peer *peer, uint32_t handler,
     return peer->send(peer->ep, AM_DEV_REQUEST,
                       am_hdr_bits(handler, aux, word_count), words, data,
                       bytes);
+}
+
+static inline uint64_t am_peer_copy_start(const struct am_peer *peer,
+                                          size_t bytes)
+{
+    return am_likely(bytes < AM_METER_BYTES)
+                   ? 0
+                   : am_meter_start(peer->ep->meter, am_ctx_env(peer->ctx),
+                                    AM_COPY_OUT, bytes);
+}
+
+static inline void am_peer_copy_stop(const struct am_peer *peer, size_t bytes,
+                                     uint64_t start)
+{
+    if (am_unlikely(start != 0)) {
+        am_meter_stop(peer->ep->meter, am_ctx_env(peer->ctx), AM_COPY_OUT,
+                      bytes, start);
+    }
 }
 
 #endif

@@ -13,6 +13,9 @@
 /* A way that does not exist: never the lowest. */
 #define AM_COST_NEVER UINT64_MAX
 
+/* What the line says of so many bytes. */
+uint64_t am_cost_line_ps(const struct am_linfn *f, size_t bytes);
+
 /* A short message: send overhead, wire, receive overhead. */
 uint64_t am_cost_short_ps(const struct am_dev_perf *perf);
 
@@ -20,19 +23,19 @@ uint64_t am_cost_short_ps(const struct am_dev_perf *perf);
 uint64_t am_cost_copy_ps(const struct am_dev_perf *perf, size_t bytes);
 
 /* `bytes` in packets of `packet_bytes`: the first packet passes sender and
- * receiver one after the other; of the rest the slower end decides, or on one
- * core both ends add. */
+ * receiver one after the other; of the rest the slowest decides, an end or the
+ * network between them.  Both ends add where they share a core, and where they
+ * stream to each other, so that each core makes a copy of what it sends and one
+ * of what it receives. */
 uint64_t am_cost_stream_ps(const struct am_dev_perf *perf, size_t packet_bytes,
                            size_t bytes);
 
-/* A put or get as a stream; for a get the owner is asked first, and waits for
- * its turn if the ends share a core. */
-uint64_t am_cost_bulk_stream_ps(const struct am_dev_perf *perf,
-                                size_t packet_bytes, bool get, size_t bytes);
-
-/* A put or get by the device itself; AM_COST_NEVER where `caps` (AM_DEV_CAP_*)
- * say that the device has none. */
-uint64_t am_cost_single_ps(const struct am_dev_perf *perf, uint32_t caps,
-                           bool get, size_t bytes);
+/* A put or get by the cheaper way: the device itself, where `caps`
+ * (AM_DEV_CAP_*) say that it has one (then *single_p is true), or a stream; for a
+ * get as a stream the owner is asked first, and waits for its turn if the ends
+ * share a core.  All who choose between the two ask this function. */
+uint64_t am_cost_bulk_ps(const struct am_dev_perf *perf, uint32_t caps,
+                         size_t packet_bytes, bool get, size_t bytes,
+                         bool *single_p);
 
 #endif

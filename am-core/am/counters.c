@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "am/ctx.h"
+#include "am/counters.h"
 #include "chan/chan.h"
 
 #include <errno.h>

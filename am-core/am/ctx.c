@@ -3,7 +3,9 @@
  */
 #include "config.h"
 
-#include "am/ctx.h"
+#include "am/costs.h"
+#include "am/counters.h"
+#include "am/devices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +49,7 @@ static am_status_t variables_load(struct am_ctx *ctx,
         am_config_check_names(tables, count, params->options,
                               params->option_count, warn_log, &ctx->log);
     }
-    return AM_OK;
+    return am_profile_open(ctx, error, error_bytes);
 }
 
 static am_status_t modules_open(struct am_ctx *ctx)
@@ -156,7 +158,17 @@ static am_status_t ctx_start(struct am_ctx *ctx, const struct am_params *params,
     return status;
 }
 
-am_status_t am_open(const struct am_params *params, struct am_ctx **ctx_p)
+/* What failed to open: peers that did open are not to wait for it. */
+static void ctx_abandon(struct am_ctx *ctx)
+{
+    for (uint32_t i = 0; i < ctx->dev_count; i++) {
+        ctx->devs[i]->abandoned = true;
+    }
+    am_close(ctx);
+}
+
+static am_status_t ctx_open(const struct am_params *params,
+                            struct am_ctx **ctx_p)
 {
     char local_error[512] = "";
     char *error = params->error != NULL ? params->error : local_error;
@@ -186,12 +198,52 @@ am_status_t am_open(const struct am_params *params, struct am_ctx **ctx_p)
                      ctx->error[0] != '\0' ? ctx->error
                                            : am_status_text(status));
         }
-        am_close(ctx);
+        ctx_abandon(ctx);
         return status;
     }
     am_env_outside(ctx->env); /* the program may have more to start */
     *ctx_p = ctx;
     return AM_OK;
+}
+
+/* Of libam 0.1. */
+#define PARAMS_BYTES_FIRST \
+    (offsetof(struct am_params, error_bytes) + sizeof(size_t))
+
+static bool is_zero(const char *from, const char *end)
+{
+    while (from < end && *from == 0) {
+        from++;
+    }
+    return from >= end;
+}
+
+am_status_t am_open_sized(const struct am_params *params, size_t params_bytes,
+                          struct am_ctx **ctx_p)
+{
+    const char *from = (const char *)params;
+    struct am_params known = {0};
+
+    if (params_bytes < PARAMS_BYTES_FIRST) {
+        return AM_ERR_INVALID;
+    }
+    memcpy(&known, params,
+           params_bytes < sizeof(known) ? params_bytes : sizeof(known));
+    if (!is_zero(from + sizeof(known), from + params_bytes)) {
+        if (known.error != NULL) {
+            snprintf(known.error, known.error_bytes,
+                     "the program sets a field of am_params that libam %s does "
+                     "not know",
+                     am_version());
+        }
+        return AM_ERR_UNSUPPORTED;
+    }
+    return ctx_open(&known, ctx_p);
+}
+
+am_status_t(am_open)(const struct am_params *params, struct am_ctx **ctx_p)
+{
+    return am_open_sized(params, PARAMS_BYTES_FIRST, ctx_p);
 }
 
 void am_close(struct am_ctx *ctx)
@@ -224,6 +276,7 @@ void am_close(struct am_ctx *ctx)
     }
     am_client_fini(ctx);
     am_posts_close(ctx);
+    am_events_close(ctx);
     for (int i = 0; i < 3; i++) {
         am_pool_fini(&ctx->pools[i]);
     }

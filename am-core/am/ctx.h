@@ -9,6 +9,7 @@
 #include "base/config.h"
 #include "base/forked.h"
 #include "base/pool.h"
+#include "dev/profile.h"
 
 #define AM_DEVS_MAX    6                     /* as many as the build may have */
 #define AM_TABLES_MAX  (10 + AM_MODULES_MAX) /* am, chan, devices, modules */
@@ -62,9 +63,11 @@ struct am_values { /* the am layer's variables */
     char stats[AM_CONFIG_TEXT_BYTES];
     char trace[AM_CONFIG_TEXT_BYTES];
     size_t trace_records;
-    char sim_machine[AM_CONFIG_TEXT_BYTES]; /* the tools' */
-    char sim_engine[AM_CONFIG_TEXT_BYTES];
+    char sim_machine[AM_CONFIG_TEXT_BYTES], sim_compute[AM_CONFIG_TEXT_BYTES];
+    char sim_engine[AM_CONFIG_TEXT_BYTES]; /* these three are the tools' */
     uint64_t connect_timeout_ms;
+    int learn;
+    char profile[AM_CONFIG_TEXT_BYTES];
 };
 
 /* What a peer may name by number: regions, operations that await an answer. */
@@ -87,7 +90,7 @@ struct am_handle {
  * An address blob: what am_address gives and peers exchange.  It names the
  * context and, for each device, has a part that the device alone can read:
  *
- *   magic, version, bytes, rank, nonce | part | part | ...
+ *   magic, version, bytes, rank, flags, nonce | part | part | ...
  *                       a part: number, bytes | the device's bytes | padding
  *
  * A reader passes over the parts of devices that it does not know.  A part
@@ -96,13 +99,15 @@ struct am_handle {
  */
 #define AM_BLOB_MAGIC   0x616d6164u /* "amad" */
 #define AM_BLOB_VERSION 2
+/* AM_DEVICES is auto, and there are devices that open when ranks need them. */
+#define AM_BLOB_MORE 1u
 
 struct am_blob {
     uint32_t magic;
     uint16_t version;
     uint16_t bytes; /* of the whole, this header included */
     uint32_t rank;
-    uint32_t pad;
+    uint32_t flags; /* AM_BLOB_... */
     uint64_t nonce;
     uint8_t parts[AM_ADDRESS_BYTES - 24];
 };
@@ -121,6 +126,7 @@ AM_STATIC_ASSERT(sizeof(struct am_blob_part) == 8, "wire format");
  * rest (progress.c). */
 struct am_dev_poll {
     struct am_dev *dev;
+    uint32_t short_ns; /* as in its slot */
     uint32_t rest; /* polls to leave out, ... */
     uint32_t left; /* ... and how many of them are left */
     uint32_t idle; /* polls in a row that found nothing */
@@ -134,6 +140,7 @@ struct am_dev_slot {
 };
 
 struct am_posts;
+struct am_events;
 
 /* A context in the child of a fork: what it had (forked.c). */
 struct am_forked {
@@ -151,7 +158,8 @@ struct am_ctx {
     uint32_t used_count;
     bool polling;   /* inside am_ctx_poll: handlers, done calls */
     bool failed;    /* a peer died since the last report */
-    bool attention; /* look at busy, finished, failed, simulated */
+    bool costs;     /* of a device changed: tell the modules */
+    bool attention; /* look at busy, finished, failed, costs, simulated */
     bool watched;   /* dispatch traces, or charges a simulated host */
     uint32_t polls;
     struct am_dev_poll used[AM_DEVS_MAX]; /* devices that peers are reached by;
@@ -191,6 +199,9 @@ struct am_ctx {
     uint64_t checked_ps;
     bool attends;           /* `attention` is always set: simulated, posts */
     struct am_posts *posts; /* post.c; NULL until opened */
+    struct am_events *events; /* event.c; NULL until asked for */
+    struct am_profile profile; /* no row is given: there is none */
+    char profile_path[512];
     struct am_log log;
     struct am_values values;
     void *table_values[AM_TABLES_MAX]; /* by table of am_config_tables() */
@@ -231,26 +242,6 @@ struct am_blob *am_blob_copy(const struct am_blob *blob);
  * NULL, and no bytes, if it has none. */
 const void *am_blob_part(const struct am_blob *blob, const struct am_dev *dev,
                          struct am_blob_part *part);
-
-/* ------------------------------------------------------------- devices.c */
-
-/* Open what AM_DEVICES names; with "auto" a device that this machine lacks is
- * left out, and the log says so.  The errors of am_open. */
-am_status_t am_devices_open(struct am_ctx *ctx, char *error,
-                            size_t error_bytes);
-const struct am_dev_slot *am_device_slot(const struct am_ctx *ctx,
-                                         const struct am_dev *dev);
-/* From now on each poll of the context polls this device. */
-void am_device_use(struct am_ctx *ctx, struct am_dev *dev);
-/* The addresses of all ranks are known: use those devices that reach one for the
- * least, and only those; without any, as at first, the first device. */
-void am_devices_use(struct am_ctx *ctx);
-/* The device that reaches an address for the least, by what a short message
- * costs the end to which it costs more: both ends so choose the same.  Its part
- * is *address_p, *bytes_p long.  NULL: none reaches it. */
-struct am_dev *am_device_for(const struct am_ctx *ctx,
-                             const struct am_blob *blob, const void **address_p,
-                             size_t *bytes_p);
 
 /* ----------------------------------------------------------- peer_late.c */
 
@@ -295,6 +286,14 @@ void am_handle_free(struct am_ctx *ctx, uint64_t handle);
 /* Send what other threads posted; how many there were. */
 int am_posts_run(struct am_ctx *ctx);
 void am_posts_close(struct am_ctx *ctx);
+/* Is something posted?  If not, whoever posts next calls am_events_ring. */
+bool am_posts_armed(struct am_ctx *ctx);
+
+/* --------------------------------------------------------------- event.c */
+
+/* From any thread: the context's descriptor gets readable. */
+void am_events_ring(struct am_ctx *ctx);
+void am_events_close(struct am_ctx *ctx);
 
 /* -------------------------------------------------------------- forked.c */
 
@@ -350,8 +349,8 @@ static inline bool am_bulk_is_out(const struct am_bulk *bulk,
 
 /* bulk_copy.c: is a single copy possible, and cheaper than a stream? */
 bool am_bulk_single(const struct am_bulk *bulk, const struct am_peer *peer);
-/* Copy: AM_OK when it is done, AM_DONE when the device is at it and calls
- * `done(bulk)` later; AM_ERR_UNSUPPORTED: stream instead. */
+/* Copy: AM_DONE when the bytes are in place, AM_OK when the device is at it and
+ * calls `done(bulk)` later; AM_ERR_UNSUPPORTED: stream instead. */
 am_status_t am_bulk_copy(struct am_bulk *bulk, am_done_fn done);
 /* The peer has died: end what waits for it. */
 void am_bulk_fail(struct am_bulk *bulk, am_status_t status);
@@ -367,15 +366,10 @@ int am_bulk_finish(struct am_ctx *ctx);
 int am_poll_blocked(struct am_ctx *ctx, bool for_space);
 /* Look for dead peers, if the last look was some time ago.  Not in a poll. */
 void am_check_peers(struct am_ctx *ctx);
+/* The next poll does what polls do rarely, too. */
+void am_poll_rare_next(struct am_ctx *ctx);
 /* Is a rank of the job dead? */
 bool am_rank_is_dead(const struct am_ctx *ctx);
-
-/* ------------------------------------------------------------ counters.c */
-
-extern const struct am_stat_row am_ctx_stat_rows[];
-extern const struct am_stat_row am_dev_stat_rows[];
-/* Write counters and trace to the files that AM_STATS and AM_TRACE name. */
-void am_ctx_stats_write(struct am_ctx *ctx);
 
 /* ---------------------------------------------------------------- info.c */
 

@@ -153,7 +153,7 @@ am_status_t am_barrier(void)
 
         status = am_pmi_barrier_test(&process.pmi, spin ? 0 : BARRIER_WAIT_MS);
         if (status != AM_ERR_AGAIN) {
-            return status == AM_DONE ? AM_OK : status;
+            return status;
         }
         if (!spin) {
             am_check_peers(process.ctx);

@@ -5,7 +5,9 @@
 #include "config.h"
 
 #include "am/cost.h"
+#include "am/costs.h"
 #include "am/ctx.h"
+#include "am/devices.h"
 
 #include "chan/chan.h"
 
@@ -19,19 +21,11 @@ static bool devices_are_auto(const struct am_ctx *ctx)
     return strcmp(ctx->values.devices, "auto") == 0;
 }
 
-/*
- * Is `name` in the list AM_DEVICES?  The list "auto" is the simulated NIC on a
- * simulated host, else all but it, and but udp, which has to be named so far.
- */
-static bool device_wanted(const struct am_ctx *ctx, const char *name)
+/* Is `name` in the list AM_DEVICES? */
+static bool is_named(const struct am_ctx *ctx, const char *name)
 {
     size_t length = strlen(name);
 
-    if (devices_are_auto(ctx)) {
-        return ctx->env->port != NULL
-                       ? strcmp(name, "sim") == 0
-                       : strcmp(name, "sim") != 0 && strcmp(name, "udp") != 0;
-    }
     for (const char *at = ctx->values.devices; *at != '\0';) {
         size_t part = strcspn(at, ",");
 
@@ -41,6 +35,22 @@ static bool device_wanted(const struct am_ctx *ctx, const char *name)
         at += part + (at[part] == ',');
     }
     return false;
+}
+
+/* The list "auto" is the simulated NIC on a simulated host; else it is all but
+ * that and those that want to be named, first those within the host, then, if
+ * need be, the `far` ones. */
+static bool device_wanted(const struct am_ctx *ctx,
+                          const struct am_dev_ops *ops, bool far)
+{
+    bool is_sim = ops->number == AM_DEV_NUMBER_SIM;
+
+    if (!devices_are_auto(ctx)) {
+        return !far && is_named(ctx, ops->name);
+    }
+    return ctx->env->port != NULL
+                   ? is_sim && !far
+                   : !is_sim && !ops->named && ops->far == far;
 }
 
 /* What a short message costs by this device, as peers are told of it. */
@@ -63,8 +73,11 @@ static am_status_t device_open(struct am_ctx *ctx, const struct am_dev_ops *ops,
             .size = ctx->size,
             .nonce = ctx->nonce,
             .values = am_ctx_values(ctx, ops->config),
-            .up = {ctx, am_dispatch, NULL, am_peer_accept, am_peer_dead},
+            .up = {ctx, am_dispatch, NULL, am_peer_accept, am_peer_dead,
+                   am_costs_changed},
             .stats = slot->stats,
+            .profile = &ctx->profile,
+            .learn = ctx->values.learn,
             .error = error,
             .error_bytes = error_bytes,
     };
@@ -102,46 +115,91 @@ static bool may_be_left_out(const struct am_ctx *ctx, am_status_t status)
            (status == AM_ERR_UNSUPPORTED || status == AM_ERR_SYSTEM);
 }
 
+/* Open one that is wanted, or tell the log why it is left out: *left_out_p. */
+static am_status_t device_try(struct am_ctx *ctx, const struct am_dev_ops *ops,
+                              am_status_t *left_out_p, char *error,
+                              size_t error_bytes)
+{
+    am_status_t status;
+
+    AM_CHECK(ctx->slot_count < AM_DEVS_MAX);
+    if (ops->number != AM_DEV_NUMBER_SELF && ctx->env->port != NULL &&
+        ops->number != AM_DEV_NUMBER_SIM) {
+        snprintf(error, error_bytes,
+                 "AM_DEVICES asks for %s, which a simulated host does not "
+                 "have; it has sim",
+                 ops->name);
+        return AM_ERR_UNSUPPORTED;
+    }
+    status = device_open(ctx, ops, error, error_bytes);
+    if (status == AM_OK || !may_be_left_out(ctx, status)) {
+        return status;
+    }
+    *left_out_p = status;
+    am_log(&ctx->log, status == AM_ERR_UNSUPPORTED ? AM_LOG_INFO : AM_LOG_WARN,
+           "the device %s is left out: %s", ops->name,
+           error_bytes > 0 && error[0] != '\0' ? error
+                                               : am_status_text(status));
+    return AM_OK;
+}
+
 am_status_t am_devices_open(struct am_ctx *ctx, char *error, size_t error_bytes)
 {
     am_status_t left_out = AM_OK;
 
     for (uint32_t i = 0; am_dev_table[i] != NULL; i++) {
         const struct am_dev_ops *ops = am_dev_table[i];
-        bool is_self = ops->number == AM_DEV_NUMBER_SELF;
-        am_status_t status;
+        am_status_t status = AM_OK;
 
-        if (!is_self && !device_wanted(ctx, ops->name)) {
-            continue;
+        if (ops->number == AM_DEV_NUMBER_SELF ||
+            device_wanted(ctx, ops, false)) {
+            status = device_try(ctx, ops, &left_out, error, error_bytes);
         }
-        AM_CHECK(ctx->slot_count < AM_DEVS_MAX);
-        if (!is_self && ctx->env->port != NULL &&
-            ops->number != AM_DEV_NUMBER_SIM) {
-            snprintf(error, error_bytes,
-                     "AM_DEVICES asks for %s, which a simulated host does not "
-                     "have; it has sim",
-                     ops->name);
-            return AM_ERR_UNSUPPORTED;
-        }
-        status = device_open(ctx, ops, error, error_bytes);
-        if (status == AM_OK) {
-            continue;
-        }
-        if (!may_be_left_out(ctx, status)) {
+        if (status != AM_OK) {
             return status;
         }
-        left_out = status;
-        am_log(&ctx->log,
-               status == AM_ERR_UNSUPPORTED ? AM_LOG_INFO : AM_LOG_WARN,
-               "the device %s is left out: %s", ops->name,
-               error_bytes > 0 && error[0] != '\0' ? error
-                                                   : am_status_text(status));
     }
     if (ctx->dev_count == 0 && ctx->size > 1) {
         return left_out; /* AM_DEVICES may name self alone */
     }
     if (ctx->dev_count > 0) {
         am_device_use(ctx, ctx->devs[0]);
+    }
+    if (error_bytes > 0) {
+        error[0] = '\0';
+    }
+    return AM_OK;
+}
+
+bool am_devices_wait(const struct am_ctx *ctx)
+{
+    for (uint32_t i = 0; am_dev_table[i] != NULL; i++) {
+        if (device_wanted(ctx, am_dev_table[i], true)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+am_status_t am_devices_open_far(struct am_ctx *ctx, char *error,
+                                size_t error_bytes)
+{
+    uint32_t count = ctx->dev_count;
+    am_status_t left_out = AM_OK;
+
+    for (uint32_t i = 0; am_dev_table[i] != NULL; i++) {
+        am_status_t status =
+                !device_wanted(ctx, am_dev_table[i], true)
+                        ? AM_OK
+                        : device_try(ctx, am_dev_table[i], &left_out, error,
+                                     error_bytes);
+
+        if (status != AM_OK) {
+            return status;
+        }
+    }
+    if (ctx->dev_count == count) {
+        return left_out;
     }
     if (error_bytes > 0) {
         error[0] = '\0';
@@ -158,7 +216,8 @@ void am_device_use(struct am_ctx *ctx, struct am_dev *dev)
             return;
         }
     }
-    ctx->used[ctx->used_count++] = (struct am_dev_poll){.dev = dev};
+    ctx->used[ctx->used_count++] = (struct am_dev_poll){
+            .dev = dev, .short_ns = am_device_slot(ctx, dev)->short_ns};
 }
 
 void am_devices_use(struct am_ctx *ctx)

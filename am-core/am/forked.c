@@ -17,6 +17,13 @@ static am_status_t send_in_child(struct am_dev_ep *ep, uint32_t class,
     return AM_ERR_FORKED;
 }
 
+/* What a device had taken in before the fork, in a handler of which it was: the
+ * parent's as well. */
+static void drop_in_child(struct am_token *token, const uint64_t *words,
+                          uint32_t word_count, void *data, size_t bytes)
+{
+}
+
 static void in_child(void *arg)
 {
     struct am_ctx *ctx = arg;
@@ -34,6 +41,9 @@ static void in_child(void *arg)
         if (ctx->peers[i] != NULL) {
             ctx->peers[i]->send = send_in_child;
         }
+    }
+    for (uint32_t i = 0; i < AM_HANDLERS_MAX; i++) {
+        ctx->handlers[i].fn = drop_in_child;
     }
     ctx->dev_count = 0;
     ctx->used_count = 0;
@@ -63,6 +73,11 @@ am_status_t am_forked_refuse(struct am_ctx *ctx)
         am_log(&ctx->log, AM_LOG_ERROR, "%s", ctx->error);
     }
     return AM_ERR_FORKED;
+}
+
+am_status_t am_owned(struct am_ctx *ctx)
+{
+    return ctx->forked.is ? am_forked_refuse(ctx) : AM_OK;
 }
 
 void am_forked_close(struct am_ctx *ctx)

@@ -47,7 +47,9 @@ static am_status_t check_devices(const char *text, char *accepted, size_t bytes)
 
 static const struct am_config_row ctx_rows[] = {
         {"AM_DEVICES", "auto", AM_CONFIG_TEXT, "",
-         "devices that may be used, by name, with commas between",
+         "devices that may be used, by name, with commas between; auto: those "
+         "of the host, and udp when the job has ranks on another host; ofi "
+         "opens only where it is named",
          offsetof(struct am_values, devices), NULL, check_devices},
         {"AM_LOG", "warn", AM_CONFIG_TEXT, "",
          "level (none, error, warn, info, debug, trace, data), or "
@@ -68,6 +70,11 @@ static const struct am_config_row ctx_rows[] = {
          "name none: one of am_sim --list, or a file; empty: am_perf runs on "
          "this machine",
          offsetof(struct am_values, sim_machine), NULL, NULL},
+        {"AM_SIM_COMPUTE", "none", AM_CONFIG_TEXT, "",
+         "time that a program's own computation takes on a simulated machine "
+         "(am_sim --mpi): none; declared, what it tells am_compute; measured:F, "
+         "its processor time times F, which is not the same in every run",
+         offsetof(struct am_values, sim_compute), NULL, NULL},
         {"AM_SIM_ENGINE", "", AM_CONFIG_TEXT, "",
          "set by am_sim --mpi for the programs that it starts: the simulator "
          "of whose machine they are ranks",
@@ -75,6 +82,17 @@ static const struct am_config_row ctx_rows[] = {
         {"AM_CONNECT_TIMEOUT", CONNECT_TIMEOUT_MS, AM_CONFIG_COUNT, "ms",
          "how long a job's ranks wait for each other when they start",
          offsetof(struct am_values, connect_timeout_ms), NULL, NULL},
+        {"AM_PROFILE", "auto", AM_CONFIG_TEXT, "",
+         "file of am_tune with the costs that this machine begins with; auto: "
+         "~/.config/libam/profile-HOST, else libam/profile in the system's "
+         "folder of settings, if there is one; none",
+         offsetof(struct am_values, profile), NULL, NULL},
+        {"AM_LEARN", "no", AM_CONFIG_BOOL, "",
+         "the costs that protocols are chosen by follow what long copies are "
+         "seen to take; no: they stay as they are at the start; off by "
+         "default, as its choices were not yet shown to be better than those "
+         "by the built-in costs",
+         offsetof(struct am_values, learn), NULL, NULL},
 };
 
 const struct am_config_table am_ctx_config = {

@@ -2,6 +2,7 @@
  * How the contexts of a job find each other when they open.
  */
 #include "am/ctx.h"
+#include "am/devices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,11 +41,66 @@ static size_t ctx_waits(void *arg, char *text, size_t bytes)
     return am_describe(arg, "waits", text, bytes);
 }
 
+static am_status_t exchange(const struct am_params *params,
+                            const struct am_blob *mine, struct am_blob *all,
+                            char *error, size_t error_bytes)
+{
+    if (params->allgather(params->allgather_arg, mine, all, sizeof(*mine)) !=
+        0) {
+        snprintf(error, error_bytes, "exchanging addresses failed");
+        return AM_ERR_SYSTEM;
+    }
+    return AM_OK;
+}
+
+/* Is there a rank that no open device reaches, and could every rank open more?
+ * All ranks find the same: a device within hosts reaches all that are on one
+ * host, and nobody else. */
+static bool job_needs_more(const struct am_ctx *ctx, const struct am_blob *all)
+{
+    bool reached = true;
+
+    for (uint32_t rank = 0; rank < ctx->size; rank++) {
+        struct am_blob blob;
+        const void *address;
+        size_t bytes;
+
+        if (am_blob_read(&all[rank], sizeof(blob), &blob) != AM_OK ||
+            (blob.flags & AM_BLOB_MORE) == 0) {
+            return false;
+        }
+        reached = reached && (rank == ctx->rank ||
+                              am_device_for(ctx, &blob, &address, &bytes) !=
+                                      NULL);
+    }
+    return !reached;
+}
+
+/* Open what AM_DEVICES=auto left for the ranks of other hosts, and tell all of
+ * it.  Who cannot says nothing to the others, and why to who opens it. */
+static am_status_t job_add_far(struct am_ctx *ctx,
+                               const struct am_params *params,
+                               struct am_blob *all, char *error,
+                               size_t error_bytes)
+{
+    struct am_blob mine = {0};
+    am_status_t status = am_devices_open_far(ctx, error, error_bytes);
+    am_status_t exchanged;
+    char other[64];
+
+    if (status == AM_OK) {
+        status = am_address(ctx, &mine);
+    }
+    exchanged = exchange(params, &mine, all, status == AM_OK ? error : other,
+                         status == AM_OK ? error_bytes : sizeof(other));
+    return status == AM_OK ? exchanged : status;
+}
+
 am_status_t am_job_connect(struct am_ctx *ctx, const struct am_params *params,
                            char *error, size_t error_bytes)
 {
     struct am_blob mine = {0}, *all; /* the zeros are no address */
-    am_status_t status = am_address(ctx, &mine);
+    am_status_t status = am_address(ctx, &mine), exchanged;
 
     all = malloc(ctx->size * sizeof(*all));
     if (all == NULL) {
@@ -52,10 +108,10 @@ am_status_t am_job_connect(struct am_ctx *ctx, const struct am_params *params,
     }
     am_env_explain(ctx->env, ctx_waits, ctx);
     am_env_outside(ctx->env);
-    if (params->allgather(params->allgather_arg, &mine, all, sizeof(mine)) !=
-        0) {
-        snprintf(error, error_bytes, "exchanging addresses failed");
-        status = AM_ERR_SYSTEM;
+    exchanged = exchange(params, &mine, all, error, error_bytes);
+    status = exchanged != AM_OK ? exchanged : status;
+    if (status == AM_OK && job_needs_more(ctx, all)) {
+        status = job_add_far(ctx, params, all, error, error_bytes);
     }
     if (status == AM_OK) {
         status = am_connect_all(ctx, all);

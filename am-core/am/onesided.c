@@ -100,9 +100,17 @@ static am_status_t store_start(struct am_ctx *ctx, uint32_t dest,
     if (one == NULL) {
         return status;
     }
-    one->bulk.acknowledged = acknowledged;
-    am_bulk_put(&one->bulk, peer, &data, &key, (uintptr_t)remote, bytes,
-                handler, words, word_count, onesided_done, one);
+    am_bulk_put(&one->bulk, peer,
+                &(struct am_transfer){.local = &data,
+                                      .key = &key,
+                                      .offset = (uintptr_t)remote,
+                                      .bytes = bytes,
+                                      .done = onesided_done,
+                                      .arg = one,
+                                      .acknowledged = acknowledged,
+                                      .handler = handler,
+                                      .words = words,
+                                      .word_count = word_count});
     return AM_OK;
 }
 
@@ -115,30 +123,35 @@ am_status_t am_ctx_store_async(struct am_ctx *ctx, uint32_t dest,
                        word_count, true, done, arg);
 }
 
-static void flag_done(void *arg, am_status_t status)
+struct outcome {
+    bool known;
+    am_status_t status;
+};
+
+static void outcome_known(void *arg, am_status_t status)
 {
-    *(am_status_t *)arg = status;
+    *(struct outcome *)arg = (struct outcome){true, status};
 }
 
 am_status_t am_ctx_store(struct am_ctx *ctx, uint32_t dest, const void *local,
                          void *remote, size_t bytes, uint32_t handler,
                          const uint64_t *words, uint32_t word_count)
 {
-    am_status_t result = AM_DONE; /* not yet */
+    struct outcome outcome = {0};
     am_status_t status;
 
     if (ctx->polling) {
         return AM_ERR_HANDLER;
     }
     status = store_start(ctx, dest, local, remote, bytes, handler, words,
-                         word_count, false, flag_done, &result);
+                         word_count, false, outcome_known, &outcome);
     if (status != AM_OK) {
         return status;
     }
-    while (result == AM_DONE) {
+    while (!outcome.known) {
         (void)am_ctx_poll_wait(ctx);
     }
-    return result;
+    return outcome.status;
 }
 
 am_status_t am_ctx_get(struct am_ctx *ctx, uint32_t dest, const void *remote,
@@ -166,8 +179,13 @@ am_status_t am_ctx_get(struct am_ctx *ctx, uint32_t dest, const void *remote,
     }
     one->base = local;
     one->bytes = bytes;
-    am_bulk_get(&one->bulk, peer, &data, &key, (uintptr_t)remote, bytes,
-                onesided_done, one);
+    am_bulk_get(&one->bulk, peer,
+                &(struct am_transfer){.local = &data,
+                                      .key = &key,
+                                      .offset = (uintptr_t)remote,
+                                      .bytes = bytes,
+                                      .done = onesided_done,
+                                      .arg = one});
     return AM_OK;
 }
 
@@ -179,18 +197,18 @@ static am_status_t region_transfer(struct am_ctx *ctx, bool get, uint32_t dest,
     struct am_peer *peer;
     am_status_t status;
     struct onesided *one = onesided_new(ctx, dest, done, arg, &peer, &status);
+    const struct am_transfer transfer = {.local = data,
+                                         .key = key,
+                                         .offset = offset,
+                                         .bytes = data->bytes,
+                                         .done = onesided_done,
+                                         .arg = one,
+                                         .acknowledged = true};
 
     if (one == NULL) {
         return status;
     }
-    if (get) {
-        am_bulk_get(&one->bulk, peer, data, key, offset, data->bytes,
-                    onesided_done, one);
-    } else {
-        one->bulk.acknowledged = true;
-        am_bulk_put(&one->bulk, peer, data, key, offset, data->bytes, 0, NULL,
-                    0, onesided_done, one);
-    }
+    (get ? am_bulk_get : am_bulk_put)(&one->bulk, peer, &transfer);
     return AM_OK;
 }
 
@@ -223,7 +241,7 @@ static void fetch_end(struct am_ctx *ctx, struct fetch *fetch,
     }
 }
 
-static am_status_t fetch_run(struct am_op *op)
+static am_turn_t fetch_run(struct am_op *op)
 {
     struct fetch *fetch = am_container(op, struct fetch, op);
     am_status_t status =
@@ -231,9 +249,8 @@ static am_status_t fetch_run(struct am_op *op)
 
     if (status != AM_OK && status != AM_ERR_AGAIN) {
         fetch_end(op->peer->ctx, fetch, status);
-        return AM_OK;
     }
-    return status;
+    return am_turn_of(status);
 }
 
 am_status_t am_ctx_fetch_add(struct am_ctx *ctx, uint32_t dest,

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "am/ctx.h"
+#include "am/devices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,7 +135,7 @@ struct am_peer *am_peer_get(struct am_ctx *ctx, uint32_t index,
 }
 
 /* Introduce myself to a late peer: the first message on a new connection. */
-static am_status_t hello_run(struct am_op *op)
+static am_turn_t hello_run(struct am_op *op)
 {
     struct am_ctx *ctx = op->peer->ctx;
     struct am_blob blob;
@@ -145,7 +146,7 @@ static am_status_t hello_run(struct am_op *op)
     if (status != AM_ERR_AGAIN) {
         free(op);
     }
-    return status;
+    return am_turn_of(status);
 }
 
 bool am_op_is_hello(const struct am_op *op)

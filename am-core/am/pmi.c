@@ -286,7 +286,7 @@ am_status_t am_pmi_barrier_test(struct am_pmi *pmi, int timeout_ms)
         return AM_ERR_SYSTEM;
     }
     if (!pmi->in_barrier) {
-        return AM_DONE;
+        return AM_OK;
     }
     status = read_line(pmi, line, timeout_ms);
     if (status != AM_OK) {
@@ -296,7 +296,7 @@ am_status_t am_pmi_barrier_test(struct am_pmi *pmi, int timeout_ms)
     if (!am_pmi_answer_ok(line, "barrier_out")) {
         return bad_answer(pmi, "barrier_in", line);
     }
-    return AM_DONE;
+    return AM_OK;
 }
 
 static am_status_t put_blob(struct am_pmi *pmi, const void *mine, size_t bytes,

@@ -65,7 +65,7 @@ int am_pmi_allgather(void *arg, const void *mine, void *all, size_t bytes);
 /*
  * A barrier in two steps, so that the caller can poll its context meanwhile:
  * `enter` sends, `test` waits up to `timeout_ms` milliseconds and returns
- * AM_DONE when all ranks are there, AM_ERR_AGAIN when not, or AM_ERR_SYSTEM.
+ * AM_OK when all ranks are there, AM_ERR_AGAIN when not, or AM_ERR_SYSTEM.
  */
 am_status_t am_pmi_barrier_enter(struct am_pmi *pmi);
 am_status_t am_pmi_barrier_test(struct am_pmi *pmi, int timeout_ms);

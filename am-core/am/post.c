@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "am/ctx.h"
+#include "base/barrier.h"
 #include "base/ring.h"
 
 #include <stdlib.h>
@@ -31,6 +32,7 @@ struct am_posts {
     struct am_ring owner; /* the consumer's view */
     void *memory;
     uint32_t slot_count;
+    _Atomic uint32_t armed; /* the owner sleeps: ring */
 };
 
 am_status_t am_ctx_post_open(struct am_ctx *ctx, uint32_t slot_count)
@@ -101,7 +103,22 @@ am_status_t am_ctx_post(struct am_ctx *ctx, uint32_t dest, uint32_t handler,
         memcpy(post->data, data, bytes);
     }
     am_ring_commit(&ring, post);
+    am_barrier_announce();
+    if (atomic_load_explicit(&ctx->posts->armed, memory_order_relaxed) != 0 &&
+        atomic_exchange(&ctx->posts->armed, 0) != 0) {
+        am_events_ring(ctx);
+    }
     return AM_OK;
+}
+
+bool am_posts_armed(struct am_ctx *ctx)
+{
+    if (ctx->posts == NULL) {
+        return false;
+    }
+    atomic_store(&ctx->posts->armed, 1);
+    am_barrier_announce();
+    return am_ring_take(&ctx->posts->owner) != NULL;
 }
 
 int am_posts_run(struct am_ctx *ctx)

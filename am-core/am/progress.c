@@ -4,13 +4,14 @@
  */
 #include "config.h"
 
-#include "am/ctx.h"
+#include "am/costs.h"
 
-#define CHECK_POLLS    65536           /* polls between looks at the clock */
-#define UNUSED_POLLS   256             /* and at devices that nobody uses */
+#define RARE_POLLS     256             /* polls between two of poll_rare */
 #define REST_IDLE      64              /* empty polls before a rest doubles */
-#define IDLE_LONG      4096            /* waits after which one may be long */
-#define CHECK_EVERY_PS 200000000000ull /* dead peers are looked for: 200 ms */
+/* Dead peers are looked for: a look costs up to a microsecond for each. */
+#define CHECK_EACH_PS  1000000000ull   /* 1 ms for each rank of the job, */
+#define CHECK_LEAST_PS 10000000000ull  /* at least 10 ms */
+#define CHECK_MOST_PS  200000000000ull /* and at most 200 ms */
 
 /* Run the ordered ops of a peer until one has no space; the rest wait. */
 static int run_ordered(struct am_peer *peer)
@@ -22,7 +23,7 @@ static int run_ordered(struct am_peer *peer)
 
         am_list_remove(&op->link);
         op->queued = false;
-        if (op->run(op) == AM_ERR_AGAIN) {
+        if (op->run(op) == AM_TURN_NO_SPACE) {
             /* back to the head; nothing overtook: the count still holds */
             op->queued = true;
             op->link.next = peer->ordered.next;
@@ -51,18 +52,18 @@ static int run_bulk(struct am_peer *peer)
     am_list_push(&peer->bulk, &mark);
     while (peer->bulk.next != &mark) {
         struct am_op *op = am_container(peer->bulk.next, struct am_op, link);
-        am_status_t status;
+        am_turn_t turn;
 
         am_list_remove(&op->link);
         op->queued = false;
-        status = op->run(op);
-        if (status == AM_ERR_AGAIN || status == AM_DONE) {
+        turn = op->run(op);
+        if (turn == AM_TURN_LAST) {
+            count++;
+        } else {
             op->queued = true;
             am_list_push(&peer->bulk, &op->link);
-        } else {
-            count++;
         }
-        if (status == AM_ERR_AGAIN) {
+        if (turn == AM_TURN_NO_SPACE) {
             break;
         }
     }
@@ -88,17 +89,32 @@ static int run_ops(struct am_ctx *ctx)
     return count;
 }
 
+/* Simulated hosts do not die: their polls need not look for it. */
+static uint64_t check_every_ps(const struct am_ctx *ctx)
+{
+    uint64_t every_ps = ctx->size * CHECK_EACH_PS;
+
+    return ctx->env->simulated || every_ps > CHECK_MOST_PS ? CHECK_MOST_PS
+           : every_ps < CHECK_LEAST_PS                     ? CHECK_LEAST_PS
+                                                           : every_ps;
+}
+
 /* Rarely: look for dead peers, by the clock. */
 static __attribute__((noinline)) void check_peers(struct am_ctx *ctx)
 {
     uint64_t now = am_env_now(ctx->env);
 
-    if (now - ctx->checked_ps < CHECK_EVERY_PS) {
+    if (now - ctx->checked_ps < check_every_ps(ctx)) {
         return;
     }
     ctx->checked_ps = now;
     for (uint32_t i = 0; i < ctx->dev_count; i++) {
         ctx->devs[i]->ops->check(ctx->devs[i]);
+    }
+    for (uint32_t m = 0; am_modules[m] != NULL && !ctx->env->simulated; m++) {
+        if (am_modules[m]->check != NULL) {
+            am_modules[m]->check(ctx);
+        }
     }
     am_peers_reap(ctx);
 }
@@ -122,6 +138,11 @@ bool am_rank_is_dead(const struct am_ctx *ctx)
 
 am_status_t am_check(struct am_ctx *ctx)
 {
+    am_status_t status = am_owned(ctx);
+
+    if (status != AM_OK) {
+        return status;
+    }
     if (ctx->polling) {
         return AM_ERR_HANDLER;
     }
@@ -132,7 +153,7 @@ am_status_t am_check(struct am_ctx *ctx)
 void am_check_now(struct am_ctx *ctx)
 {
     if (!ctx->polling) {
-        ctx->checked_ps = am_env_now(ctx->env) - CHECK_EVERY_PS;
+        ctx->checked_ps = am_env_now(ctx->env) - CHECK_MOST_PS;
         am_check_peers(ctx);
     }
 }
@@ -214,12 +235,12 @@ static int run_modules(struct am_ctx *ctx)
     return count;
 }
 
-/* Every UNUSED_POLLS polls, of which this one found `count` events. */
+/* Every RARE_POLLS polls, of which this one found `count` events.  The clock is
+ * read this often because a caller may rest between its polls, for the time of
+ * a nap or of somebody's time slice. */
 static __attribute__((noinline)) int poll_rare(struct am_ctx *ctx, int count)
 {
-    if (ctx->polls % CHECK_POLLS == 0) {
-        check_peers(ctx);
-    }
+    check_peers(ctx);
     return ctx->used_count < ctx->dev_count ? count + poll_unused(ctx) : count;
 }
 
@@ -229,6 +250,9 @@ static __attribute__((noinline)) int poll_attend(struct am_ctx *ctx, int count)
     ctx->attention = ctx->attends;
     if (ctx->forked.is) {
         return am_forked_refuse(ctx);
+    }
+    if (ctx->costs) {
+        am_costs_tell(ctx);
     }
     if (ctx->posts != NULL) {
         count += am_posts_run(ctx);
@@ -265,7 +289,7 @@ int am_ctx_poll(struct am_ctx *ctx)
     } else {
         count = poll_devices(ctx);
     }
-    if (am_unlikely(++ctx->polls % UNUSED_POLLS == 0)) {
+    if (am_unlikely(++ctx->polls % RARE_POLLS == 0)) {
         count = poll_rare(ctx, count);
     }
     if (am_unlikely(ctx->attention)) {
@@ -275,87 +299,7 @@ int am_ctx_poll(struct am_ctx *ctx)
     return count;
 }
 
-static bool all_drained(struct am_ctx *ctx)
+void am_poll_rare_next(struct am_ctx *ctx)
 {
-    for (uint32_t i = 0; i < ctx->dev_count; i++) {
-        if (!ctx->devs[i]->ops->drained(ctx->devs[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Nothing came.  The device that is used waits as AM_WAIT says; where several
- * are, none of them may sleep on its own doorbell for long.  The loop-back has
- * none: what comes by it, this context has sent. */
-static void wait_once(struct am_ctx *ctx, bool for_space)
-{
-    struct am_dev *dev = NULL;
-    uint32_t count = 0; /* with a doorbell */
-    bool may_sleep;
-
-    for (uint32_t i = ctx->used_count; i-- > 0;) {
-        if (ctx->used[i].dev != ctx->self) {
-            dev = ctx->used[i].dev;
-            count++;
-        }
-    }
-    dev = dev == NULL ? ctx->self : dev;
-    may_sleep = count <= 1 && !for_space && ctx->posts == NULL &&
-                ctx->due == 0 && am_list_is_empty(&ctx->busy) &&
-                all_drained(ctx);
-    dev->ops->wait(dev, ctx->idle, may_sleep);
-    if (ctx->idle % 64 == 0) {
-        am_check_peers(ctx);
-    }
-    if (ctx->idle > IDLE_LONG) { /* a wait may have been long */
-        ctx->polls |= UNUSED_POLLS - 1;
-    }
-}
-
-int am_poll_blocked(struct am_ctx *ctx, bool for_space)
-{
-    int count = am_ctx_poll(ctx);
-
-    if (count != 0) {
-        ctx->idle = 0;
-        return count;
-    }
-    ctx->idle++;
-    if (ctx->used_count > 0) {
-        wait_once(ctx, for_space);
-    }
-    /* deliver what came, not after a way round through the caller's loop; a
-     * device that spins does so in this poll */
-    count = am_ctx_poll(ctx);
-    if (count != 0) {
-        ctx->idle = 0;
-    }
-    return count;
-}
-
-int am_ctx_poll_wait(struct am_ctx *ctx)
-{
-    return am_poll_blocked(ctx, false);
-}
-
-int am_is_flushed(struct am_ctx *ctx)
-{
-    return am_list_is_empty(&ctx->busy) && am_list_is_empty(&ctx->finished) &&
-           all_drained(ctx);
-}
-
-am_status_t am_flush(struct am_ctx *ctx)
-{
-    if (ctx->polling) {
-        return AM_ERR_HANDLER;
-    }
-    do {
-        int count = am_ctx_poll_wait(ctx);
-
-        if (count < 0) {
-            return (am_status_t)count;
-        }
-    } while (!am_is_flushed(ctx));
-    return AM_OK;
+    ctx->polls |= RARE_POLLS - 1;
 }

@@ -17,7 +17,7 @@ struct queued_request {
     char data[];
 };
 
-static am_status_t queued_run(struct am_op *op)
+static am_turn_t queued_run(struct am_op *op)
 {
     struct queued_request *queued = am_container(op, struct queued_request, op);
     struct am_peer *peer = op->peer;
@@ -25,12 +25,11 @@ static am_status_t queued_run(struct am_op *op)
             am_op_send(op, queued->handler, 0, queued->words,
                        queued->word_count, queued->data, queued->bytes);
 
-    if (status == AM_ERR_AGAIN) {
-        return status;
+    if (status != AM_ERR_AGAIN) {
+        peer->queued_count--;
+        free(queued);
     }
-    peer->queued_count--;
-    free(queued);
-    return AM_OK;
+    return am_turn_of(status);
 }
 
 /* Of what waits, am's own requests are in no pool. */

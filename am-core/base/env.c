@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 #if defined(__x86_64__)
@@ -159,6 +160,14 @@ static uint64_t now_ticks(struct am_env *env)
            (uint64_t)((unsigned __int128)ticks * real->ps_per_tick_q32 >> 32);
 }
 
+uint64_t am_env_processor_ns(void)
+{
+    struct timespec time;
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
 static uint64_t now_clock(struct am_env *env)
 {
     const struct env_real *real = am_container(env, struct env_real, env);
@@ -204,14 +213,33 @@ static uint64_t random_real(struct am_env *env)
     return z ^ (z >> 31);
 }
 
+static int alarm_open_real(struct am_env *env)
+{
+    (void)env;
+    return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+}
+
+static void alarm_set_real(struct am_env *env, int alarm, uint64_t ns)
+{
+    struct itimerspec when = {.it_value = {.tv_sec = (time_t)(ns / NS_PER_S),
+                                           .tv_nsec = (long)(ns % NS_PER_S)}};
+
+    (void)env;
+    (void)timerfd_settime(alarm, 0, &when, NULL);
+}
+
 static const struct am_env_ops ops_ticks = {.now = now_ticks,
                                             .charge = charge_nothing,
                                             .relax = relax_real,
-                                            .random = random_real};
+                                            .random = random_real,
+                                            .alarm_open = alarm_open_real,
+                                            .alarm_set = alarm_set_real};
 static const struct am_env_ops ops_clock = {.now = now_clock,
                                             .charge = charge_nothing,
                                             .relax = relax_real,
-                                            .random = random_real};
+                                            .random = random_real,
+                                            .alarm_open = alarm_open_real,
+                                            .alarm_set = alarm_set_real};
 
 /* The process's one environment; set up once, then only `random` moves. */
 static struct env_real env_real;

@@ -30,7 +30,7 @@ struct am_env_ops {
     /* Let time pass until `deadline_ps` at the latest: yields the core. */
     void (*relax)(struct am_env *env, uint64_t deadline_ps);
     uint64_t (*random)(struct am_env *env);
-    /* What follows may be NULL; real environments have none of it.
+    /* What follows may be NULL; real environments have the alarm only.
      *
      * The program is about to wait for what is no part of this environment (a
      * launcher).  Time stands still for all of the job until all have been
@@ -45,8 +45,17 @@ struct am_env_ops {
     void (*explain)(struct am_env *env,
                     size_t (*waits)(void *arg, char *text, size_t bytes),
                     void *arg);
+    /* As relax, of a loop whose rounds are counted: let at most `rounds_max`
+     * rounds go by that could find nothing new.  How many did: the caller counts
+     * them as if it had gone round. */
+    uint32_t (*pass)(struct am_env *env, uint32_t rounds_max);
     /* The program needs the environment's time, and nothing else, from here. */
     void (*end)(struct am_env *env);
+    /* Only of environments whose time is the machine's own: a descriptor, the
+     * caller's to close, that gets readable `ns` after it was set, once; 0: never.
+     * Setting it takes back what it said.  -1: none is to be had (errno). */
+    int (*alarm_open)(struct am_env *env);
+    void (*alarm_set)(struct am_env *env, int alarm, uint64_t ns);
 };
 
 struct am_env {
@@ -57,6 +66,8 @@ struct am_env {
 
 /* The machine's own environment: one for the process, never NULL. */
 struct am_env *am_env_real(void);
+/* Processor time of this process so far, ns. */
+uint64_t am_env_processor_ns(void);
 
 static inline uint64_t am_env_now(struct am_env *env)
 {

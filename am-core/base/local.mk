@@ -17,5 +17,6 @@ libam_la_SOURCES += \
     am-core/base/seqwin.c am-core/base/seqwin.h \
     am-core/base/stats.c am-core/base/stats.h \
     am-core/base/status.c \
+    am-core/base/text.c am-core/base/text.h \
     am-core/base/trace.c am-core/base/trace.h \
     am-core/base/twheel.c am-core/base/twheel.h

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TIMER_LOOK_NS UINT64_C(100000) /* as fine as AM_CHAN_ACK_DELAY */
+
 /* ---------------------------------------------------- outputs of the window */
 
 static uint32_t chan_crc(const struct chan_dev *chan,
@@ -34,9 +36,10 @@ static am_status_t chan_transmit(void *arg, uint32_t class,
 
     hdr->crc = chan_crc(chan, hdr, data, data_bytes);
     chan->wrap.lower->more = ep->window.more;
+    chan->wrap.lower->words = ep->window.words;
     status = chan->wrap.lower->ops->send(ep->wrap.lower, class, hdr,
                                          CHAN_HDR_BYTES, data, data_bytes);
-    chan->wrap.lower->more = false;
+    chan->wrap.lower->more = chan->wrap.lower->words = false;
     /* An endpoint that is dead is reported by the device's own upcall. */
     return status == AM_OK ? AM_OK : AM_ERR_AGAIN;
 }
@@ -79,6 +82,7 @@ const struct am_window_ops chan_window_ops = {
         .deliver = chan_deliver,
         .ready = chan_ready,
         .landing = chan_landing,
+        .early = chan_early,
 };
 
 /* ------------------------------------------------------------------ sending */
@@ -270,6 +274,44 @@ static void chan_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
                              am_list_is_empty(&chan->waiting));
 }
 
+/* What is not acknowledged needs polls: by their number, or by the clock. */
+static am_status_t chan_arm(struct am_dev *dev, uint64_t *most_ns)
+{
+    struct chan_dev *chan = chan_of(dev);
+
+    if (!am_list_is_empty(&chan->busy) || !am_list_is_empty(&chan->waiting)) {
+        if (!chan->window_params.timer) {
+            return AM_ERR_AGAIN;
+        }
+        am_dev_sleep_less(most_ns, TIMER_LOOK_NS);
+    }
+    return am_dev_arm(chan->wrap.lower, most_ns);
+}
+
+bool chan_pass(struct am_dev *dev)
+{
+    struct chan_dev *chan = chan_of(dev);
+    uint32_t polls = UINT32_MAX;
+
+    if (chan->window_params.timer || am_list_is_empty(&chan->busy)) {
+        return false;
+    }
+    for (struct am_list *link = chan->busy.next; link != &chan->busy;
+         link = link->next) {
+        struct chan_ep *ep = am_container(link, struct chan_ep, busy_link);
+        uint32_t quiet = ep->left ? 0 : am_window_quiet_ticks(&ep->window);
+
+        polls = quiet < polls ? quiet : polls;
+    }
+    polls = chan->env->ops->pass(chan->env, polls);
+    for (struct am_list *link = chan->busy.next; link != &chan->busy;
+         link = link->next) {
+        am_window_pass(&am_container(link, struct chan_ep, busy_link)->window,
+                       polls);
+    }
+    return true;
+}
+
 /* ---------------------------------------------------------------------- ops */
 
 static am_status_t chan_open(const struct am_dev_params *params,
@@ -304,6 +346,9 @@ const struct am_dev_ops chan_ops = {
         .fetch_add = am_dev_no_fetch_add,
         .map = am_dev_no_map,
         .wait = chan_wait,
+        .watch = am_wrap_watch,
+        .arm = chan_arm,
+        .pass = chan_pass,
         .check = chan_check,
         .describe = chan_describe,
 };

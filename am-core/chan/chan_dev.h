@@ -54,6 +54,7 @@ struct chan_ep {
     struct am_list link, busy_link;
     void *memory; /* of the window */
     void *landing[AM_DEV_CLASS_COUNT];
+    void *early[AM_DEV_CLASS_COUNT]; /* packets that came too early, or NULL */
 };
 
 static inline struct chan_dev *chan_of(struct am_dev *dev)
@@ -72,11 +73,14 @@ extern const struct am_dev_up chan_up; /* but for its arg */
 extern const struct am_window_ops chan_window_ops;
 void chan_place(struct chan_ep *ep, chan_place_t place);
 int chan_poll(struct am_dev *dev, uint32_t packets_max);
+/* As am_dev_ops says, where the environment can let polls pass. */
+bool chan_pass(struct am_dev *dev);
 
 /* chan_ep.c */
 struct am_wrap_ep *chan_ep_new(struct am_wrap_dev *wrap);
 void chan_ep_delete(struct am_wrap_ep *ep);
 void *chan_landing(void *arg, uint32_t class, uint32_t bytes);
+void *chan_early(void *arg, uint32_t class, size_t bytes);
 void chan_disconnect(struct am_dev_ep *base);
 am_dev_presence_t chan_presence(struct am_dev_ep *base);
 /* Lower endpoint and memory, at once. */

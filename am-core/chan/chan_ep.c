@@ -1,20 +1,30 @@
 /*
  * The channel's endpoints and their memory: the packets of its windows and,
- * once it is open, two landings of the peer's largest message.  At the limit
+ * once it is open, two landings of the peer's largest message; and, once packets
+ * of the peer's were lost, memory for those that come too early.  At the limit
  * send answers AM_ERR_AGAIN.  May call chan, dev and base only.
  */
 #include "chan/chan_dev.h"
 
 #include <stdlib.h>
 
+/* Memory that is made when it is first asked for. */
+static void *made_once(void **memory, size_t bytes)
+{
+    if (*memory == NULL) {
+        *memory = malloc(bytes);
+    }
+    return *memory;
+}
+
 void *chan_landing(void *arg, uint32_t class, uint32_t bytes)
 {
-    struct chan_ep *ep = arg;
+    return made_once(&((struct chan_ep *)arg)->landing[class], bytes);
+}
 
-    if (ep->landing[class] == NULL) {
-        ep->landing[class] = malloc(bytes);
-    }
-    return ep->landing[class];
+void *chan_early(void *arg, uint32_t class, size_t bytes)
+{
+    return made_once(&((struct chan_ep *)arg)->early[class], bytes);
 }
 
 struct am_wrap_ep *chan_ep_new(struct am_wrap_dev *wrap)
@@ -49,6 +59,7 @@ void chan_ep_delete(struct am_wrap_ep *wrap_ep)
     am_list_remove(&ep->link);
     for (uint32_t class = 0; class < AM_DEV_CLASS_COUNT; class ++) {
         free(ep->landing[class]);
+        free(ep->early[class]);
     }
     free(ep->memory);
     free(ep);

@@ -2,9 +2,9 @@
  * The channel device's set-up, close and description.  May call chan, dev and
  * base only.
  */
+#include "base/text.h"
 #include "chan/chan_dev.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,6 +24,7 @@
 /* A quarter: Chang et al. 1996; half: I-hrx of Verstoep et al. 2004. */
 #define ACK_FRACTION_NACK  4
 #define ADAPTS_CHUNK_PACKETS 8
+#define EARLY_PACKETS_MAX 256
 #define ACK_FRACTION_TIMER 2
 /* Costs on a core of about 3 GHz: bookkeeping, one more copy and the checksum
  * by tables, which takes most. */
@@ -147,6 +148,7 @@ static void params_set(struct am_window_params *params,
     params->chunk_packets = within(params->chunk_packets, 1,
                                    AM_CHAN_MESSAGE_MAX / params->payload_bytes);
     if (params->adapts) { /* a full chunk is the least on its way */
+        params->early_packets = EARLY_PACKETS_MAX;
         params->chunk_packets =
                 within(params->chunk_packets, 1, ADAPTS_CHUNK_PACKETS);
         params->chunks_max = AM_CHAN_WINDOW_MAX;
@@ -235,7 +237,9 @@ static void linger(struct chan_dev *chan)
             news_ps = now_ps;
         } else {
             am_wrap_check(&chan->wrap.base);
-            am_env_relax(chan->env, now_ps + LINGER_RELAX_PS);
+            if (chan->env->ops->pass == NULL || !chan_pass(&chan->wrap.base)) {
+                am_env_relax(chan->env, now_ps + LINGER_RELAX_PS);
+            }
         }
         now_ps = am_env_now(chan->env);
     } while (!am_list_is_empty(&chan->eps) &&
@@ -249,11 +253,15 @@ void chan_close(struct am_dev *dev)
     struct am_dev *lower = chan->wrap.lower;
 
     chan->closing = true;
-    for (struct am_list *link = chan->eps.next; link != &chan->eps;
-         link = link->next) {
-        chan_disconnect(&am_container(link, struct chan_ep, link)->wrap.base);
+    lower->abandoned = dev->abandoned;
+    if (!dev->abandoned) { /* else nobody is told that this side is through */
+        for (struct am_list *link = chan->eps.next; link != &chan->eps;
+             link = link->next) {
+            chan_disconnect(
+                    &am_container(link, struct chan_ep, link)->wrap.base);
+        }
+        linger(chan);
     }
-    linger(chan);
     while (!am_list_is_empty(&chan->eps)) {
         chan_ep_end(am_container(chan->eps.next, struct chan_ep, link));
     }
@@ -263,44 +271,30 @@ void chan_close(struct am_dev *dev)
 
 /* -------------------------------------------------------------- description */
 
-/* snprintf at `*length_p`, which grows by what there would be. */
-__attribute__((format(printf, 4, 5))) static void
-add_text(char *text, size_t bytes, size_t *length_p, const char *format, ...)
-{
-    size_t rest = *length_p < bytes ? bytes - *length_p : 0;
-    va_list args;
-    int length;
-
-    va_start(args, format);
-    length = vsnprintf(rest > 0 ? text + *length_p : NULL, rest, format, args);
-    va_end(args);
-    *length_p += length > 0 ? (size_t)length : 0;
-}
-
 size_t chan_describe(struct am_dev *dev, char *text, size_t bytes)
 {
     struct chan_dev *chan = chan_of(dev);
     struct am_dev *lower = chan->wrap.lower;
     const struct am_window_params *params = &chan->window_params;
-    size_t length = 0;
+    struct am_text out = {.text = text, .bytes = bytes};
 
-    add_text(text, bytes, &length,
-             "chan: %s, window %u requests %u replies, chunk %u packets of "
-             "%u bytes, %u chunks",
-             params->timer ? "timer" : "nack",
-             params->window_packets[AM_DEV_REQUEST],
-             params->window_packets[AM_DEV_REPLY], params->chunk_packets,
-             params->payload_bytes, params->chunks_max);
+    am_text_add(&out,
+                "chan: %s, window %u requests %u replies, chunk %u packets of "
+                "%u bytes, %u chunks",
+                params->timer ? "timer" : "nack",
+                params->window_packets[AM_DEV_REQUEST],
+                params->window_packets[AM_DEV_REPLY], params->chunk_packets,
+                params->payload_bytes, params->chunks_max);
     for (uint32_t i = 0; i < AM_CHAN_STAT_COUNT; i++) {
         if (chan->stats[i] != 0) {
-            add_text(text, bytes, &length, ", %s %llu",
-                     am_chan_stat_rows[i].name,
-                     (unsigned long long)chan->stats[i]);
+            am_text_add(&out, ", %s %llu", am_chan_stat_rows[i].name,
+                        (unsigned long long)chan->stats[i]);
         }
     }
-    add_text(text, bytes, &length, "\n");
-    if (length < bytes) {
-        length += lower->ops->describe(lower, text + length, bytes - length);
+    am_text_add(&out, "\n");
+    if (out.length < bytes) {
+        out.length += lower->ops->describe(lower, text + out.length,
+                                           bytes - out.length);
     }
-    return length;
+    return out.length;
 }

@@ -10,7 +10,7 @@
  *   type     seq             offset           message_bytes    hdr_bytes
  *   DATA     chunk           bytes before     bytes of chunk   upper header's
  *   ACK      -               -                -                -
- *   NACK     chunk wanted    bytes of it in   (PROBE's seq)    PROBE's mark, or 0
+ *   NACK     packet missing  the next one in  (PROBE's seq)    PROBE's mark, or 0
  *   PROBE    all before sent -                -                its mark, or 0
  *   HELLO    sender's epoch  receiver's or 0  sender's largest wire version
  *   WELCOME  sender's epoch  receiver's       sender's largest wire version
@@ -19,7 +19,12 @@
  *
  * All but HELLO and WELCOME carry `conn`, a hash of both epochs, and in `ack`
  * the chunk wanted next of each class (all before it are in).  HELLO and
- * WELCOME carry 0, and in `ack` the sender's window of each class.
+ * WELCOME carry there the data bytes of a packet, and in `ack` the sender's window
+ * of each class.
+ *
+ * A NACK names packets by number, that of the chunk plus the packet's place in it:
+ * the first that is missing, and the first after it that is in; the same number
+ * twice when none is, and then all from there on is missing.
  */
 #ifndef AM_CHAN_CHAN_WIRE_H
 #define AM_CHAN_CHAN_WIRE_H
@@ -29,7 +34,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AM_CHAN_WIRE_VERSION 2
+#define AM_CHAN_WIRE_VERSION 3
 
 enum {
     AM_CHAN_DATA = 1,

@@ -118,7 +118,8 @@ am_status_t window_transmit(struct am_window *window, uint32_t class,
 static am_status_t control_hello(struct am_window *window, uint8_t type)
 {
     const struct am_window_params *params = window->params;
-    struct am_chan_hdr hdr = {.seq = window->epoch,
+    struct am_chan_hdr hdr = {.conn = params->payload_bytes,
+                              .seq = window->epoch,
                               .offset = window->peer_epoch,
                               .message_bytes = params->chunk_packets *
                                                params->payload_bytes,
@@ -134,14 +135,10 @@ static am_status_t control_hello(struct am_window *window, uint8_t type)
 static am_status_t control_plain(struct am_window *window, uint8_t type,
                                  uint32_t class)
 {
-    const struct am_window_rx *rx = &window->rx[class];
     struct am_chan_hdr hdr = {.type = type, .class = (uint8_t) class};
 
     if (type == AM_CHAN_NACK) {
-        hdr.seq = rx->seq.next;
-        hdr.offset = rx->offset;
-        hdr.message_bytes = rx->probe_end;
-        hdr.hdr_bytes = rx->probe_mark;
+        window_rx_nack(&window->rx[class], &hdr);
     } else if (type == AM_CHAN_PROBE && window->params->adapts) {
         window_tx_probe(&window->tx[class], &hdr);
     }
@@ -288,11 +285,8 @@ bool window_is_overdue(const struct am_window *window, uint32_t patience,
 
 void am_window_tick(struct am_window *window, uint64_t now_ps)
 {
-    bool asking = window->leaving || (window->state == AM_WINDOW_OPENING &&
-                                      !am_window_is_drained(window));
-
     window->ticks += window->params->adapts;
-    if (asking &&
+    if (window_is_asking(window) &&
         window_is_overdue(window, window->params->keepalive_polls, now_ps,
                           &window->hello_polls, &window->hello_ps,
                           &window->hello_backoff)) {
@@ -327,8 +321,7 @@ static uint64_t class_due_ps(const struct am_window *window, uint32_t class)
     const struct am_window_rx *rx = &window->rx[class];
     uint64_t due_ps = UINT64_MAX;
 
-    if (rx->held || (tx->chunk_cur != tx->chunk_next &&
-                     window_rate_allows(window, class, 0))) {
+    if (rx->held || window_tx_can_send(window, class)) {
         return 0;
     }
     if (window_has_unacked(tx)) {

@@ -17,10 +17,11 @@
  * chunks_max full chunks, of chunk_packets packets: with two, full chunk N
  * follows the acknowledgement of N-2.  At the limit reserve says no.
  *
- * Receiving.  Packets are taken in order only (go-back-N).  One that comes too
- * early is dropped and answered by a negative acknowledgement that names the
- * packet wanted, once for each gap and again when the sender has started over
- * and the packet is lost again.  Acknowledgements ride on every packet; an
+ * Receiving.  Packets are taken in order only.  One that comes too early is
+ * dropped (go-back-N), or, with early_packets, kept until what is before it has come
+ * (selective repeat: window_early.c).  It is answered by a negative acknowledgement
+ * that names what is missing, once for each gap; and, where it was dropped, again
+ * when the sender has started over and the packet is lost again.  Acknowledgements ride on every packet; an
  * explicit one goes out from the next tick when 1/ack_fraction of the sender's
  * window, or a full chunk, is not acknowledged yet.  Less than that waits for
  * a packet to ride on, or for the sender's keep-alive.
@@ -113,6 +114,7 @@ struct am_window_params {
     uint32_t keepalive_polls; /* at least 1 */
     bool timer;               /* the variant; else nack */
     bool adapts;              /* to a network that drops: window_rate.c */
+    uint32_t early_packets;   /* that came too early, kept, at most; 0: go-back-N */
     uint64_t rto_ps, rto_max_ps, ack_delay_ps;
 };
 
@@ -130,6 +132,9 @@ struct am_window_ops {
     /* Memory in which to put together the peer's messages of a class, of at
      * most `bytes`; the window's until the end.  NULL refuses the peer. */
     void *(*landing)(void *arg, uint32_t class, uint32_t bytes);
+    /* Memory for packets of a class that come too early, 8-byte aligned; the
+     * window's until the end.  NULL: they are dropped.  Only with early_packets. */
+    void *(*early)(void *arg, uint32_t class, size_t bytes);
 };
 
 /* A message in the window of the sender. */
@@ -159,11 +164,17 @@ struct am_window_rate {
  *
  *   chunk_una        chunk_cur.packet      chunk_next
  *   | sent, not acked |  not (re)sent yet  |  free ...
+ *       | again |
+ *
+ * `again` are packets before the cursor that the peer misses, while it has some
+ * after them.
  */
 struct am_window_tx {
     struct am_seq_tx seq; /* una and next: of chunk_una and chunk_next */
     uint32_t chunk_una, chunk_cur, chunk_next;
     uint32_t cur_packet;  /* of chunk_cur */
+    uint32_t again_next, again_end; /* numbers of packets; equal: none */
+    uint32_t again_chunk;           /* that again_next is of */
     uint32_t chunk_mask;  /* entries of `chunks` - 1 */
     uint32_t slot_next;   /* first free slot */
     uint32_t slot_count;  /* of `slots`: window_packets + chunk_packets */
@@ -187,7 +198,10 @@ struct am_window_rx {
     uint32_t gap_seq;    /* the earliest packet that came too early */
     uint32_t gap_offset; /* valid while `gap` */
     bool gap;            /* the missing packet has been asked for */
-    bool held;           /* a request was dropped because not ready */
+    bool held;           /* a request was not taken because not ready */
+    uint32_t early_end;  /* after the latest packet that came early and was kept */
+    uint32_t hole, hole_end; /* to ask for; equal: all from the packet wanted on */
+    struct am_window_early *early; /* or NULL */
     uint32_t probe_end;  /* of the probe that the next NACK answers: what it */
     uint16_t probe_mark; /* said; 0: it answers none */
     uint64_t untold_ps;  /* first tick with something not told, or 0 */
@@ -209,10 +223,12 @@ struct am_window {
     uint32_t epoch, peer_epoch; /* peer's: 0 until heard of */
     uint32_t conn_tx, conn_rx;  /* from OPEN on */
     uint32_t landing_bytes;     /* of each landing: the peer's largest */
+    uint32_t peer_payload_bytes; /* of each of its packets but a chunk's last */
     uint32_t ack_packets[AM_WINDOW_CLASSES]; /* explicit from here on */
     uint32_t ticks; /* modulo 2^32 */
     uint32_t due; /* control packets to send, WINDOW_DUE_* of window_inl.h */
     bool more;    /* in transmit: another packet follows at once */
+    bool words; /* in transmit: of a message that is all header, whole words */
     bool leaving; /* say BYE until it is answered */
     bool parted;  /* the peer knows that this end is gone, or is gone itself */
     uint32_t hello_polls, hello_backoff; /* of HELLO and BYE, as those of tx */
@@ -262,6 +278,13 @@ void am_window_tick(struct am_window *window, uint64_t now_ps);
  * after a tick, a time before which ticks change nothing.
  */
 uint64_t am_window_due_ps(const struct am_window *window);
+
+/*
+ * Nack variant: how many ticks from now on would do nothing but count, if no
+ * packet comes and nothing is committed; count so many of them.
+ */
+uint32_t am_window_quiet_ticks(const struct am_window *window);
+void am_window_pass(struct am_window *window, uint32_t ticks);
 
 /* Nothing unacknowledged and nothing to send: no tick is needed until the
  * next commit or packet. */

@@ -26,7 +26,9 @@ static bool hello_is_sound(const struct am_chan_hdr *hdr)
         }
     }
     return hdr->seq != 0 && hdr->hdr_bytes == AM_CHAN_WIRE_VERSION &&
-           hdr->message_bytes >= 1 && hdr->message_bytes <= AM_CHAN_MESSAGE_MAX;
+           hdr->message_bytes >= 1 &&
+           hdr->message_bytes <= AM_CHAN_MESSAGE_MAX && hdr->conn >= 1 &&
+           hdr->conn <= hdr->message_bytes;
 }
 
 /* Packets that are acknowledged on their own.  A sender that adapts may have no
@@ -55,6 +57,7 @@ static void window_open(struct am_window *window, const struct am_chan_hdr *hdr)
     window->conn_tx = conn_of(window->epoch, hdr->seq);
     window->conn_rx = conn_of(hdr->seq, window->epoch);
     window->landing_bytes = hdr->message_bytes;
+    window->peer_payload_bytes = hdr->conn;
     for (uint32_t i = 0; i < AM_WINDOW_CLASSES; i++) {
         uint32_t part = ack_part(window->params, hdr->ack[i]);
 

@@ -1,6 +1,6 @@
 /*
- * The inside of the window, shared by window.c (control packets, ticks),
- * window_conn.c, window_tx.c and window_rx.c only.
+ * The inside of the window, shared by window.c (control packets, ticks) and the
+ * other files window_*.c only.
  */
 #ifndef AM_CHAN_WINDOW_INL_H
 #define AM_CHAN_WINDOW_INL_H
@@ -18,6 +18,9 @@ enum {
     WINDOW_DUE_GONE = 1 << 8,
 };
 
+/* Most memory for packets of one class that come too early. */
+#define WINDOW_EARLY_BYTES (UINT32_C(512) * 1024)
+
 /* Times of going back that a PROBE can tell apart. */
 #define WINDOW_ROUNDS 4096
 
@@ -29,6 +32,13 @@ enum {
 static inline bool window_has_unacked(const struct am_window_tx *tx)
 {
     return am_seq_tx_open_count(&tx->seq) != 0;
+}
+
+/* Does it say HELLO or BYE until it is answered? */
+static inline bool window_is_asking(const struct am_window *window)
+{
+    return window->leaving || (window->state == AM_WINDOW_OPENING &&
+                               !am_window_is_drained(window));
 }
 
 static inline bool window_may_deliver(const struct am_window *window,
@@ -53,10 +63,11 @@ am_status_t window_transmit(struct am_window *window, uint32_t class,
 /* Send the control packets that are due, but for those in `not_now`. */
 void window_control(struct am_window *window, uint32_t not_now);
 
-/* window_tx.c: start numbering; send what the device takes; the peer has all
- * before `ack`; a NACK says what the peer wants; fill in a PROBE; wait no longer;
- * tick. */
+/* window_tx.c: start numbering; is there something to send that may go now; send
+ * what the device takes; the peer has all before `ack`; a NACK says what the peer
+ * misses; fill in a PROBE; wait no longer; tick. */
 void window_tx_open(struct am_window_tx *tx, uint32_t seq);
+bool window_tx_can_send(const struct am_window *window, uint32_t class);
 void window_tx_pump(struct am_window *window);
 void window_tx_acked(struct am_window *window, uint32_t class, uint32_t ack);
 void window_tx_wanted(struct am_window *window, const struct am_chan_hdr *hdr);
@@ -81,13 +92,56 @@ uint32_t window_rate_patience(const struct am_window *window, uint32_t class);
 /* window_conn.c: a HELLO or WELCOME. */
 void window_hello(struct am_window *window, const struct am_chan_hdr *hdr);
 
-/* window_rx.c: start numbering; a DATA packet; ask for what is missing, or
- * answer a PROBE by what is wanted; tick. */
+/* window_rx.c: start numbering; a DATA packet; answer a PROBE by what is wanted;
+ * fill in a NACK; tick. */
 void window_rx_open(struct am_window_rx *rx, uint32_t seq, void *landing);
 void window_rx_data(struct am_window *window, const struct am_chan_hdr *hdr,
                     void *data, uint32_t data_bytes);
-void window_rx_ask(struct am_window *window, uint32_t class);
 void window_rx_answer(struct am_window *window, const struct am_chan_hdr *hdr);
+void window_rx_nack(const struct am_window_rx *rx, struct am_chan_hdr *hdr);
 void window_rx_tick(struct am_window *window, uint32_t class, uint64_t now_ps);
+
+/* The number of the packet that is wanted next. */
+static inline uint32_t window_rx_wanted(const struct am_window_rx *rx)
+{
+    return rx->seq.next + rx->packets;
+}
+
+/* A packet that came too early; its data lies behind all of these. */
+struct window_kept {
+    struct am_chan_hdr hdr;
+    uint32_t number;
+    uint32_t data_bytes;
+    bool used;
+};
+
+struct am_window_early {
+    _Alignas(8) uint32_t count; /* of `kept`; */
+    uint32_t used;              /* of these */
+    uint32_t data_stride;
+    struct window_kept kept[];
+};
+
+/* window_early.c: the number of a packet, false when it cannot be one; keep it;
+ * the data of the one that is kept under a number, or NULL; drop it; the first one
+ * that is kept, or the one that is wanted when none is. */
+typedef enum {
+    WINDOW_EARLY_KEPT,
+    WINDOW_EARLY_TWICE,
+    WINDOW_EARLY_NO_ROOM
+} window_early_t;
+
+bool window_early_number(const struct am_window *window,
+                         const struct am_chan_hdr *hdr, uint32_t data_bytes,
+                         uint32_t *number_p);
+window_early_t window_early_put(struct am_window *window,
+                                const struct am_chan_hdr *hdr, uint32_t number,
+                                const void *data, uint32_t data_bytes);
+void *window_early_find(const struct am_window_rx *rx, uint32_t number,
+                        struct am_chan_hdr *hdr, uint32_t *data_bytes_p);
+void window_early_drop(struct am_window_rx *rx, uint32_t number);
+uint32_t window_early_first(const struct am_window_rx *rx);
+/* Where the data of the packet with a number lies, or would. */
+void *window_early_data(struct am_window_early *early, uint32_t number);
 
 #endif

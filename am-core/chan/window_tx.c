@@ -95,15 +95,16 @@ bool am_window_has_room(const struct am_window *window, uint32_t class)
     return tx_fits(window, class, window->params->chunk_packets);
 }
 
-/* Transmit the packet under the cursor and move on. */
-static am_status_t tx_transmit(struct am_window *window, uint32_t class)
+/* Transmit a packet of the chunk with this count; does another follow at once? */
+static am_status_t tx_transmit(struct am_window *window, uint32_t class,
+                               uint32_t count, uint32_t packet, bool more)
 {
     struct am_window_tx *tx = &window->tx[class];
-    const struct am_window_chunk *chunk = tx_chunk(tx, tx->chunk_cur);
+    const struct am_window_chunk *chunk = tx_chunk(tx, count);
     uint32_t payload_bytes = window->params->payload_bytes;
-    uint32_t offset = tx->cur_packet * payload_bytes;
+    uint32_t offset = packet * payload_bytes;
     uint32_t rest = chunk->bytes - offset;
-    uint32_t end = chunk->seq + tx->cur_packet + 1;
+    uint32_t end = chunk->seq + packet + 1;
     struct am_chan_hdr hdr = {.seq = chunk->seq,
                               .offset = offset,
                               .message_bytes = chunk->bytes,
@@ -113,30 +114,68 @@ static am_status_t tx_transmit(struct am_window *window, uint32_t class)
     am_status_t status;
     bool first;
 
-    window->more =
-            (rest > payload_bytes || tx->chunk_cur + 1 != tx->chunk_next) &&
-            window_rate_allows(window, class, 1);
+    window->more = more;
+    window->words = chunk->hdr_bytes == chunk->bytes && chunk->packets == 1;
     status = window_transmit(
             window, class, &hdr,
-            tx->slots + (size_t)(chunk->slot + tx->cur_packet) * payload_bytes,
+            tx->slots + (size_t)(chunk->slot + packet) * payload_bytes,
             rest < payload_bytes ? rest : payload_bytes);
-    window->more = false;
+    window->more = window->words = false;
     if (status != AM_OK) {
         return status;
     }
     first = am_seq_tx_sent(&tx->seq, end);
     window->stats[AM_CHAN_STAT_TX_RETRANSMITTED] += !first;
     window_rate_sent(window, class, end, first);
-    if (tx->chunk_cur == tx->chunk_una) {
+    if (count == tx->chunk_una) {
         tx->quiet_polls = 0;
     }
     window->stats[AM_CHAN_STAT_TX_PACKETS]++;
-    tx->cur_packet++;
-    if (tx->cur_packet == chunk->packets) {
+    return AM_OK;
+}
+
+/* The packet under the cursor. */
+static am_status_t tx_transmit_next(struct am_window *window, uint32_t class)
+{
+    struct am_window_tx *tx = &window->tx[class];
+    uint32_t packets = tx_chunk(tx, tx->chunk_cur)->packets;
+    bool more = (tx->cur_packet + 1 < packets ||
+                 tx->chunk_cur + 1 != tx->chunk_next) &&
+                window_rate_allows(window, class, 1);
+    am_status_t status =
+            tx_transmit(window, class, tx->chunk_cur, tx->cur_packet, more);
+
+    if (status == AM_OK && ++tx->cur_packet == packets) {
         tx->cur_packet = 0;
         tx->chunk_cur++;
     }
-    return AM_OK;
+    return status;
+}
+
+/* The first of the packets that the peer misses. */
+static am_status_t tx_transmit_again(struct am_window *window, uint32_t class)
+{
+    struct am_window_tx *tx = &window->tx[class];
+    const struct am_window_chunk *chunk = tx_chunk(tx, tx->again_chunk);
+    am_status_t status =
+            tx_transmit(window, class, tx->again_chunk,
+                        tx->again_next - chunk->seq,
+                        tx->again_next + 1 != tx->again_end);
+
+    if (status == AM_OK) {
+        tx->again_next++;
+        tx->again_chunk += tx->again_next == chunk->seq + chunk->packets;
+    }
+    return status;
+}
+
+bool window_tx_can_send(const struct am_window *window, uint32_t class)
+{
+    const struct am_window_tx *tx = &window->tx[class];
+
+    return tx->again_next != tx->again_end ||
+           (tx->chunk_cur != tx->chunk_next &&
+            window_rate_allows(window, class, 0));
 }
 
 void window_tx_pump(struct am_window *window)
@@ -148,9 +187,11 @@ void window_tx_pump(struct am_window *window)
         const struct am_window_tx *tx = &window->tx[class];
         am_status_t status = AM_OK;
 
-        while (tx->chunk_cur != tx->chunk_next &&
-               window_rate_allows(window, class, 0) && status == AM_OK) {
-            status = tx_transmit(window, class);
+        while (tx->again_next != tx->again_end && status == AM_OK) {
+            status = tx_transmit_again(window, class);
+        }
+        while (window_tx_can_send(window, class) && status == AM_OK) {
+            status = tx_transmit_next(window, class);
         }
     }
 }
@@ -172,6 +213,23 @@ static void tx_pop(const struct am_window *window, struct am_window_tx *tx)
     tx->backoff = 0;
 }
 
+/* Packets before `number`, the first of the chunk with that count, need not be
+ * sent again. */
+static void again_after(struct am_window_tx *tx, uint32_t number,
+                        uint32_t count)
+{
+    if (tx->again_next == tx->again_end) {
+        return;
+    }
+    if (am_seq_before(tx->again_next, number)) {
+        tx->again_next = number;
+        tx->again_chunk = count;
+    }
+    if (!am_seq_before(tx->again_next, tx->again_end)) {
+        tx->again_next = tx->again_end;
+    }
+}
+
 void window_tx_acked(struct am_window *window, uint32_t class, uint32_t ack)
 {
     struct am_window_tx *tx = &window->tx[class];
@@ -191,6 +249,7 @@ void window_tx_acked(struct am_window *window, uint32_t class, uint32_t ack)
         }
         tx_pop(window, tx);
     }
+    again_after(tx, tx->seq.una, tx->chunk_una);
     window_rate_acked(window, class, tx->seq.una - una);
     window->stats[AM_CHAN_STAT_RX_BAD] += ack != tx->seq.una;
 }
@@ -214,14 +273,14 @@ void window_tx_probe(const struct am_window_tx *tx, struct am_chan_hdr *hdr)
 }
 
 static bool wants_lost(const struct am_window_tx *tx,
-                       const struct am_chan_hdr *hdr, uint32_t packet)
+                       const struct am_chan_hdr *hdr)
 {
     return hdr->hdr_bytes == 0 ||
            (hdr->hdr_bytes == 1 + tx->round &&
-            am_seq_before(hdr->seq + packet, hdr->message_bytes));
+            am_seq_before(hdr->seq, hdr->message_bytes));
 }
 
-/* The packet under the cursor is one that was sent before. */
+/* Packets that were sent before are sent again. */
 static void tx_went_back(struct am_window *window, uint32_t class, int stat)
 {
     struct am_window_tx *tx = &window->tx[class];
@@ -233,39 +292,60 @@ static void tx_went_back(struct am_window *window, uint32_t class, int stat)
     }
 }
 
+/* All from this packet on, of the chunk with that count, is sent again. */
+static void tx_go_back(struct am_window_tx *tx, uint32_t count, uint32_t packet)
+{
+    tx->chunk_cur = count;
+    tx->cur_packet = packet;
+    tx->again_next = tx->again_end;
+}
+
+/* Packets `first` to `end` are, besides those that are to be sent again already;
+ * what lies between the two as well, which is rare. */
+static void tx_add_again(struct am_window_tx *tx, uint32_t count,
+                         uint32_t first, uint32_t end)
+{
+    bool none = tx->again_next == tx->again_end;
+
+    if (none || am_seq_before(first, tx->again_next)) {
+        tx->again_next = first;
+        tx->again_chunk = count;
+    }
+    if (none || am_seq_before(tx->again_end, end)) {
+        tx->again_end = end;
+    }
+}
+
 void window_tx_wanted(struct am_window *window, const struct am_chan_hdr *hdr)
 {
-    uint32_t class = hdr->class, seq = hdr->seq, offset = hdr->offset;
+    uint32_t class = hdr->class, first = hdr->seq, end = hdr->offset;
     struct am_window_tx *tx = &window->tx[class];
-    uint32_t packet = offset / window->params->payload_bytes;
+    uint32_t sent = cursor_seq(tx), count = tx->chunk_una;
 
     window->stats[AM_CHAN_STAT_RX_NACK]++;
     tx->backoff = 0; /* it listens */
-    if (seq == tx->seq.next || am_seq_before(seq, tx->seq.una)) {
+    if (first == tx->seq.next || am_seq_before(first, tx->seq.una)) {
         return; /* it has all, or had it by the time of a later packet */
     }
-    for (uint32_t i = tx->chunk_una; i != tx->chunk_next; i++) {
-        const struct am_window_chunk *chunk = tx_chunk(tx, i);
-
-        if (chunk->seq != seq) {
-            continue;
-        }
-        if (packet >= chunk->packets ||
-            offset % window->params->payload_bytes != 0) {
-            break;
-        }
-        if (wants_lost(tx, hdr, packet) &&
-            (am_seq_before(i, tx->chunk_cur) ||
-             (i == tx->chunk_cur && packet < tx->cur_packet))) {
-            tx->chunk_cur = i;
-            tx->cur_packet = packet;
-            tx_went_back(window, class,
-                         hdr->hdr_bytes == 0 ? AM_CHAN_STAT_TX_AGAIN_NACK
-                                             : AM_CHAN_STAT_TX_AGAIN_PROBE);
-        }
+    if (am_seq_before(tx->seq.next, first) || am_seq_before(end, first)) {
+        window->stats[AM_CHAN_STAT_RX_BAD]++;
         return;
     }
-    window->stats[AM_CHAN_STAT_RX_BAD]++;
+    if (!wants_lost(tx, hdr) || !am_seq_before(first, sent)) {
+        return;
+    }
+    while (!am_seq_before(first, tx_chunk(tx, count)->seq +
+                                         tx_chunk(tx, count)->packets)) {
+        count++;
+    }
+    if (end == first) {
+        tx_go_back(tx, count, first - tx_chunk(tx, count)->seq);
+    } else {
+        tx_add_again(tx, count, first, am_seq_before(sent, end) ? sent : end);
+    }
+    tx_went_back(window, class,
+                 hdr->hdr_bytes == 0 ? AM_CHAN_STAT_TX_AGAIN_NACK
+                                     : AM_CHAN_STAT_TX_AGAIN_PROBE);
 }
 
 void window_tx_drop(struct am_window_tx *tx)
@@ -273,6 +353,7 @@ void window_tx_drop(struct am_window_tx *tx)
     am_seq_tx_drop(&tx->seq);
     tx->chunk_una = tx->chunk_cur = tx->chunk_next;
     tx->cur_packet = tx->full_count = 0;
+    tx->again_next = tx->again_end;
 }
 
 void window_tx_tick(struct am_window *window, uint32_t class, uint64_t now_ps)
@@ -282,8 +363,7 @@ void window_tx_tick(struct am_window *window, uint32_t class, uint64_t now_ps)
     if (!window_has_unacked(tx)) {
         return;
     }
-    if (tx->chunk_cur != tx->chunk_next &&
-        window_rate_allows(window, class, 0)) {
+    if (window_tx_can_send(window, class)) {
         /* What waits for the device asks by itself; a probe would only take
          * the space that it waits for, and starting over before the end is
          * reached would never reach it. */
@@ -295,8 +375,7 @@ void window_tx_tick(struct am_window *window, uint32_t class, uint64_t now_ps)
         return;
     }
     if (window->params->timer) {
-        tx->chunk_cur = tx->chunk_una;
-        tx->cur_packet = 0;
+        tx_go_back(tx, tx->chunk_una, 0);
         tx_went_back(window, class, AM_CHAN_STAT_TX_AGAIN_TIME);
     } else {
         window->due |= WINDOW_DUE_PROBE << class;

@@ -5,6 +5,10 @@
 
 #include "dev/dev.h"
 
+#include <sys/epoll.h>
+
+#define BLIND_NS (UINT64_C(1000) * 1000) /* between polls of what wakes nobody */
+
 am_status_t am_dev_send_words(struct am_dev_ep *ep, uint32_t class,
                               uint64_t first, const uint64_t *words,
                               const void *data, size_t data_bytes)
@@ -18,6 +22,23 @@ am_status_t am_dev_send_words(struct am_dev_ep *ep, uint32_t class,
     }
     return ep->dev->ops->send(ep, class, hdr, (1 + count) * sizeof(hdr[0]),
                               data, data_bytes);
+}
+
+am_status_t am_dev_watch_fd(int epoll, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0 ? AM_OK
+                                                            : AM_ERR_SYSTEM;
+}
+
+am_status_t am_dev_arm(struct am_dev *dev, uint64_t *most_ns)
+{
+    if (dev->ops->arm != NULL) {
+        return dev->ops->arm(dev, most_ns);
+    }
+    am_dev_sleep_less(most_ns, BLIND_NS);
+    return AM_OK;
 }
 
 am_status_t am_dev_no_connect_all(struct am_dev *dev, const void *const *parts,

@@ -64,9 +64,12 @@ struct am_dev_perf {
     struct am_linfn recv_overhead; /* o_r: receiver's core */
     struct am_linfn wire;          /* L + nG: neither core */
     uint64_t gap_ps;               /* g: between packets */
+    uint64_t gap_byte_fs; /* G: for each byte of a stream of packets, where the
+                           * network and no core is the bound; 0: it never is */
     struct am_linfn put, get;      /* whole operation, initiator's core */
     uint64_t turn_ps; /* the other end waits so long for its turn; 0: it runs */
     bool shared_core; /* both ends compete for a core */
+    bool both_ways;   /* both ends stream, so each core makes both copies */
 };
 
 struct am_dev_attr {
@@ -83,11 +86,15 @@ struct am_dev_attr {
 };
 
 struct am_dev;
+struct am_meter;   /* dev/meter.h */
+struct am_profile; /* dev/profile.h */
 
 /* One peer as a device sees it.  The device's own struct begins with this. */
 struct am_dev_ep {
     struct am_dev *dev;
     void *user; /* set by the layer above at connect or accept */
+    struct am_meter *meter; /* of its distance, with its costs; NULL: they are
+                             * the device's (attr.perf) */
 };
 
 /* A region as a device names it to a peer: 23 opaque bytes inside am_key, the
@@ -120,6 +127,9 @@ struct am_dev_up {
     void *(*accept)(void *arg, struct am_dev_ep *ep, uint32_t rank);
     /* The endpoint can not be reached any more; once for each. */
     void (*dead)(void *user, const char *why);
+    /* Costs of endpoints, or capabilities, have changed.  Called from anywhere,
+     * also within a send: it only takes note.  NULL: nobody asks. */
+    void (*costs)(void *arg);
 };
 
 struct am_dev_params {
@@ -130,6 +140,8 @@ struct am_dev_params {
     const void *values; /* of ops->config, parsed; valid during open */
     struct am_dev_up up;
     uint64_t *stats; /* AM_DEV_STAT_COUNT counters */
+    const struct am_profile *profile; /* dev/profile.h; NULL: none */
+    bool learn; /* costs may follow what the device sees */
     char *error;
     size_t error_bytes;
 };
@@ -181,6 +193,11 @@ struct am_dev_ops {
     /* A late peer that has connected to this one can be connected to as well: two
      * endpoints, of which each side lets go of its own.  Else one serves both. */
     bool own_ends;
+    /* It goes from host to host: AM_DEVICES=auto opens it when ranks are told
+     * of each other that no other device reaches. */
+    bool far;
+    /* AM_DEVICES=auto leaves it alone: it opens where it is named. */
+    bool named;
     am_status_t (*open)(const struct am_dev_params *params,
                         struct am_dev **dev_p);
     void (*close)(struct am_dev *dev);
@@ -243,6 +260,17 @@ struct am_dev_ops {
     /* Nothing to do: spin, yield or sleep.  `idle` counts empty polls;
      * `may_sleep` false while the layer above has work queued. */
     void (*wait)(struct am_dev *dev, uint64_t idle, bool may_sleep);
+    /* NULL, or of a device that counts polls, in place of `wait`: let those go
+     * by that would only be counted, in an environment that can (am_env_ops).
+     * False: wait. */
+    bool (*pass)(struct am_dev *dev);
+    /* NULL, or for a sleep outside the library: add to `epoll` what gets readable
+     * when a packet comes or a stranger knocks; once in the device's life. */
+    am_status_t (*watch)(struct am_dev *dev, int epoll);
+    /* NULL, or before each such sleep: AM_OK when nothing is there and what comes
+     * from now on will be noticed; *most_ns is lowered to how long the sleep may
+     * be.  AM_ERR_AGAIN: poll first.  A device with neither is polled often. */
+    am_status_t (*arm)(struct am_dev *dev, uint64_t *most_ns);
     /* Look for dead endpoints (cheap to call rarely). */
     void (*check)(struct am_dev *dev);
     size_t (*describe)(struct am_dev *dev, char *text, size_t bytes);
@@ -260,6 +288,10 @@ struct am_dev {
                   * would be better; a device may leave that unheard */
     bool more; /* set by the sender around a send: another follows at once, so
                 * this one may wait for it; a device may leave that unheard */
+    bool words; /* set by the sender around a send: the data is whole words, of
+                 * which a device may send each in fewer bytes */
+    bool abandoned; /* set before close: the job did not come about, so to peers
+                     * that wait for this rank it has not left in order */
     const char *error; /* why connect_all or connect failed, as one sentence that
                         * lives as long as the device; NULL: the status says it */
 };
@@ -271,6 +303,16 @@ extern const struct am_dev_ops *const am_dev_table[];
 static inline uint32_t am_dev_word_count(uint64_t first)
 {
     return (uint8_t)(first >> 8);
+}
+
+/* `arm`, of a device that may have none: then polls are due every millisecond. */
+am_status_t am_dev_arm(struct am_dev *dev, uint64_t *most_ns);
+/* For `watch`: add one descriptor.  AM_ERR_SYSTEM: errno says why. */
+am_status_t am_dev_watch_fd(int epoll, int fd);
+/* Lower *most_ns to `ns`. */
+static inline void am_dev_sleep_less(uint64_t *most_ns, uint64_t ns)
+{
+    *most_ns = *most_ns < ns ? *most_ns : ns;
 }
 
 /* Defaults for ops that a device lacks: AM_ERR_UNSUPPORTED and the like. */

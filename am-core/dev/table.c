@@ -10,6 +10,9 @@
 #ifdef AM_UDP
 #include "dev/udp/udp.h"
 #endif
+#ifdef AM_OFI
+#include "dev/ofi/ofi.h"
+#endif
 #ifdef AM_SIM
 #include "dev/snic/snic.h"
 #endif
@@ -20,6 +23,9 @@ const struct am_dev_ops *const am_dev_table[] = {
         &am_shm_ops,
 #ifdef AM_UDP
         &am_udp_ops,
+#endif
+#ifdef AM_OFI
+        &am_ofi_ops,
 #endif
 #ifdef AM_SIM
         &am_dev_snic_ops,

@@ -57,6 +57,13 @@ void am_wrap_check(struct am_dev *dev)
     lower->ops->check(lower);
 }
 
+am_status_t am_wrap_watch(struct am_dev *dev, int epoll)
+{
+    struct am_dev *lower = am_wrap_of(dev)->lower;
+
+    return lower->ops->watch != NULL ? lower->ops->watch(lower, epoll) : AM_OK;
+}
+
 static struct am_wrap_ep *wrap_ep_new(struct am_wrap_dev *wrap, void *user)
 {
     struct am_wrap_ep *ep = wrap->ep_new(wrap);

@@ -42,6 +42,7 @@ am_status_t am_wrap_connect(struct am_dev *dev, const void *address,
                             struct am_dev_ep **ep_p);
 am_dev_presence_t am_wrap_presence(struct am_dev_ep *ep);
 void am_wrap_check(struct am_dev *dev);
+am_status_t am_wrap_watch(struct am_dev *dev, int epoll);
 /* The lower device's `accept` upcall; its arg is the wrapper. */
 void *am_wrap_accept(void *arg, struct am_dev_ep *lower, uint32_t rank);
 

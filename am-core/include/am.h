@@ -48,13 +48,17 @@ struct am_token;
 
 /*
  * Gather `bytes` bytes from each rank into `all` (size * bytes), in rank
- * order.  Called collectively while a context opens.  Returns 0 on success.
+ * order.  Called collectively while a context opens: once, or a second time
+ * when all have learnt that the job needs devices from host to host.  Returns 0
+ * on success.
  */
 typedef int (*am_allgather_fn)(void *arg, const void *mine, void *all,
                                size_t bytes);
 
 struct am_env; /* base/env.h; NULL means the real machine */
 
+/* Fields may be added at the end; 0 or NULL, as where a program was compiled
+ * before, means what libam did without the field. */
 struct am_params {
     uint32_t rank, size;       /* my rank, ranks of the job (>= 1) */
     am_allgather_fn allgather; /* NULL: caller does address/connect */
@@ -74,6 +78,16 @@ struct am_params {
  */
 AM_API am_status_t am_open(const struct am_params *params,
                            struct am_ctx **ctx_p);
+/*
+ * The same, told how large the program's am_params is, so that a program and a
+ * libam of different age agree; the macro am_open does so, and the function
+ * takes one as large as that of libam 0.1.  AM_ERR_UNSUPPORTED, too: a field that
+ * this libam does not know is set.
+ */
+AM_API am_status_t am_open_sized(const struct am_params *params,
+                                 size_t params_bytes, struct am_ctx **ctx_p);
+#define am_open(_params, _ctx_p) \
+    am_open_sized(_params, sizeof(struct am_params), _ctx_p)
 
 /*
  * How long am_open with these options waits for other ranks, in ms
@@ -171,7 +185,7 @@ AM_API const char *am_error_text(const struct am_ctx *ctx);
  * Look now whether a rank of the job has died, for a caller that waits for
  * something else and does not poll.  No handler runs; what waits for a peer
  * that has died ends.  AM_OK, or AM_ERR_PEER when one is dead (am_error_text has
- * the sentence); AM_ERR_HANDLER in a handler.
+ * the sentence); AM_ERR_HANDLER in a handler; AM_ERR_FORKED.
  */
 AM_API am_status_t am_check(struct am_ctx *ctx);
 
@@ -262,7 +276,8 @@ AM_API size_t am_payload_max(struct am_ctx *ctx, uint32_t dest);
  * large.  What the owner cannot send (no such peer, a dead one) is counted as
  * post_failed.  The owner opens the queue before others use it, with a power of
  * two of slots of 256 bytes (AM_ERR_INVALID, AM_ERR_MEMORY); from then on it
- * never sleeps in am_ctx_poll_wait and looks at the queue in each poll.
+ * never sleeps in am_ctx_poll_wait (it can on a descriptor: am_ctx_fd), and looks
+ * at the queue in each poll.
  */
 AM_API am_status_t am_ctx_post_open(struct am_ctx *ctx, uint32_t slot_count);
 AM_API am_status_t am_ctx_post(struct am_ctx *ctx, uint32_t dest,
@@ -312,6 +327,37 @@ AM_API int am_poll(void); /* the default context; AM_ERR_INVALID without */
  * in a handler: AM_ERR_HANDLER.
  */
 AM_API int am_ctx_poll_wait(struct am_ctx *ctx);
+
+/*
+ * The context as a file descriptor, for programs that sleep in poll(2), epoll or an
+ * event loop that holds other descriptors as well:
+ *
+ *     am_ctx_fd(ctx, &fd);
+ *     for (;;) {
+ *         while (am_ctx_poll(ctx) > 0) {
+ *         }
+ *         if (am_ctx_arm(ctx) == AM_OK) {
+ *             poll(...);  // readable: there may be something to poll for
+ *         }
+ *     }
+ *
+ * The descriptor is the context's, the same each time, and closed with it; it is
+ * only to be waited for.  AM_ERR_UNSUPPORTED: on a simulated host.  AM_ERR_MEMORY.
+ * AM_ERR_SYSTEM: no descriptors are left; am_error_text has the cause.
+ * AM_ERR_FORKED.
+ */
+AM_API am_status_t am_ctx_fd(struct am_ctx *ctx, int *fd_p);
+
+/*
+ * Before each sleep on the descriptor of am_ctx_fd.  AM_OK: nothing is there now,
+ * and what comes from now on makes it readable: a packet, a connection, an
+ * am_ctx_post by another thread, and a timer (of 0.1 s; less while something is to
+ * be retransmitted or waits for space), as some things are found by polls only.
+ * AM_ERR_AGAIN: poll instead of sleeping.  It stays readable until the next
+ * am_ctx_arm.  Not in a handler: AM_ERR_HANDLER.  AM_ERR_INVALID: before am_ctx_fd.
+ * AM_ERR_FORKED.
+ */
+AM_API am_status_t am_ctx_arm(struct am_ctx *ctx);
 
 /* ------------------------------------------------- variables and counters */
 

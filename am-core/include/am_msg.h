@@ -80,7 +80,8 @@ enum {
 /*
  * Send `data` to peer `dest`.  AM_DONE: the data may be reused.  AM_OK: a
  * request is pending in *req_p; `done` may be given now or, before the next
- * poll, by am_msg_attach.  Errors: AM_ERR_INVALID, AM_ERR_MEMORY, AM_ERR_PEER.
+ * poll, by am_msg_attach.  Errors: AM_ERR_INVALID, AM_ERR_MEMORY, AM_ERR_PEER,
+ * AM_ERR_FORKED (am.h).
  */
 AM_API am_status_t am_msg_isend(struct am_ctx *ctx, uint32_t dest,
                                 const struct am_msg_envelope *envelope,
@@ -125,10 +126,12 @@ AM_API struct am_msg_req *am_msg_post(struct am_ctx *ctx, uint64_t key,
 /*
  * Which receives wait for a dead peer?  Only who numbers the sources knows.
  * `lost` is asked, from am_ctx_poll, about each posted receive once a peer has
- * died, with the receive's completion function and argument (NULL, NULL: about
- * a probe): it returns the index of the dead peer (am_peer_is_dead) that the
- * receive can only wait for, or UINT32_MAX when it may still match.  One that
- * waits for the dead completes with AM_ERR_PEER, and status->peer names it.
+ * died, and once a second, with the receive's completion function and argument
+ * (NULL, NULL: about a probe).  It returns the index of the peer, dead or alive,
+ * that the receive can only wait for, or of a dead one (am_peer_is_dead) without
+ * which it cannot match; else UINT32_MAX.  One that waits for the dead completes
+ * with AM_ERR_PEER, and status->peer names it; a rank that is waited for is
+ * connected to, so that its death is seen over a network, too.
  * AM_MSG_REVOKED ends it, too, with AM_ERR_CANCELLED, whoever lives.
  * Without this call sources are taken to be peer indices, and a receive from
  * any source waits for the dead when all other ranks are.

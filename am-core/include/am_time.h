@@ -22,12 +22,22 @@ AM_API bool am_time_is_virtual(void);
 AM_API uint64_t am_time_ps(void);
 
 /*
- * The program has done so many operations (of floating point, say) since it last
- * told.  On a simulated machine each takes the time of am_sim's --operation, in
- * which interrupts come; without that, and elsewhere, this does nothing.  Not in
- * a handler.
+ * The program has done so many operations of floating point since it last told.
+ * On a simulated machine, with AM_SIM_COMPUTE=declared, each takes the machine's
+ * host.operation, in which interrupts come; else this does nothing.  Not in a
+ * handler.  A program need not be linked with libam for it: MPI_Init brings libam
+ * in where MPI uses it, so this is enough, and does nothing with another MPI:
+ *
+ *     extern void am_compute(uint64_t operations) __attribute__((weak));
+ *     if (am_compute != NULL) {
+ *         am_compute(2 * n);
+ *     }
  */
 AM_API void am_compute(uint64_t operations);
+
+/* An MPI above libam sends a message, or has received one: on a simulated machine
+ * its own instructions take host.mpi_call.  Legal in a handler. */
+AM_API void am_time_call(void);
 
 #ifdef __cplusplus
 }

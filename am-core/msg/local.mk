@@ -21,6 +21,7 @@ libam_la_SOURCES += \
     am-core/msg/proto_cost.c am-core/msg/proto_cost.h \
     am-core/msg/proto_describe.c \
     am-core/msg/proto_eager.c am-core/msg/proto_eager_inl.h \
+    am-core/msg/proto_kind.c \
     am-core/msg/proto_get.c am-core/msg/proto_prefix.c \
     am-core/msg/proto_put.c \
     am-core/msg/rndv.c am-core/msg/rndv.h

@@ -54,7 +54,7 @@ static am_status_t msg_open(struct am_ctx *ctx, uint32_t slot,
     return AM_OK;
 }
 
-/* AM_EXPLAIN: the table of a kind of peer that was not there before. */
+/* AM_EXPLAIN: the tables, as one is new or has changed. */
 static void explain(struct am_msg *msg)
 {
     char *text = malloc(DESCRIBE_BYTES);
@@ -121,6 +121,28 @@ struct am_msg_peer *am_msg_peer_open(struct am_msg *msg, struct am_peer *peer)
     msg->by_index[peer->index] = mp;
     am_credit_open(mp);
     return mp;
+}
+
+/* A peer's kind may be another one now, and the end of its short way. */
+static void msg_costs_changed(struct am_ctx *ctx)
+{
+    struct am_msg *msg = am_msg_of(ctx);
+
+    if (am_proto_kinds_update(msg) && msg->config->explain) {
+        explain(msg);
+    }
+    for (struct am_list *at = msg->peers.next; at != &msg->peers;
+         at = at->next) {
+        struct am_msg_peer *mp = am_container(at, struct am_msg_peer, link);
+        const struct am_proto_kind *kind = am_proto_kind_of(msg, mp->peer);
+
+        if (kind != NULL && !mp->peer->dead) {
+            mp->kind = kind;
+            mp->eager_short = kind->eager_limit;
+            mp->eager_limit =
+                    am_list_is_empty(&mp->held) ? kind->eager_limit : 0;
+        }
+    }
 }
 
 static void msg_peer_dead(struct am_ctx *ctx, struct am_peer *peer)
@@ -200,12 +222,14 @@ static void msg_close(struct am_ctx *ctx, uint32_t slot)
     free(msg);
 }
 
-/* Then no call finds a peer here, and each asks am for it. */
+/* Then no call finds a peer here, and each asks am for it; those that need none
+ * find trouble, and ask am_owned. */
 static void msg_forked(struct am_ctx *ctx, uint32_t slot)
 {
     struct am_msg *msg = am_module_data(ctx, slot);
 
     msg->by_index_count = 0;
+    msg->trouble_count++;
 }
 
 /* "protocols": the tables of the kinds of peer there are in this job; "waits":
@@ -241,7 +265,9 @@ const struct am_module am_msg_module = {
         .stat_count = AM_MSG_STAT_COUNT,
         .open = msg_open,
         .close = msg_close,
+        .check = am_msg_lost_check,
         .peer_dead = msg_peer_dead,
+        .costs_changed = msg_costs_changed,
         .peer_idle = msg_peer_idle,
         .peer_close = msg_peer_close,
         .forked = msg_forked,

@@ -4,7 +4,7 @@
  * back to a list of their class; those above the largest class go back to the
  * system.  How much is in use is bounded by the callers (msg_credit.h).
  */
-#include "msg/msg_core.h"
+#include "msg/proto_eager_inl.h"
 
 #include <stdlib.h>
 
@@ -109,6 +109,25 @@ void am_msg_copy_in(struct am_msg *msg, const struct am_data *data,
     msg->stats[AM_MSG_COPIES]++;
     msg->stats[AM_MSG_COPY_BYTES] += bytes;
     am_env_charge(msg->env, AM_COST_COPY, bytes);
+}
+
+void am_msg_copy_long(const struct am_peer *peer, const struct am_data *data,
+                      size_t offset, const void *from, size_t bytes)
+{
+    uint64_t start = am_peer_copy_start(peer, bytes);
+
+    am_msg_copy_in(am_msg_of(peer->ctx), data, offset, from, bytes);
+    am_peer_copy_stop(peer, bytes, start);
+}
+
+__attribute__((noinline)) void am_msg_copy_far(const struct am_peer *peer,
+                                               void *to, const void *from,
+                                               size_t bytes)
+{
+    uint64_t start = am_peer_copy_start(peer, bytes);
+
+    am_copy_far(to, from, bytes);
+    am_peer_copy_stop(peer, bytes, start);
 }
 
 void am_msg_copy_out(struct am_msg *msg, const struct am_data *data,

@@ -14,17 +14,16 @@ struct control {
 
 _Static_assert(sizeof(struct control) <= AM_MSG_CONTROL_BYTES, "control size");
 
-static am_status_t control_run(struct am_op *op)
+static am_turn_t control_run(struct am_op *op)
 {
     struct control *control = am_container(op, struct control, op);
     am_status_t status = am_op_send(op, control->handler, 0, control->words,
                                     control->word_count, NULL, 0);
 
-    if (status == AM_ERR_AGAIN) {
-        return status;
+    if (status != AM_ERR_AGAIN) {
+        am_pool_put(&control->msg->controls, control);
     }
-    am_pool_put(&control->msg->controls, control);
-    return AM_OK;
+    return am_turn_of(status);
 }
 
 am_status_t am_msg_control(struct am_msg_peer *mp, uint32_t handler,

@@ -72,6 +72,7 @@ enum {
     AM_MSG_RX_BAD_LENGTH,
     AM_MSG_RX_BAD_CREDIT,
     AM_MSG_RX_BAD_REGION,
+    AM_MSG_TABLES,
     AM_MSG_STAT_COUNT
 };
 
@@ -201,8 +202,8 @@ struct am_msg {
     uint64_t *stats;
     bool staged; /* pvm: receives go through a buffer */
     bool plain;  /* neither staged nor simulated: eager has a short way */
-    uint32_t
-            trouble_count; /* peers that wait for credit from here; dead ones */
+    /* peers that wait for credit from here; dead ones; being a forked child */
+    uint32_t trouble_count;
     struct am_match match;
     struct am_msg_peer **by_index; /* peers that are open, NULL: not */
     uint32_t by_index_count;
@@ -216,6 +217,7 @@ struct am_msg {
     am_msg_lost_fn lost; /* msg_lost.c */
     void *lost_arg;
     struct am_op lost_op;
+    uint64_t met_ps;           /* when am_msg_lost_check looked last */
     struct am_peer *look_peer; /* lost_op is queued at it; NULL: no need yet */
     struct am_msg_id_entry *ids;
     uint32_t id_count, id_free;
@@ -305,6 +307,14 @@ void am_msg_req_each(struct am_msg *msg,
 void am_msg_req_activate(struct am_msg_req *req, struct am_msg_peer *mp);
 void am_msg_req_deactivate(struct am_msg_req *req);
 
+/* What a message or a receive is known by. */
+static inline struct am_msg_envelope
+am_msg_envelope_of(const struct am_match_node *node)
+{
+    return (struct am_msg_envelope){(uint32_t)(node->key >> 32),
+                                    (uint32_t)node->key, node->tag};
+}
+
 /* A pending receive is over: fill its status, free it, tell its owner. */
 void am_msg_recv_finish(struct am_msg_req *recv, am_status_t status);
 /* Count a receive that ended with this status. */
@@ -330,18 +340,6 @@ static inline void am_msg_charge_match(struct am_msg *msg)
 
 /* ------------------------------------------------------------ data, copies */
 
-/* Copy a descriptor: no more than its kind needs. */
-static inline void am_msg_data_copy(struct am_data *to,
-                                    const struct am_data *from)
-{
-    to->kind = from->kind;
-    to->bytes = from->bytes;
-    to->u.base = from->u.base;
-    if (am_unlikely(from->kind != AM_DATA_CONTIG)) {
-        *to = *from;
-    }
-}
-
 /* Copy payload [offset, offset + bytes) of a message into the receive buffer,
  * as far as it reaches, counted. */
 void am_msg_copy_in(struct am_msg *msg, const struct am_data *data,
@@ -363,8 +361,8 @@ void am_msg_buffer_fini(struct am_msg *msg);
 
 /* -------------------------------------------------- sending, msg_send.c */
 
-/* Start or restart a send whose credit may have come: AM_DONE, AM_OK, or
- * AM_ERR_AGAIN when it must be held. */
+/* Start or restart a send whose credit may have come: AM_DONE when it is
+ * complete, AM_OK when that comes later, AM_ERR_AGAIN when it must be held. */
 am_status_t am_msg_send_start(struct am_msg_req *send);
 /* Send the next `bytes` of the request's data with these words; from `op`'s
  * run, or directly when `op` is NULL. */

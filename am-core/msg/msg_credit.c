@@ -245,7 +245,7 @@ static bool starves(const struct am_msg_peer *mp)
 }
 
 /* Runs once a poll while its peer is stalled and something is wanted. */
-static am_status_t watch_run(struct am_op *op)
+static am_turn_t watch_run(struct am_op *op)
 {
     struct am_msg_peer *mp = am_container(op, struct am_msg_peer, watch);
     struct am_msg *msg = mp->msg;
@@ -253,7 +253,7 @@ static am_status_t watch_run(struct am_op *op)
 
     if (!mp->stalled ||
         (am_match_posted_count(&msg->match) == 0 && !msg->probed)) {
-        return AM_OK;
+        return AM_TURN_LAST;
     }
     now = received(msg);
     if (now != mp->watch_received) {
@@ -261,14 +261,14 @@ static am_status_t watch_run(struct am_op *op)
         mp->watch_polls = 0;
     }
     if (++mp->watch_polls < AM_CREDIT_STARVE_POLLS) {
-        return AM_DONE;
+        return AM_TURN_MORE;
     }
     msg->probed = false;
     mp->watch_polls = 0;
     if (starves(mp)) {
         grant_extra(mp);
     }
-    return mp->stalled ? AM_DONE : AM_OK;
+    return mp->stalled ? AM_TURN_MORE : AM_TURN_LAST;
 }
 
 static void watch_start(struct am_msg_peer *mp)

@@ -109,9 +109,7 @@ void am_msg_status_fill(const struct am_msg_req *recv, am_status_t status,
         recv->msg->stats[AM_MSG_TRUNCATED]++;
     }
     *out = (struct am_msg_status){
-            .envelope = {.context = (uint32_t)(recv->node.key >> 32),
-                         .source = (uint32_t)recv->node.key,
-                         .tag = recv->node.tag},
+            .envelope = am_msg_envelope_of(&recv->node),
             .peer = recv->mp != NULL ? recv->mp->peer->index : UINT32_MAX,
             .status = status,
             .bytes = status == AM_OK || status == AM_ERR_TRUNCATE ? bytes : 0,
@@ -146,9 +144,7 @@ void am_msg_recv_finish(struct am_msg_req *recv, am_status_t status)
 am_status_t am_msg_send_finish(struct am_msg_req *send, am_status_t status)
 {
     struct am_msg_status out = {
-            .envelope = {.context = (uint32_t)(send->node.key >> 32),
-                         .source = (uint32_t)send->node.key,
-                         .tag = send->node.tag},
+            .envelope = am_msg_envelope_of(&send->node),
             .peer = send->mp->peer->index,
             .status = status,
             .bytes = status == AM_OK ? send->data.bytes : 0,

@@ -1,7 +1,7 @@
 /*
  * Receives that can match nothing any more, because their sender has died or
- * their context is given up.  Off every fast path: nothing here runs before the
- * first death, or am_msg_look.
+ * their context is given up.  Off every fast path: before the first death, or
+ * am_msg_look, only am_msg_lost_check runs, once a second.
  *
  * After that, and after each receive that is posted later, the posted ones
  * are looked through once, from the next poll.  Who numbers the senders says
@@ -10,6 +10,8 @@
 #include "msg/msg_lost.h"
 
 #include "msg/msg_credit.h"
+
+#define MEET_PS UINT64_C(1000000000000) /* 1 s */
 
 /* Sources are peer indices: what a program on libam alone does. */
 static uint32_t lost_by_index(void *arg, am_msg_done_fn done, void *done_arg,
@@ -20,8 +22,7 @@ static uint32_t lost_by_index(void *arg, am_msg_done_fn done, void *done_arg,
     uint32_t dead = UINT32_MAX;
 
     if (mask->source == UINT32_MAX) {
-        return am_peer_is_dead(ctx, envelope->source) ? envelope->source
-                                                      : UINT32_MAX;
+        return envelope->source;
     }
     for (uint32_t rank = 0; mask->source == 0 && rank < am_size(ctx); rank++) {
         if (rank == am_rank(ctx)) {
@@ -76,15 +77,19 @@ static am_status_t lost_how(struct am_msg *msg, am_msg_done_fn done,
     return *mp_p == NULL ? AM_ERR_AGAIN : AM_ERR_PEER;
 }
 
+static struct am_msg_mask mask_of(const struct am_match_node *node)
+{
+    return (struct am_msg_mask){(uint32_t)(node->key_mask >> 32),
+                                (uint32_t)node->key_mask, node->tag_mask};
+}
+
 /* Is this posted receive lost?  Then it is the dead peer's from now on. */
 static bool take_lost(void *arg, struct am_match_node *node)
 {
     struct am_msg *msg = arg;
     struct am_msg_req *recv = am_container(node, struct am_msg_req, node);
-    struct am_msg_envelope envelope = {(uint32_t)(node->key >> 32),
-                                       (uint32_t)node->key, node->tag};
-    struct am_msg_mask mask = {(uint32_t)(node->key_mask >> 32),
-                               (uint32_t)node->key_mask, node->tag_mask};
+    struct am_msg_envelope envelope = am_msg_envelope_of(node);
+    struct am_msg_mask mask = mask_of(node);
 
     recv->status = lost_how(msg, recv->done, recv->arg, &envelope, &mask,
                             &recv->mp);
@@ -96,7 +101,7 @@ static bool take_lost(void *arg, struct am_match_node *node)
     return true;
 }
 
-static am_status_t lost_run(struct am_op *op)
+static am_turn_t lost_run(struct am_op *op)
 {
     struct am_msg *msg = am_container(op, struct am_msg, lost_op);
     struct am_list lost, *at;
@@ -111,7 +116,7 @@ static am_status_t lost_run(struct am_op *op)
 
         am_msg_recv_finish(recv, recv->status);
     }
-    return AM_OK;
+    return AM_TURN_LAST;
 }
 
 static void look(struct am_msg *msg)
@@ -127,6 +132,36 @@ void am_msg_lost_dead(struct am_msg *msg, struct am_peer *peer)
     msg->look_peer = peer;
     msg->trouble_count++;
     look(msg);
+}
+
+/* Takes none. */
+static bool meet(void *arg, struct am_match_node *node)
+{
+    struct am_msg *msg = arg;
+    struct am_msg_req *recv = am_container(node, struct am_msg_req, node);
+    struct am_msg_envelope envelope = am_msg_envelope_of(node);
+    struct am_msg_mask mask = mask_of(node);
+    uint32_t index =
+            msg->lost(msg->lost_arg, recv->done, recv->arg, &envelope, &mask);
+    am_status_t status;
+
+    if (index < am_size(msg->ctx)) {
+        (void)am_peer_get(msg->ctx, index, &status);
+    }
+    return false;
+}
+
+void am_msg_lost_check(struct am_ctx *ctx)
+{
+    struct am_msg *msg = am_msg_of(ctx);
+    uint64_t now_ps = am_env_now(msg->env);
+    struct am_list none;
+
+    if (now_ps - msg->met_ps >= MEET_PS) {
+        msg->met_ps = now_ps;
+        am_list_init(&none);
+        am_match_take_posted(&msg->match, meet, msg, &none);
+    }
 }
 
 void am_msg_look(struct am_ctx *ctx)

@@ -10,6 +10,10 @@
 void am_msg_lost_open(struct am_msg *msg);
 /* A peer has died: look for its receives at the next poll. */
 void am_msg_lost_dead(struct am_msg *msg, struct am_peer *peer);
+/* Posted receives that wait for ranks without a connection: connect to these,
+ * since over a network only who is connected is looked after.  At most once a
+ * second. */
+void am_msg_lost_check(struct am_ctx *ctx);
 /* A receive was posted while trouble_count is not 0. */
 void am_msg_trouble(struct am_msg *msg);
 /* The same for a probe that found nothing: its answer. */

@@ -179,8 +179,8 @@ static struct am_match_want want_of(const struct am_msg_envelope *envelope,
                                     const struct am_msg_mask *mask)
 {
     return (struct am_match_want){
-            .key = (uint64_t)envelope->context << 32 | envelope->source,
-            .key_mask = (uint64_t)mask->context << 32 | mask->source,
+            .key = am_msg_key(envelope->context, envelope->source),
+            .key_mask = am_msg_key(mask->context, mask->source),
             .tag = envelope->tag,
             .tag_mask = mask->tag & AM_MATCH_TAG_MASK,
     };
@@ -197,21 +197,45 @@ find(struct am_msg *msg, const struct am_msg_envelope *envelope,
     return node == NULL ? NULL : am_container(node, struct am_msg_req, node);
 }
 
-/* Make `recv` the receive that is asked for, and post it. */
-static inline void post(struct am_msg *msg, struct am_msg_req *recv,
-                        const struct am_msg_envelope *envelope,
-                        const struct am_msg_mask *mask,
-                        const struct am_data *data, am_msg_done_fn done,
-                        void *arg)
+/* AM_ERR_FORKED in a child of the context's process. */
+static inline am_status_t usable(struct am_msg *msg)
+{
+    return am_likely(msg->trouble_count == 0) ? AM_OK : am_owned(msg->ctx);
+}
+
+/* Is there a request to use, and nothing to look at before a receive is posted:
+ * no message that waits, no peer in trouble? */
+static inline bool is_quiet(const struct am_msg *msg)
+{
+    return am_likely(msg->req_free != NULL &&
+                     am_match_unexpected_count(&msg->match) == 0 &&
+                     msg->trouble_count == 0);
+}
+
+/* A request becomes a receive that is posted: all but what it matches, and the
+ * rest of `data` where that is not contiguous. */
+static inline void recv_fill(struct am_msg_req *recv, am_data_kind_t kind,
+                             void *base, size_t bytes, am_msg_done_fn done,
+                             void *arg)
 {
     recv->done = done;
     recv->arg = arg;
     recv->state = AM_REQ_POSTED;
-    am_msg_data_copy(&recv->data, data);
-    recv->node.key = (uint64_t)envelope->context << 32 | envelope->source;
-    recv->node.key_mask = (uint64_t)mask->context << 32 | mask->source;
-    recv->node.tag = envelope->tag;
-    recv->node.tag_mask = mask->tag & AM_MATCH_TAG_MASK;
+    recv->data.kind = kind;
+    recv->data.bytes = bytes;
+    recv->data.u.base = base;
+}
+
+static inline void post(struct am_msg *msg, struct am_msg_req *recv,
+                        const struct am_msg_envelope *envelope,
+                        const struct am_msg_mask *mask)
+{
+    const struct am_match_want want = want_of(envelope, mask);
+
+    recv->node.key = want.key;
+    recv->node.key_mask = want.key_mask;
+    recv->node.tag = want.tag;
+    recv->node.tag_mask = want.tag_mask;
     am_match_post(&msg->match, &recv->node);
 }
 
@@ -224,7 +248,11 @@ irecv_general(struct am_ctx *ctx, const struct am_msg_envelope *envelope,
 {
     struct am_msg *msg = am_msg_of(ctx);
     struct am_msg_req *recv;
+    am_status_t result = usable(msg);
 
+    if (result != AM_OK) {
+        return result;
+    }
     if (!data_is_valid(data)) {
         return AM_ERR_INVALID;
     }
@@ -239,7 +267,11 @@ irecv_general(struct am_ctx *ctx, const struct am_msg_envelope *envelope,
     if (recv == NULL) {
         return AM_ERR_MEMORY;
     }
-    post(msg, recv, envelope, mask, data, done, arg);
+    recv_fill(recv, data->kind, data->u.base, data->bytes, done, arg);
+    if (data->kind != AM_DATA_CONTIG) {
+        recv->data = *data;
+    }
+    post(msg, recv, envelope, mask);
     if (msg->trouble_count != 0) {
         am_msg_trouble(msg);
     }
@@ -259,15 +291,14 @@ am_status_t am_msg_irecv(struct am_ctx *ctx,
     struct am_msg *msg = am_msg_of(ctx);
     struct am_msg_req *recv;
 
-    if (am_unlikely(data->kind != AM_DATA_CONTIG || msg->req_free == NULL ||
-                    am_match_unexpected_count(&msg->match) != 0 ||
-                    msg->trouble_count != 0)) {
+    if (am_unlikely(data->kind != AM_DATA_CONTIG || !is_quiet(msg))) {
         return irecv_general(ctx, envelope, mask, data, done, arg, status,
                              req_p);
     }
     recv = am_msg_req_get(msg);
     *req_p = recv;
-    post(msg, recv, envelope, mask, data, done, arg);
+    recv_fill(recv, AM_DATA_CONTIG, data->u.base, data->bytes, done, arg);
+    post(msg, recv, envelope, mask);
     return AM_OK;
 }
 
@@ -277,20 +308,13 @@ struct am_msg_req *am_msg_post(struct am_ctx *ctx, uint64_t key, uint32_t tag,
                                void *arg)
 {
     struct am_msg *msg = am_msg_of(ctx);
-    struct am_msg_req *recv = msg->req_free;
+    struct am_msg_req *recv;
 
-    if (am_unlikely(recv == NULL || !am_match_has_room(&msg->match) ||
-                    am_match_unexpected_count(&msg->match) != 0 ||
-                    msg->trouble_count != 0)) {
+    if (am_unlikely(!is_quiet(msg) || !am_match_has_room(&msg->match))) {
         return NULL;
     }
-    msg->req_free = (struct am_msg_req *)recv->arg;
-    recv->done = done;
-    recv->arg = arg;
-    recv->state = AM_REQ_POSTED;
-    recv->data.kind = AM_DATA_CONTIG;
-    recv->data.bytes = bytes;
-    recv->data.u.base = base;
+    recv = am_msg_req_get(msg);
+    recv_fill(recv, AM_DATA_CONTIG, base, bytes, done, arg);
     am_match_post_exact(&msg->match, &recv->node, key, tag);
     return recv;
 }
@@ -300,6 +324,11 @@ am_status_t am_msg_imrecv(struct am_msg_req *message,
                           void *arg, struct am_msg_status *status,
                           struct am_msg_req **req_p)
 {
+    am_status_t result = usable(message->mp->msg);
+
+    if (result != AM_OK) {
+        return result;
+    }
     if (message->state != AM_REQ_CLAIMED || !data_is_valid(data)) {
         return AM_ERR_INVALID;
     }
@@ -314,17 +343,20 @@ static am_status_t probe(struct am_msg *msg,
                          struct am_msg_status *status,
                          struct am_msg_req **message_p)
 {
-    struct am_msg_req *message = find(msg, envelope, mask);
+    am_status_t result = usable(msg);
+    struct am_msg_req *message;
 
+    if (result != AM_OK) {
+        return result;
+    }
+    message = find(msg, envelope, mask);
     if (message == NULL) {
         return am_likely(msg->trouble_count == 0)
                        ? AM_ERR_AGAIN
                        : am_msg_probe_trouble(msg, envelope, mask);
     }
     *status = (struct am_msg_status){
-            .envelope = {.context = (uint32_t)(message->node.key >> 32),
-                         .source = (uint32_t)message->node.key,
-                         .tag = message->node.tag},
+            .envelope = am_msg_envelope_of(&message->node),
             .peer = message->mp->peer->index,
             .status = AM_OK,
             .bytes = message->info.length,

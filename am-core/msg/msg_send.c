@@ -57,7 +57,7 @@ static am_status_t emitted(struct am_msg_req *send, am_status_t status)
                                      send, status == AM_DONE ? AM_OK : status);
 }
 
-static am_status_t emit_run(struct am_op *op)
+static am_turn_t emit_run(struct am_op *op)
 {
     struct am_msg_req *send = am_container(op, struct am_msg_req, op);
     am_status_t status;
@@ -66,10 +66,10 @@ static am_status_t emit_run(struct am_op *op)
     status = am_protos[send->proto]->emit(send, true);
     if (status == AM_ERR_AGAIN) {
         send->state = AM_REQ_QUEUED;
-        return status;
+        return AM_TURN_NO_SPACE;
     }
     emitted(send, status);
-    return AM_OK;
+    return AM_TURN_LAST;
 }
 
 /* Settle protocol and credit.  The choice may be overruled: a payload for
@@ -199,7 +199,7 @@ send_general(struct am_msg *msg, uint32_t dest,
     if (send == NULL) {
         return AM_ERR_MEMORY;
     }
-    send->node.key = (uint64_t)envelope->context << 32 | envelope->source;
+    send->node.key = am_msg_key(envelope->context, envelope->source);
     send->node.tag = envelope->tag;
     send->data = *data;
     send->done = done;

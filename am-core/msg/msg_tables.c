@@ -67,6 +67,10 @@ const struct am_stat_row am_msg_stat_rows[AM_MSG_STAT_COUNT] = {
                                   "dropped: more credit than was granted"},
         [AM_MSG_RX_BAD_REGION] = {"msg_rx_bad_region", "messages",
                                   "dropped: outside the region, or not taken"},
+        [AM_MSG_TABLES] =
+                {"msg_tables", "times",
+                 "a table of protocols was made again, as what copies "
+                 "are seen to cost had changed"},
 };
 
 #define OFFSET(_field) offsetof(struct am_msg_config, _field)
@@ -117,8 +121,7 @@ static const struct am_config_row rows[] = {
          OFFSET(buffering), "mpi|nx|cmmd|pvm", NULL},
         {"AM_EXPLAIN", "no", AM_CONFIG_BOOL, "",
          "log the protocol table, with its reasons, of each kind of peer when "
-         "it "
-         "is first used",
+         "it is first used, and when it changes",
          OFFSET(explain), NULL, NULL},
 };
 

@@ -4,34 +4,18 @@
  */
 #include "msg/msg_waits.h"
 
+#include "base/text.h"
+
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 enum {
     WAITS_MAX = 4 /* are named; of more their number */
 };
 
 struct waits {
-    char *text;
-    size_t bytes, length;
+    struct am_text text;
     uint32_t count;
 };
-
-static __attribute__((format(printf, 2, 3))) void
-waits_add(struct waits *waits, const char *format, ...)
-{
-    size_t left =
-            waits->length < waits->bytes ? waits->bytes - waits->length : 0;
-    va_list args;
-    int n;
-
-    va_start(args, format);
-    n = vsnprintf(left > 0 ? waits->text + waits->length : NULL, left, format,
-                  args);
-    va_end(args);
-    waits->length += n > 0 ? (size_t)n : 0;
-}
 
 /* NULL: it is not the program that waits for it. */
 static const char *request_verb(const struct am_msg_req *req)
@@ -62,20 +46,23 @@ static void request_add(struct waits *waits, const struct am_msg_req *req)
 
     if (req->state == AM_REQ_POSTED || req->state == AM_REQ_RECEIVING) {
         if (posted && (uint32_t)node->key_mask == 0) {
-            waits_add(waits, " from any rank");
+            am_text_add(&waits->text, " from any rank");
         } else {
-            waits_add(waits, " from rank %" PRIu32, (uint32_t)node->key);
+            am_text_add(&waits->text, " from rank %" PRIu32,
+                        (uint32_t)node->key);
         }
     } else if (req->mp != NULL) {
-        waits_add(waits, " of %zu bytes to rank %" PRIu32, req->data.bytes,
-                  req->mp->peer->index);
+        am_text_add(&waits->text, " of %zu bytes to rank %" PRIu32,
+                    req->data.bytes, req->mp->peer->index);
     }
     if (posted && node->tag_mask == 0) {
-        waits_add(waits, ", any tag");
+        am_text_add(&waits->text, ", any tag");
     } else {
-        waits_add(waits, ", tag %" PRIu32, node->tag & AM_MATCH_TAG_MASK);
+        am_text_add(&waits->text, ", tag %" PRIu32,
+                    node->tag & AM_MATCH_TAG_MASK);
     }
-    waits_add(waits, ", context %" PRIu32, (uint32_t)(node->key >> 32));
+    am_text_add(&waits->text, ", context %" PRIu32,
+                (uint32_t)(node->key >> 32));
 }
 
 static void on_request(void *arg, const struct am_msg_req *req)
@@ -86,17 +73,18 @@ static void on_request(void *arg, const struct am_msg_req *req)
     if (verb == NULL || waits->count++ >= WAITS_MAX) {
         return;
     }
-    waits_add(waits, "%sa %s", waits->count > 1 ? "; " : "", verb);
+    am_text_add(&waits->text, "%sa %s", waits->count > 1 ? "; " : "", verb);
     request_add(waits, req);
 }
 
 size_t am_msg_waits(struct am_msg *msg, char *text, size_t bytes)
 {
-    struct waits waits = {.text = text, .bytes = bytes};
+    struct waits waits = {.text = {.text = text, .bytes = bytes}};
 
     am_msg_req_each(msg, on_request, &waits);
     if (waits.count > WAITS_MAX) {
-        waits_add(&waits, "; and %" PRIu32 " more", waits.count - WAITS_MAX);
+        am_text_add(&waits.text, "; and %" PRIu32 " more",
+                    waits.count - WAITS_MAX);
     }
-    return waits.length;
+    return waits.text.length;
 }

@@ -328,18 +328,15 @@ static am_proto_t plain_rndv(const struct wish *wish,
                    : AM_PROTO_PUT;
 }
 
-static void kind_fill(struct am_proto_kind *kind, struct am_msg *msg,
-                      struct am_peer *peer)
+void am_proto_kind_fill(struct am_proto_kind *kind, struct am_msg *msg)
 {
     const struct am_proto_row *first = &kind->rows[1][0];
     struct wish wish;
 
     wish_load(msg->config, &wish);
-    kind->dev = peer->dev;
-    kind->packet_max = am_peer_payload_max(peer, 5);
     kind->cost = (struct am_cost_in){
-            .perf = peer->dev->attr.perf,
-            .caps = peer->dev->attr.caps,
+            .perf = *kind->perf,
+            .caps = kind->dev->attr.caps,
             .packet_max = kind->packet_max,
             .region_bytes = msg->config->buffer_bytes < AM_MSG_REGION_MAX
                                     ? msg->config->buffer_bytes
@@ -356,34 +353,7 @@ static void kind_fill(struct am_proto_kind *kind, struct am_msg *msg,
         kind->eager_limit =
                 1 + (first->bytes_max < kind->packet_max ? first->bytes_max
                                                          : kind->packet_max);
-    }
-}
-
-const struct am_proto_kind *am_proto_kind_of(struct am_msg *msg,
-                                             struct am_peer *peer)
-{
-    struct am_proto_kind *kind;
-
-    for (kind = msg->kinds; kind != NULL; kind = kind->next) {
-        if (kind->dev == peer->dev) {
-            return kind;
-        }
-    }
-    kind = calloc(1, sizeof(*kind));
-    if (kind != NULL) {
-        kind_fill(kind, msg, peer);
-        kind->next = msg->kinds;
-        msg->kinds = kind;
-    }
-    return kind;
-}
-
-void am_proto_kinds_free(struct am_msg *msg)
-{
-    while (msg->kinds != NULL) {
-        struct am_proto_kind *kind = msg->kinds;
-
-        msg->kinds = kind->next;
-        free(kind);
+    } else {
+        kind->eager_limit = 0;
     }
 }

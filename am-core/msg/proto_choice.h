@@ -1,7 +1,8 @@
 /*
- * The choice of a protocol: once for each kind of peer (each device), as a
- * short table of size ranges that a send looks up.  The table is the lower
- * envelope of the cost model, with the user's variables on top.
+ * The choice of a protocol: once for each kind of peer (each device, and each
+ * distance where the device tells them apart), as a short table of size ranges
+ * that a send looks up.  The table is the lower envelope of the cost model, with
+ * the user's variables on top; it is made again when the costs change.
  */
 #ifndef AM_MSG_PROTO_CHOICE_H
 #define AM_MSG_PROTO_CHOICE_H
@@ -28,6 +29,8 @@ struct am_proto_row {
 struct am_proto_kind {
     struct am_proto_kind *next; /* on msg->kinds */
     const struct am_dev *dev;
+    const struct am_meter *meter;   /* NULL: the device has none */
+    const struct am_dev_perf *perf; /* that `cost` was made from */
     size_t packet_max;  /* largest eager message in one packet */
     size_t eager_limit; /* smaller contiguous ones go the short way */
     am_proto_t rndv;    /* when there is no credit or no region */
@@ -36,9 +39,13 @@ struct am_proto_kind {
     struct am_proto_row rows[2][AM_PROTO_ROWS_MAX];
 };
 
+/* Make its tables from what it costs now. */
+void am_proto_kind_fill(struct am_proto_kind *kind, struct am_msg *msg);
 /* The kind of this peer, computed on first use; NULL without memory. */
 const struct am_proto_kind *am_proto_kind_of(struct am_msg *msg,
                                              struct am_peer *peer);
+/* Make the tables of those again whose costs have changed; was there one? */
+bool am_proto_kinds_update(struct am_msg *msg);
 void am_proto_kinds_free(struct am_msg *msg);
 
 static inline am_proto_t am_proto_select(const struct am_proto_kind *kind,

@@ -47,13 +47,10 @@ static uint64_t stream_ps(const struct am_cost_in *in, size_t bytes)
 
 static uint64_t bulk_ps(const struct am_cost_in *in, bool get, size_t bytes)
 {
-    uint64_t stream =
-            am_cost_bulk_stream_ps(&in->perf, in->packet_max, get, bytes);
-    uint64_t single =
-            in->contiguous ? am_cost_single_ps(&in->perf, in->caps, get, bytes)
-                           : AM_COST_NEVER;
+    bool single;
 
-    return single < stream ? single : stream;
+    return am_cost_bulk_ps(&in->perf, in->contiguous ? in->caps : 0,
+                           in->packet_max, get, bytes, &single);
 }
 
 /* A sender that does not wait for an answer is ahead of its receiver by a turn:

@@ -2,63 +2,30 @@
  * The protocol tables as text, with the numbers that led to them: what
  * `am_info -p` and AM_EXPLAIN show.
  */
+#include "base/text.h"
 #include "msg/proto.h"
 #include "msg/proto_choice.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 
-struct out {
-    char *text;
-    size_t bytes, length; /* length may exceed bytes: what is needed */
-};
-
-static __attribute__((format(printf, 2, 3))) void
-out_add(struct out *out, const char *format, ...)
-{
-    size_t left = out->length < out->bytes ? out->bytes - out->length : 0;
-    va_list args;
-    int n;
-
-    va_start(args, format);
-    n = vsnprintf(left > 0 ? out->text + out->length : NULL, left, format,
-                  args);
-    va_end(args);
-    out->length += n > 0 ? (size_t)n : 0;
-}
-
-static void out_size(struct out *out, size_t bytes)
-{
-    if (bytes == SIZE_MAX) {
-        out_add(out, "any");
-    } else if (bytes >= 1024 && bytes % (1024 * 1024) == 0) {
-        out_add(out, "%zum", bytes >> 20);
-    } else if (bytes >= 1024 && bytes % 1024 == 0) {
-        out_add(out, "%zuk", bytes >> 10);
-    } else {
-        out_add(out, "%zu", bytes);
-    }
-}
-
-static void out_costs(struct out *out, const struct am_cost_in *in,
+static void out_costs(struct am_text *out, const struct am_cost_in *in,
                       size_t bytes)
 {
-    out_add(out, "ns at ");
-    out_size(out, bytes);
-    out_add(out, ":");
+    am_text_add(out, "ns at ");
+    am_text_size(out, bytes);
+    am_text_add(out, ":");
     for (int i = 0; i < AM_PROTO_COUNT; i++) {
         uint64_t ps = am_proto_cost_ps(in, (am_proto_t)i, bytes);
 
         if (ps == AM_COST_NEVER) {
-            out_add(out, " %s no", am_protos[i]->name);
+            am_text_add(out, " %s no", am_protos[i]->name);
         } else {
-            out_add(out, " %s %" PRIu64, am_protos[i]->name, ps / 1000);
+            am_text_add(out, " %s %" PRIu64, am_protos[i]->name, ps / 1000);
         }
     }
 }
 
-static void out_row(struct out *out, const struct am_proto_kind *kind,
+static void out_row(struct am_text *out, const struct am_proto_kind *kind,
                     const struct am_proto_row *row, size_t from,
                     bool contiguous)
 {
@@ -73,25 +40,62 @@ static void out_row(struct out *out, const struct am_proto_kind *kind,
                              : from + (row->bytes_max - from) / 2;
 
     in.contiguous = contiguous;
-    out_add(out, "  ");
-    out_size(out, from);
-    out_add(out, " to ");
-    out_size(out, row->bytes_max);
-    out_add(out, ": %s, %s", am_protos[row->proto]->name, why[row->why]);
+    am_text_add(out, "  ");
+    am_text_size(out, from);
+    am_text_add(out, " to ");
+    am_text_size(out, row->bytes_max);
+    am_text_add(out, ": %s, %s", am_protos[row->proto]->name, why[row->why]);
     if (row->why == AM_WHY_COST) {
-        out_add(out, "; ");
+        am_text_add(out, "; ");
         out_costs(out, &in, typical);
     }
-    out_add(out, "\n");
+    am_text_add(out, "\n");
 }
 
-static void out_kind(struct out *out, const struct am_proto_kind *kind)
+/* Where the costs come from: of the way that is noticed. */
+static void out_meter(struct am_text *out, const struct am_meter *meter)
+{
+    static const char *const names[AM_COPY_COUNT] = {"copy in", "copy out",
+                                                     "single copy"};
+    const struct am_rate *rates =
+            meter->rates[meter->perf.both_ways ? AM_WAYS_BOTH : AM_WAYS_ONE];
+
+    am_text_add(out,
+                "  costs at distance %s, %s: short packets %" PRIu64 " ns (%s)",
+                am_distance_name(meter->distance),
+                meter->perf.both_ways ? "both ways" : "one way",
+                am_cost_short_ps(&meter->perf) / 1000,
+                am_from_text(meter->short_from));
+    for (int i = 0; i < AM_COPY_COUNT; i++) {
+        am_text_add(out, ", %s %" PRIu64 " ps/B (%s)", names[i],
+                    rates[i].used_fs / 1000, am_from_text(rates[i].from));
+    }
+    am_text_add(out, "; changed %u times\n", meter->changes);
+}
+
+/* The same of a device that has no meter. */
+static void out_perf(struct am_text *out, const struct am_dev *dev,
+                     const char *from)
+{
+    const struct am_dev_perf *perf = &dev->attr.perf;
+
+    am_text_add(out,
+                "  costs: short packets %" PRIu64 " ns, copy in %" PRIu64
+                " ps/B, copy out %" PRIu64 " ps/B (%s%s)\n",
+                am_cost_short_ps(perf) / 1000,
+                perf->send_overhead.per_byte_fs / 1000,
+                perf->recv_overhead.per_byte_fs / 1000, from,
+                dev->ops == dev->bottom ? "" : ", of device and channel");
+}
+
+static void out_kind(struct am_text *out, const struct am_proto_kind *kind,
+                     const char *origin)
 {
     for (int contiguous = 1; contiguous >= 0; contiguous--) {
         size_t from = 0;
 
-        out_add(out, "device %s, %s data\n", kind->dev->ops->name,
-                contiguous ? "contiguous" : "other");
+        am_text_add(out, "device %s, %s data\n", kind->dev->ops->name,
+                    contiguous ? "contiguous" : "other");
         for (uint32_t i = 0; i < kind->row_count[contiguous]; i++) {
             const struct am_proto_row *row = &kind->rows[contiguous][i];
 
@@ -99,19 +103,24 @@ static void out_kind(struct out *out, const struct am_proto_kind *kind)
             from = row->bytes_max + 1;
         }
     }
-    out_add(out, "  one packet carries ");
-    out_size(out, kind->packet_max);
-    out_add(out, "; without credit or region space: %s\n",
-            am_protos[kind->rndv]->name);
+    am_text_add(out, "  one packet carries ");
+    am_text_size(out, kind->packet_max);
+    am_text_add(out, "; without credit or region space: %s\n",
+                am_protos[kind->rndv]->name);
+    if (kind->meter != NULL) {
+        out_meter(out, kind->meter);
+    } else {
+        out_perf(out, kind->dev, origin);
+    }
 }
 
 size_t am_proto_describe(struct am_msg *msg, char *text, size_t bytes)
 {
-    struct out out = {.text = text, .bytes = bytes};
+    struct am_text out = {.text = text, .bytes = bytes};
 
     for (const struct am_proto_kind *kind = msg->kinds; kind != NULL;
          kind = kind->next) {
-        out_kind(&out, kind);
+        out_kind(&out, kind, msg->env->simulated ? "machine file" : "built in");
     }
     return out.length;
 }

@@ -21,6 +21,7 @@
 #include "msg/proto.h"
 #include "msg/proto_choice.h"
 #include "msg/proto_eager_inl.h"
+#include "msg/rndv.h"
 
 #define STREAM_BURST 8u /* packets of one stream in one turn */
 
@@ -53,19 +54,19 @@ static am_status_t stream_packets(struct am_msg_req *send, struct am_op *op,
     return AM_ERR_AGAIN;
 }
 
-static am_status_t stream_run(struct am_op *op)
+static am_turn_t stream_run(struct am_op *op)
 {
     struct am_msg_req *send = am_container(op, struct am_msg_req, stream_op);
     size_t count = STREAM_BURST;
     am_status_t status = stream_packets(send, op, &count);
 
     if (status == AM_ERR_AGAIN) {
-        return count == 0 ? AM_DONE : status;
+        return count == 0 ? AM_TURN_MORE : AM_TURN_NO_SPACE;
     }
     if (status != AM_OK) {
         am_msg_send_finish(send, status == AM_DONE ? AM_OK : status);
     }
-    return AM_OK;
+    return AM_TURN_LAST;
 }
 
 /* FIRST, and what there is space for at once, unless others stream. */
@@ -131,92 +132,112 @@ static am_status_t eager_emit(struct am_msg_req *send, bool queued)
 static void acknowledge(const struct am_msg_info *info)
 {
     if (info->remote_id != 0) {
-        uint64_t words[2] = {info->remote_id, (uint64_t)AM_OK};
-
-        am_msg_control(info->mp, AM_MSG_H_END, words, 2);
+        am_rndv_end(info->mp, info->remote_id, AM_OK);
     }
 }
 
 /* Payload of a stream into a receive, or a message with a buffer. */
 static void stream_store(struct am_msg_req *req, const void *from, size_t bytes)
 {
-    am_msg_copy_in(req->msg, &req->data, req->moved_bytes, from, bytes);
+    am_msg_copy_long(req->mp->peer, &req->data, req->moved_bytes, from, bytes);
     req->moved_bytes += bytes;
 }
 
-/* All of a message has arrived in its own buffer: copy it out. */
+/* Copy out what is here of a message; the rest goes to the receive. */
 static am_status_t unpack(struct am_msg_req *recv, struct am_msg_req *message)
 {
+    bool whole = message->moved_bytes == message->info.length;
+
     am_msg_copy_in(recv->msg, &recv->data, 0, message->buffer,
-                   message->info.length);
+                   message->moved_bytes);
+    if (!whole) {
+        recv->moved_bytes = message->moved_bytes;
+        recv->slot = message->slot;
+        recv->mp->streams[recv->slot] = recv;
+    }
     am_credit_owe(recv->mp, message->info.charge);
     am_msg_message_free(message);
-    return AM_DONE;
+    return whole ? AM_DONE : AM_OK;
 }
 
 static am_status_t eager_deliver(struct am_msg_req *recv,
                                  struct am_msg_req *message)
 {
-    struct am_msg_peer *mp = recv->mp;
-
     acknowledge(&recv->info);
-    if (message->moved_bytes == message->info.length) {
-        return unpack(recv, message);
-    }
-    if (recv->msg->staged) {
+    if (recv->msg->staged && message->moved_bytes < message->info.length) {
         message->partner = recv;
         recv->partner = message;
         return AM_OK;
     }
-    am_msg_copy_in(recv->msg, &recv->data, 0, message->buffer,
-                   message->moved_bytes);
-    recv->moved_bytes = message->moved_bytes;
-    recv->slot = message->slot;
-    mp->streams[recv->slot] = recv;
-    am_credit_owe(mp, message->info.charge);
-    am_msg_message_free(message);
-    return AM_OK;
+    return unpack(recv, message);
 }
 
-static void arrive_general(struct am_msg *msg, uint64_t key, uint32_t tag,
-                           const struct am_msg_info *info, const void *data,
-                           size_t bytes, uint32_t slot)
+/* The first packet, of which all others of the message go the same way. */
+static void stream_begin(struct am_msg_req *into, const void *data,
+                         size_t bytes, uint32_t slot)
 {
-    struct am_msg_peer *mp = info->mp;
-    struct am_msg_req *recv = am_msg_match(msg, key, tag, info);
-    struct am_msg_req *into = recv;
-
-    if (recv == NULL || msg->staged) {
-        into = am_msg_message_keep(msg, key, tag, info);
-        if (into == NULL) {
-            if (recv != NULL) {
-                am_msg_recv_finish(recv, AM_ERR_MEMORY);
-            }
-            return;
-        }
-    }
     stream_store(into, data, bytes);
     into->slot = slot;
-    if (bytes < info->length) {
-        mp->streams[slot] = into;
+    if (bytes < into->info.length) {
+        into->mp->streams[slot] = into;
     }
-    if (recv == NULL) {
-        am_msg_store(into);
+}
+
+/* No receive is posted for it: it is kept until one is. */
+static void arrive_unexpected(struct am_msg *msg, uint64_t key, uint32_t tag,
+                              const struct am_msg_info *info, const void *data,
+                              size_t bytes, uint32_t slot)
+{
+    struct am_msg_req *message = am_msg_message_keep(msg, key, tag, info);
+
+    if (message != NULL) {
+        stream_begin(message, data, bytes, slot);
+        am_msg_store(message);
+    }
+}
+
+/* Its receive is to get it when all of it is here (AM_BUFFERING). */
+static void arrive_staged(struct am_msg_req *recv, const void *data,
+                          size_t bytes, uint32_t slot)
+{
+    struct am_msg_req *message = am_msg_message_keep(
+            recv->msg, recv->node.key, recv->node.tag, &recv->info);
+
+    if (message == NULL) {
+        am_msg_recv_finish(recv, AM_ERR_MEMORY);
         return;
     }
-    if (into != recv) {
-        if (eager_deliver(recv, into) == AM_DONE) {
-            am_msg_recv_finish(recv, AM_OK);
-        }
-        return;
-    }
-    acknowledge(info);
-    am_credit_owe(mp, info->charge);
-    if (bytes == info->length) {
+    stream_begin(message, data, bytes, slot);
+    if (eager_deliver(recv, message) == AM_DONE) {
         am_msg_recv_finish(recv, AM_OK);
     }
 }
 
+/* An envelope with the first of its payload, and credit that rode on it. */
+static void arrive(struct am_msg *msg, uint64_t key, uint32_t tag,
+                   const struct am_msg_info *info, const void *data,
+                   size_t bytes, uint32_t slot, uint64_t riding)
+{
+    struct am_msg_req *recv = am_msg_match(msg, key, tag, info);
+
+    if (recv == NULL) {
+        arrive_unexpected(msg, key, tag, info, data, bytes, slot);
+    } else if (msg->staged) {
+        arrive_staged(recv, data, bytes, slot);
+    } else {
+        stream_begin(recv, data, bytes, slot);
+        acknowledge(info);
+        am_credit_owe(info->mp, info->charge);
+        if (bytes == info->length) {
+            am_msg_recv_finish(recv, AM_OK);
+        }
+    }
+    if (riding != 0) {
+        am_credit_returned(info->mp, riding);
+    }
+}
+
+/* In one packet, but with extras, or the context is not plain. */
 static __attribute__((noinline)) void eager_general(struct am_token *token,
                                                     const uint64_t *words,
                                                     uint32_t word_count,
@@ -229,34 +250,26 @@ static __attribute__((noinline)) void eager_general(struct am_token *token,
             .charge = am_credit_charge(bytes),
             .proto = AM_PROTO_EAGER,
     };
-    uint64_t riding = word_count > 1 ? am_msg_word(words, 1) : 0;
 
     if (word_count < 1 || word_count > 3 || info.mp == NULL) {
         msg->stats[AM_MSG_RX_BAD_LENGTH]++;
         return;
     }
     info.remote_id = word_count > 2 ? am_msg_word(words, 2) : 0;
-    arrive_general(msg, am_msg_word(words, 0), token->aux, &info, data, bytes,
-                   0);
-    if (riding != 0) {
-        am_credit_returned(info.mp, riding);
-    }
+    arrive(msg, am_msg_word(words, 0), token->aux, &info, data, bytes, 0,
+           word_count > 1 ? am_msg_word(words, 1) : 0);
 }
 
 static __attribute__((noinline)) void
-eager_unexpected(struct am_msg_peer *mp, uint64_t key, uint32_t tag,
-                 const void *data, size_t bytes)
+eager_unexpected(const struct am_token *token, uint64_t key, const void *data,
+                 size_t bytes)
 {
-    struct am_msg_info info = {.mp = mp,
-                               .length = bytes,
-                               .charge = am_credit_charge(bytes),
-                               .proto = AM_PROTO_EAGER};
-    struct am_msg_req *message = am_msg_message_keep(mp->msg, key, tag, &info);
+    const struct am_msg_info info = {.mp = token->peer->msg,
+                                     .length = bytes,
+                                     .charge = am_credit_charge(bytes),
+                                     .proto = AM_PROTO_EAGER};
 
-    if (message != NULL) {
-        stream_store(message, data, bytes);
-        am_msg_store(message);
-    }
+    arrive_unexpected(token->arg, key, token->aux, &info, data, bytes, 0);
 }
 
 /* Any message that is in one packet. */
@@ -268,7 +281,6 @@ static __attribute__((noinline)) void eager_whole(struct am_token *token,
     struct am_msg *msg = token->arg;
     struct am_msg_peer *mp = token->peer->msg;
     struct am_match_node *node;
-    struct am_msg_req *recv;
     uint64_t key;
 
     if (word_count != 1 || mp == NULL || !msg->plain) {
@@ -278,14 +290,11 @@ static __attribute__((noinline)) void eager_whole(struct am_token *token,
     key = am_msg_word(words, 0);
     node = am_match_arrive(&msg->match, key, token->aux);
     if (am_unlikely(node == NULL)) {
-        eager_unexpected(mp, key, token->aux, data, bytes);
+        eager_unexpected(token, key, data, bytes);
         return;
     }
-    recv = am_container(node, struct am_msg_req, node);
-    am_eager_copy(msg, recv, data, bytes);
-    am_eager_status(msg, token, key, bytes, am_msg_fit(&recv->data, bytes));
-    am_credit_owe(mp, am_credit_charge(bytes));
-    am_eager_finish(msg, recv);
+    am_eager_land(token, mp, am_container(node, struct am_msg_req, node), key,
+                  data, bytes, false);
 }
 
 /* The hot path: a short message without extras whose receive is posted, exact,
@@ -311,12 +320,7 @@ static void eager_handle(struct am_token *token, const uint64_t *words,
         return;
     }
     am_match_take_first(&msg->match, node);
-    am_eager_status(msg, token, node->key, bytes, bytes);
-    am_copy_small(recv->data.u.base, data, bytes);
-    msg->stats[AM_MSG_COPIES]++;
-    msg->stats[AM_MSG_COPY_BYTES] += bytes;
-    mp->owed += am_credit_charge(bytes);
-    am_eager_finish(msg, recv);
+    am_eager_land(token, mp, recv, node->key, data, bytes, true);
 }
 
 static void first_handle(struct am_token *token, const uint64_t *words,
@@ -327,14 +331,12 @@ static void first_handle(struct am_token *token, const uint64_t *words,
             .mp = am_msg_peer_of(msg, token->peer),
             .proto = AM_PROTO_EAGER,
     };
-    uint64_t key, riding, slot;
+    uint64_t slot;
 
     if (word_count != 5 || info.mp == NULL) {
         msg->stats[AM_MSG_RX_BAD_LENGTH]++;
         return;
     }
-    key = am_msg_word(words, 0);
-    riding = am_msg_word(words, 1);
     info.remote_id = am_msg_word(words, 2);
     info.length = am_msg_word(words, 3);
     info.charge = am_credit_charge(info.length);
@@ -344,10 +346,8 @@ static void first_handle(struct am_token *token, const uint64_t *words,
         msg->stats[AM_MSG_RX_BAD_LENGTH]++;
         return;
     }
-    arrive_general(msg, key, token->aux, &info, data, bytes, (uint32_t)slot);
-    if (riding != 0) {
-        am_credit_returned(info.mp, riding);
-    }
+    arrive(msg, am_msg_word(words, 0), token->aux, &info, data, bytes,
+           (uint32_t)slot, am_msg_word(words, 1));
 }
 
 /* The last packet of a stream is in. */

@@ -56,9 +56,57 @@ static inline bool am_eager_is_plain(const struct am_msg_peer *mp,
                             (mp->owed + am_credit_charge(bytes)));
 }
 
+#define AM_COPY_SMALL ((size_t)64)
+
+/* Two overlapping halves of the largest power of two that fits: no loop and
+ * no call; up to AM_COPY_SMALL bytes. */
+static inline void am_copy_small(void *to, const void *from, size_t bytes)
+{
+    char *t = to;
+    const char *f = from;
+
+    if (am_likely(bytes == 8)) {
+        memcpy(t, f, 8);
+    } else if (bytes >= 32) {
+        memcpy(t, f, 32);
+        memcpy(t + bytes - 32, f + bytes - 32, 32);
+    } else if (bytes >= 16) {
+        memcpy(t, f, 16);
+        memcpy(t + bytes - 16, f + bytes - 16, 16);
+    } else if (bytes >= 8) {
+        memcpy(t, f, 8);
+        memcpy(t + bytes - 8, f + bytes - 8, 8);
+    } else if (bytes >= 4) {
+        memcpy(t, f, 4);
+        memcpy(t + bytes - 4, f + bytes - 4, 4);
+    } else if (bytes > 0) {
+        t[0] = f[0];
+        t[bytes / 2] = f[bytes / 2];
+        t[bytes - 1] = f[bytes - 1];
+    }
+}
+
+/* A payload of at most AM_COPY_SMALL bytes into a receive that it fits. */
+static inline void am_eager_copy_short(struct am_msg *msg,
+                                       const struct am_msg_req *recv,
+                                       const void *data, size_t bytes)
+{
+    am_copy_small(recv->data.u.base, data, bytes);
+    msg->stats[AM_MSG_COPIES]++;
+    msg->stats[AM_MSG_COPY_BYTES] += bytes;
+}
+
+/* am_msg_copy_in out of a packet of this peer: timed if it is long. */
+void am_msg_copy_long(const struct am_peer *peer, const struct am_data *data,
+                      size_t offset, const void *from, size_t bytes);
+/* More than AM_COPY_FAR_MORE_THAN bytes out of a packet of this peer: timed if
+ * they are many. */
+void am_msg_copy_far(const struct am_peer *peer, void *to, const void *from,
+                     size_t bytes);
+
 /* A payload of any length into the receive, as much as fits.  One of no bytes,
  * for which there may be no memory, wraps and is more than fits. */
-static inline void am_eager_copy(struct am_msg *msg,
+static inline void am_eager_copy(const struct am_peer *peer, struct am_msg *msg,
                                  const struct am_msg_req *recv,
                                  const void *data, size_t bytes)
 {
@@ -67,7 +115,11 @@ static inline void am_eager_copy(struct am_msg *msg,
         am_msg_copy_in(msg, &recv->data, 0, data, bytes);
         return;
     }
-    am_copy_far(recv->data.u.base, data, bytes);
+    if (am_unlikely(bytes > AM_COPY_FAR_MORE_THAN)) {
+        am_msg_copy_far(peer, recv->data.u.base, data, bytes);
+    } else {
+        memcpy(recv->data.u.base, data, bytes);
+    }
     msg->stats[AM_MSG_COPIES]++;
     msg->stats[AM_MSG_COPY_BYTES] += bytes;
 }
@@ -108,34 +160,25 @@ static inline void am_eager_finish(struct am_msg *msg, struct am_msg_req *recv)
     }
 }
 
-#define AM_COPY_SMALL ((size_t)64)
-
-/* Two overlapping halves of the largest power of two that fits: no loop and
- * no call; up to AM_COPY_SMALL bytes. */
-static inline void am_copy_small(void *to, const void *from, size_t bytes)
+/* A message without extras meets its receive: status, payload, credit, end.
+ * `is_short`, which is a constant: it is one of am_eager_is_plain. */
+static inline __attribute__((always_inline)) void
+am_eager_land(struct am_token *token, struct am_msg_peer *mp,
+              struct am_msg_req *recv, uint64_t key, const void *data,
+              size_t bytes, bool is_short)
 {
-    char *t = to;
-    const char *f = from;
+    struct am_msg *msg = token->arg;
 
-    if (am_likely(bytes == 8)) {
-        memcpy(t, f, 8);
-    } else if (bytes >= 32) {
-        memcpy(t, f, 32);
-        memcpy(t + bytes - 32, f + bytes - 32, 32);
-    } else if (bytes >= 16) {
-        memcpy(t, f, 16);
-        memcpy(t + bytes - 16, f + bytes - 16, 16);
-    } else if (bytes >= 8) {
-        memcpy(t, f, 8);
-        memcpy(t + bytes - 8, f + bytes - 8, 8);
-    } else if (bytes >= 4) {
-        memcpy(t, f, 4);
-        memcpy(t + bytes - 4, f + bytes - 4, 4);
-    } else if (bytes > 0) {
-        t[0] = f[0];
-        t[bytes / 2] = f[bytes / 2];
-        t[bytes - 1] = f[bytes - 1];
+    if (is_short) {
+        am_eager_status(msg, token, key, bytes, bytes);
+        am_eager_copy_short(msg, recv, data, bytes);
+        mp->owed += am_credit_charge(bytes);
+    } else {
+        am_eager_copy(token->peer, msg, recv, data, bytes);
+        am_eager_status(msg, token, key, bytes, am_msg_fit(&recv->data, bytes));
+        am_credit_owe(mp, am_credit_charge(bytes));
     }
+    am_eager_finish(msg, recv);
 }
 
 #endif

@@ -70,8 +70,12 @@ static am_status_t get_deliver(struct am_msg_req *recv,
         return status;
     }
     recv->rndv->busy = true;
-    am_bulk_get(&recv->rndv->bulk, recv->mp->peer, &recv->data, &recv->info.key,
-                0, bytes, get_done, recv);
+    am_bulk_get(&recv->rndv->bulk, recv->mp->peer,
+                &(struct am_transfer){.local = &recv->data,
+                                      .key = &recv->info.key,
+                                      .bytes = bytes,
+                                      .done = get_done,
+                                      .arg = recv});
     return AM_OK;
 }
 

@@ -203,12 +203,17 @@ static void cts_handle(struct am_token *token, const uint64_t *words,
     }
     send->state = AM_REQ_TRANSFER;
     send->rndv->busy = true;
-    send->rndv->bulk.local_offset = send->moved_bytes;
-    send->rndv->bulk.acknowledged = false;
-    send->rndv->bulk.source = 0;
-    am_bulk_put(&send->rndv->bulk, mp->peer, &send->data, &key,
-                send->moved_bytes, end - send->moved_bytes, AM_MSG_H_PUT_END,
-                &remote_id, 1, put_done, send);
+    am_bulk_put(&send->rndv->bulk, mp->peer,
+                &(struct am_transfer){.local = &send->data,
+                                      .local_offset = send->moved_bytes,
+                                      .key = &key,
+                                      .offset = send->moved_bytes,
+                                      .bytes = end - send->moved_bytes,
+                                      .done = put_done,
+                                      .arg = send,
+                                      .handler = AM_MSG_H_PUT_END,
+                                      .words = &remote_id,
+                                      .word_count = 1});
 }
 
 static void end_handle(struct am_token *token, const uint64_t *words,

@@ -141,6 +141,35 @@ static json_t *rows_json(const struct am_proto_kind *kind, bool contiguous)
     return list;
 }
 
+/* The rates in use of one way, and where they come from. */
+static json_t *rates_json(const struct am_rate *rates)
+{
+    static const char *const names[AM_COPY_COUNT] = {"copy_in", "copy_out",
+                                                     "single_copy"};
+    json_t *costs = json_object();
+
+    for (int i = 0; i < AM_COPY_COUNT; i++) {
+        json_object_set_new(costs, names[i],
+                            json_pack("{s:o, s:s}", "per_byte_fs",
+                                      number(rates[i].used_fs), "from",
+                                      am_from_text(rates[i].from)));
+    }
+    return costs;
+}
+
+static json_t *meter_json(const struct am_meter *meter)
+{
+    if (meter == NULL) {
+        return json_null();
+    }
+    return json_pack("{s:s, s:b, s:o, s:o, s:i}", "distance",
+                     am_distance_name(meter->distance), "both_ways_now",
+                     meter->perf.both_ways, "one_way",
+                     rates_json(meter->rates[AM_WAYS_ONE]), "both_ways",
+                     rates_json(meter->rates[AM_WAYS_BOTH]), "changes",
+                     (int)meter->changes);
+}
+
 /* am_describe makes the tables of the kinds of peer that there are. */
 static json_t *protocols_json(struct am_ctx *ctx, char *text, size_t text_bytes)
 {
@@ -150,12 +179,13 @@ static json_t *protocols_json(struct am_ctx *ctx, char *text, size_t text_bytes)
     for (const struct am_proto_kind *kind = am_msg_of(ctx)->kinds; kind != NULL;
          kind = kind->next) {
         json_array_append_new(
-                list, json_pack("{s:s, s:o, s:s, s:o, s:o}", "device",
+                list, json_pack("{s:s, s:o, s:s, s:o, s:o, s:o}", "device",
                                 kind->dev->ops->name, "packet_bytes_max",
                                 number(kind->packet_max), "without_space",
                                 am_protos[kind->rndv]->name, "contiguous",
                                 rows_json(kind, true), "other",
-                                rows_json(kind, false)));
+                                rows_json(kind, false), "meter",
+                                meter_json(kind->meter)));
     }
     return list;
 }

@@ -1,6 +1,6 @@
 # am-core/tools: linked with the static library, because the clock and the
 # parser of the inside are used, and so that what is measured is one binary.
-bin_PROGRAMS += am_info am_perf
+bin_PROGRAMS += am_info am_perf am_tune
 am_info_SOURCES = am-core/tools/info.c am-core/tools/info.h \
     am-core/tools/info_json.c
 am_info_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
@@ -11,6 +11,7 @@ am_perf_SOURCES = \
     am-core/tools/perf.h \
     am-core/tools/perf_bw.c \
     am-core/tools/perf_coll.c \
+    am-core/tools/perf_collective.c \
     am-core/tools/perf_exchange.c \
     am-core/tools/perf_fadd.c \
     am-core/tools/perf_flow.c am-core/tools/perf_flow.h \
@@ -41,3 +42,10 @@ if !BUILD_SIM
 am_perf_LDADD = libam.la $(JANSSON_LIBS)
 endif
 am_perf_LDFLAGS = $(AM_LDFLAGS) -static
+
+am_tune_SOURCES = am-core/tools/perf.h am-core/tools/perf_pin.c \
+    am-core/tools/tune.c am-core/tools/tune.h am-core/tools/tune_check.c \
+    am-core/tools/tune_measure.c am-core/tools/tune_pair.c
+am_tune_CFLAGS = $(AM_CFLAGS)
+am_tune_LDADD = libam.la
+am_tune_LDFLAGS = $(AM_LDFLAGS) -static

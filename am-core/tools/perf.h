@@ -236,6 +236,7 @@ int perf_exchange(struct perf *perf);
 int perf_overlap(struct perf *perf);
 int perf_logp(struct perf *perf);
 int perf_mcast(struct perf *perf);
+int perf_collective(struct perf *perf);
 int perf_fadd(struct perf *perf);
 int perf_match(struct perf *perf);
 int perf_limits(struct perf *perf);

@@ -30,6 +30,10 @@ const struct perf_test perf_tests[] = {
          NULL, "request", 2, .pair = true},
         {"mcast", "multicast from rank 0 to all, until all have answered",
          perf_mcast, "8:1m:x8", "mcast", 2, .pair = false},
+        {"coll", "collectives over all ranks", perf_collective, "8:1m:x8",
+         "allreduce|barrier|bcast|reduce|gather|scatter|allgather|"
+         "reduce_scatter|alltoall|scan|exscan",
+         1, .pair = false},
         {"fadd", "fetch-and-add on a word of another rank", perf_fadd, NULL,
          "fadd", 2, .pair = true},
         {"match", "half round trip behind a queue of other receives",

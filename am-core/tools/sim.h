@@ -8,11 +8,24 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     EXIT_USAGE = 2,
     SIM_SETS_MAX = 32,
     SIM_TRACE_RECORDS = 1 << 16 /* of each node, where a timeline is wanted */
+};
+
+/* A row that is kept and not printed. */
+struct sim_kept {
+    char metric[64];
+    char unit[8];
+    uint64_t value, bytes;
+};
+
+struct sim_rows {
+    struct sim_kept *row;
+    uint32_t count, room;
 };
 
 struct sim_options {
@@ -26,7 +39,14 @@ struct sim_options {
     int run_argc;       /* arguments of its nodes, its path first */
     char **run_argv;    /* of --mpi: the command, NULL at its end */
     uint32_t nodes; /* of --run, --speed and so on; 0: the default */
+    const char *only;      /* of --predict: how names begin, or NULL: all */
+    struct sim_rows *into; /* keep rows here and print none; NULL: print */
+    const char *reproduce; /* the comparison of this name, or NULL */
+    const char *plot;      /* of --reproduce: where to draw it, or NULL */
+    bool every_machine;    /* of --reproduce: none was given */
+    const char *compute; /* of --mpi: AM_SIM_COMPUTE; NULL: no such run */
     bool mpi, predict, explain, print, list, speed, growth, alltoall;
+    bool sensitivity, all; /* all: of every built-in machine */
     bool json, progress;
     struct ns_sim_params params;
 };
@@ -52,9 +72,25 @@ struct sim_targets {
     uint32_t set_count;
 };
 
+/* Are predictions of this name wanted? */
+static inline bool sim_wanted(const struct sim_options *options,
+                              const char *metric)
+{
+    return options->only == NULL ||
+           strncmp(metric, options->only, strlen(options->only)) == 0;
+}
+
+extern const char sim_help[];
+
+void sim_rows_free(struct sim_rows *rows);
+
 /* Read a .expect file.  0, or -1 with one sentence that names file, line. */
 int sim_targets_load(const char *path, struct sim_targets *targets, char *error,
                      size_t error_bytes);
+
+/* The same of a built-in one, by its number: 1 past the last. */
+int sim_targets_built_in(uint32_t index, struct sim_targets *targets,
+                         char *error, size_t error_bytes);
 
 const struct figure *sim_figure_find(const char *name);
 
@@ -124,15 +160,31 @@ int sim_fail(const char *what);
  * statuses. */
 int sim_predict(const struct sim_options *options,
                 const struct ns_machine *machine);
+/* The same, each with an interval and with what assumed settings move it by. */
+int sim_sensitivity(const struct sim_options *options,
+                    const struct ns_machine *machine);
 /* Of machines with a LANai. */
 int sim_predict_lanai(const struct sim_options *options,
                       const struct ns_machine *machine);
+/* MPI's ping-pong of two nodes, ps one way; `protocol` as AM_PROTO, NULL: the
+ * cheapest. */
+int sim_predict_pingpong(const struct sim_options *options,
+                         const struct ns_machine *machine, const char *protocol,
+                         size_t bytes);
+/* Of --reproduce: the paper's (first) machine, NULL: there is no such name. */
+const char *sim_reproduce_machine(const char *name);
+int sim_reproduce(const struct sim_options *options);
 int sim_predict_bgp(const struct sim_options *options,
                     const struct ns_machine *machine);
 int sim_alltoall(const struct sim_options *options,
                  const struct ns_machine *machine);
 int sim_scenario(const struct sim_options *options,
                  const struct ns_machine *machine);
+/* Take AM_SIM_COMPUTE into the options.  0, or the exit status after saying what
+ * is wrong.  What to say of it with the result besides. */
+int sim_compute_choose(struct sim_options *options,
+                       const struct ns_machine *machine);
+const char *sim_compute_note(const struct sim_options *options);
 int sim_mpi(const struct sim_options *options,
             const struct ns_machine *machine);
 int sim_speed(const struct sim_options *options,

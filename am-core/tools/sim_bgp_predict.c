@@ -114,6 +114,9 @@ static int predict_run(const struct sim_options *options,
     struct ns_sim *sim;
     int status = -1;
 
+    if (!sim_wanted(options, metric)) {
+        return EXIT_SUCCESS;
+    }
     params.nodes = predict->neighbours > 0 ? NODES : 2;
     predict->error = error;
     predict->error_bytes = sizeof(error);
@@ -129,6 +132,16 @@ static int predict_run(const struct sim_options *options,
     row.value = predict->value;
     sim_row_print(options, machine, &row);
     return EXIT_SUCCESS;
+}
+
+int sim_predict_pingpong(const struct sim_options *options,
+                         const struct ns_machine *machine, const char *protocol,
+                         size_t bytes)
+{
+    struct predict predict = {.protocol = protocol != NULL ? protocol : "auto",
+                              .bytes = bytes};
+
+    return predict_run(options, machine, &predict, "mpi_one_way", "ps");
 }
 
 int sim_predict_bgp(const struct sim_options *options,

@@ -126,8 +126,10 @@ static int targets_read(const char *path, const config_t *config,
     return 0;
 }
 
-int sim_targets_load(const char *path, struct sim_targets *targets, char *error,
-                     size_t error_bytes)
+/* `text` NULL: the file of that path. */
+static int targets_load(const char *path, const char *text,
+                        struct sim_targets *targets, char *error,
+                        size_t error_bytes)
 {
     config_t config;
     int result;
@@ -135,7 +137,9 @@ int sim_targets_load(const char *path, struct sim_targets *targets, char *error,
     memset(targets, 0, sizeof(*targets));
     config_init(&config);
     errno = 0;
-    if (config_read_file(&config, path) == CONFIG_TRUE) {
+    result = text != NULL ? config_read_string(&config, text)
+                          : config_read_file(&config, path);
+    if (result == CONFIG_TRUE) {
         result = targets_read(path, &config, targets, error, error_bytes);
     } else if (config_error_type(&config) == CONFIG_ERR_FILE_IO) {
         snprintf(error, error_bytes, "%s: %s", path,
@@ -149,4 +153,20 @@ int sim_targets_load(const char *path, struct sim_targets *targets, char *error,
     }
     config_destroy(&config);
     return result;
+}
+
+int sim_targets_load(const char *path, struct sim_targets *targets, char *error,
+                     size_t error_bytes)
+{
+    return targets_load(path, NULL, targets, error, error_bytes);
+}
+
+int sim_targets_built_in(uint32_t index, struct sim_targets *targets,
+                         char *error, size_t error_bytes)
+{
+    const char *text = ns_machine_targets(index);
+
+    return text == NULL ? 1
+                        : targets_load("built-in targets", text, targets, error,
+                                       error_bytes);
 }

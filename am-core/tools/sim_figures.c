@@ -20,10 +20,10 @@ enum {
 
 /* ------------------------------------------------------------- round trips */
 
-static int round_trip(struct ns_sim_node *node, uint64_t *value_p, char *error,
-                      size_t error_bytes)
+static int round_trip_words(struct ns_sim_node *node, uint64_t *value_p,
+                            uint32_t words, char *error, size_t error_bytes)
 {
-    const uint64_t word = 7;
+    const uint64_t word[4] = {7, 8, 9, 10};
     struct run run;
     uint64_t from_ps = 0;
 
@@ -40,7 +40,7 @@ static int round_trip(struct ns_sim_node *node, uint64_t *value_p, char *error,
             ns_marks_arm(ns_sim_engine(node->sim));
             ns_mark(ns_sim_engine(node->sim), NS_STAGE_CALL, run_now(&run));
         }
-        (void)am_ctx_request(run.ctx, 1, H_PING, &word, 1, NULL, 0);
+        (void)am_ctx_request(run.ctx, 1, H_PING, word, words, NULL, 0);
         run_wait(&run, &run.pongs, i + 1);
     }
     if (node->rank == 0) {
@@ -48,6 +48,18 @@ static int round_trip(struct ns_sim_node *node, uint64_t *value_p, char *error,
     }
     run_close(&run);
     return 0;
+}
+
+static int round_trip(struct ns_sim_node *node, uint64_t *value_p, char *error,
+                      size_t error_bytes)
+{
+    return round_trip_words(node, value_p, 1, error, error_bytes);
+}
+
+static int round_trip_4(struct ns_sim_node *node, uint64_t *value_p,
+                        char *error, size_t error_bytes)
+{
+    return round_trip_words(node, value_p, 4, error, error_bytes);
 }
 
 /* ------------------------------------------------------ raw: no AM, no window */
@@ -242,6 +254,8 @@ const struct figure figures[] = {
         {"raw_round_trip", "ps", 2, raw_round_trip,
          "one packet to and fro, no data, no sequence number", NULL},
         {"round_trip", "ps", 2, round_trip, "one-word request and reply", NULL},
+        {"round_trip_4", "ps", 2, round_trip_4,
+         "four-word request, and reply with its words", NULL},
         {"request_1", "ps", 2, request_1,
          "am_request_1 whose poll finds nothing", NULL},
         {"request_4", "ps", 2, request_4,

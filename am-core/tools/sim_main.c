@@ -130,13 +130,31 @@ static struct ns_machine *check_machine(const struct sim_options *options,
     return ns_machine_load(options->machine, sets, count, error, error_bytes);
 }
 
+static int run_targets(const struct sim_options *options,
+                       const struct sim_targets *targets)
+{
+    char error[512];
+    struct ns_machine *with =
+            check_machine(options, targets, error, sizeof(error));
+    int status = EXIT_SUCCESS;
+
+    if (with == NULL) {
+        return sim_fail(error);
+    }
+    for (uint32_t i = 0; i < targets->count; i++) {
+        sim_bar_part(i, targets->count);
+        status |= run_figure(options, with, targets->target[i].figure,
+                             &targets->target[i]);
+    }
+    free(with);
+    return status;
+}
+
 static int run_check(const struct sim_options *options,
                      const struct ns_machine *machine)
 {
     struct sim_targets targets;
-    struct ns_machine *with;
     char error[512];
-    int status = EXIT_SUCCESS;
 
     if (sim_targets_load(options->check, &targets, error, sizeof(error)) != 0) {
         return sim_fail(error);
@@ -146,16 +164,58 @@ static int run_check(const struct sim_options *options,
                  options->check, targets.machine, machine->name);
         return sim_fail(error);
     }
-    with = check_machine(options, &targets, error, sizeof(error));
-    if (with == NULL) {
-        return sim_fail(error);
+    return run_targets(options, &targets);
+}
+
+/* The targets of a built-in machine, under all settings that have some. */
+static int run_all_targets(const struct sim_options *options)
+{
+    struct sim_targets targets;
+    char error[512];
+    int status = EXIT_SUCCESS, found = 0;
+
+    for (uint32_t i = 0; found == 0; i++) {
+        found = sim_targets_built_in(i, &targets, error, sizeof(error));
+        if (found != 0 || strcmp(targets.machine, options->machine) != 0) {
+            continue;
+        }
+        if (!options->json) {
+            printf("# targets of %s", targets.machine);
+            for (uint32_t k = 0; k < targets.set_count; k++) {
+                printf(" with %s", targets.set[k]);
+            }
+            putchar('\n');
+        }
+        status |= run_targets(options, &targets);
     }
-    for (uint32_t i = 0; i < targets.count; i++) {
-        sim_bar_part(i, targets.count);
-        status |= run_figure(options, with, targets.target[i].figure,
-                             &targets.target[i]);
+    return found < 0 ? sim_fail(error) : status;
+}
+
+/* All that there is of all built-in machines. */
+static int run_all(const struct sim_options *options)
+{
+    struct sim_options with = *options;
+    char error[512];
+    int status = EXIT_SUCCESS;
+
+    for (uint32_t i = 0; ns_machine_name(i) != NULL; i++) {
+        struct ns_machine *machine;
+
+        with.machine = ns_machine_name(i);
+        machine = ns_machine_load(with.machine, with.sets, with.set_count,
+                                  error, sizeof(error));
+        if (machine == NULL) {
+            return sim_fail(error);
+        }
+        status |= run_all_targets(&with);
+        if (!options->json) {
+            printf("# predictions of %s, and what assumed settings move them "
+                   "by\n",
+                   with.machine);
+        }
+        status |= sim_sensitivity(&with, machine);
+        free(machine);
     }
-    free(with);
     return status;
 }
 
@@ -193,6 +253,13 @@ int main(int argc, char **argv)
     if (options.list) {
         return list_all();
     }
+    if (options.sensitivity && strcmp(options.machine, "all") == 0) {
+        options.all = true;
+        return run_all(&options);
+    }
+    if (options.reproduce != NULL) {
+        return sim_reproduce(&options);
+    }
     machine = ns_machine_load(options.machine, options.sets, options.set_count,
                               error, sizeof(error));
     if (machine == NULL) {
@@ -206,11 +273,14 @@ int main(int argc, char **argv)
     } else if (options.run != NULL) {
         status = sim_scenario(&options, machine);
     } else if (options.mpi) {
-        status = sim_mpi(&options, machine);
+        status = sim_compute_choose(&options, machine);
+        status = status != 0 ? status : sim_mpi(&options, machine);
     } else if (options.explain) {
         status = run_explain(&options, machine);
     } else if (options.predict) {
         status = sim_predict(&options, machine);
+    } else if (options.sensitivity) {
+        status = sim_sensitivity(&options, machine);
     } else if (options.alltoall) {
         status = sim_alltoall(&options, machine);
     } else if (options.speed) {

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,22 +161,9 @@ static int arrivals(struct job *job)
 
 /* ----------------------------------------------------------------------- run */
 
-/* One process runs at a time, and a hand-over within a core takes a tenth of one
- * to another core that sleeps: all of the job stays on the core of now. */
-static void one_core(void)
-{
-    cpu_set_t set;
-    int core = sched_getcpu();
-
-    if (core >= 0) {
-        CPU_ZERO(&set);
-        CPU_SET(core, &set);
-        (void)sched_setaffinity(0, sizeof(set), &set);
-    }
-}
-
 static int job_run(struct job *job, struct ns_sim_result *result)
 {
+    struct ns_cores before;
     int status;
 
     if (ns_door_open(&job->door) != 0) {
@@ -187,7 +173,7 @@ static int job_run(struct job *job, struct ns_sim_result *result)
     }
     /* what the job leaves behind becomes our child */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    one_core();
+    ns_cores_one(&before);
     status = launcher_start(job);
     if (status == 0) {
         status = arrivals(job);

@@ -22,6 +22,8 @@ enum {
     OPTION_EXPLAIN,
     OPTION_PRINT,
     OPTION_SPEED,
+    OPTION_ALLTOALL,
+    OPTION_SENSITIVITY,
     OPTION_GROWTH,
     OPTION_LIST,
     OPTION_JSON,
@@ -31,11 +33,12 @@ enum {
     OPTION_THREADS,
     OPTION_PROCESSES,
     OPTION_NO_PROGRESS,
-    OPTION_ALLTOALL,
     OPTION_RUN,
     OPTION_MPI,
     OPTION_PATIENCE,
-    OPTION_OPERATION,
+    OPTION_ONLY,
+    OPTION_REPRODUCE,
+    OPTION_PLOT,
     OPTION_LIMIT,
     OPTION_HELP
 };
@@ -44,60 +47,16 @@ enum {
 #define PATIENCE_SECONDS 600
 #define PS_PER_MS (NS_PS_PER_SECOND / 1000)
 
-static const char help[] =
-        "usage: am_sim [options] [MACHINE] [-- ARGUMENTS]\n"
-        "\n"
-        "Runs libam on a simulated machine: a built-in one (--list) or a "
-        "file; without one, AM_SIM_MACHINE.\n"
-        "  --figure NAME    run this figure only\n"
-        "  --check FILE     compare with the targets of FILE; fails on a miss\n"
-        "  --predict        what the machine predicts: half-power points, "
-        "curves\n"
-        "  --explain        where a message's time goes, stage by stage\n"
-        "  --run FILE       the scenario of this shared object on -n nodes;\n"
-        "                   see am_sim.h.  It gets the ARGUMENTS, before "
-        "which\n"
-        "                   -- is needed where AM_SIM_MACHINE names the "
-        "machine\n"
-        "  --mpi            the MPI program, or program of libam, that the\n"
-        "                   ARGUMENTS start: mpiexec -n 4 ./a.out; each rank\n"
-        "                   is a node\n"
-        "  --patience S     of real time that a rank of --mpi may compute\n"
-        "                   without calling MPI, before the run fails (600)\n"
-        "  --operation TIME  that one operation takes of those that a program "
-        "of\n"
-        "                   --mpi declares by am_compute (\"20 ns\"; without:\n"
-        "                   none, as its other computation)\n"
-        "  --limit MS       of virtual time, after which a run fails "
-        "(100000)\n"
-        "  --trace FILE     with --explain and --run: the timeline, for the\n"
-        "                   Perfetto viewer\n"
-        "  --set KEY=VALUE  change a number of the machine (\"host.pio=2 "
-        "us\")\n"
-        "  --speed          how fast the simulator is here: events a second\n"
-        "  --growth         its time and memory as nodes and traffic grow\n"
-        "  --alltoall       a packet from each node to each, on Blue Gene/P\n"
-        "  -n, --nodes N    of --run (default: 2) and --alltoall (64); of\n"
-        "                   --speed and --growth, at most (16)\n"
-        "  --print          the machine as a machine file, with all numbers "
-        "and\n"
-        "                   their sources\n"
-        "  --list           the built-in machines and the figures\n"
-        "  --json           one JSON object a line (not of --print, --list)\n"
-        "  --seed N         of the random numbers of hosts and failing links\n"
-        "  --no-progress    no bar\n"
-        "  --no-sleep, --spin, --threads, --processes   run it in another "
-        "way:\n"
-        "                   clocks that never sleep, hosts that poll in idle\n"
-        "                   loops, hosts as threads, the programs of --run in\n"
-        "                   processes; the trace hash must not change\n";
-
 static const struct option long_options[] = {
         {"set", required_argument, NULL, OPTION_SET},
         {"check", required_argument, NULL, OPTION_CHECK},
         {"figure", required_argument, NULL, OPTION_FIGURE},
         {"trace", required_argument, NULL, OPTION_TRACE},
         {"predict", no_argument, NULL, OPTION_PREDICT},
+        {"sensitivity", no_argument, NULL, OPTION_SENSITIVITY},
+        {"only", required_argument, NULL, OPTION_ONLY},
+        {"reproduce", required_argument, NULL, OPTION_REPRODUCE},
+        {"plot", required_argument, NULL, OPTION_PLOT},
         {"explain", no_argument, NULL, OPTION_EXPLAIN},
         {"print", no_argument, NULL, OPTION_PRINT},
         {"speed", no_argument, NULL, OPTION_SPEED},
@@ -107,7 +66,6 @@ static const struct option long_options[] = {
         {"run", required_argument, NULL, OPTION_RUN},
         {"mpi", no_argument, NULL, OPTION_MPI},
         {"patience", required_argument, NULL, OPTION_PATIENCE},
-        {"operation", required_argument, NULL, OPTION_OPERATION},
         {"limit", required_argument, NULL, OPTION_LIMIT},
         {"list", no_argument, NULL, OPTION_LIST},
         {"json", no_argument, NULL, OPTION_JSON},
@@ -128,6 +86,8 @@ static bool option_flag(struct sim_options *options, int option)
             [OPTION_EXPLAIN - OPTION_PREDICT] = &options->explain,
             [OPTION_PRINT - OPTION_PREDICT] = &options->print,
             [OPTION_SPEED - OPTION_PREDICT] = &options->speed,
+            [OPTION_ALLTOALL - OPTION_PREDICT] = &options->alltoall,
+            [OPTION_SENSITIVITY - OPTION_PREDICT] = &options->sensitivity,
             [OPTION_GROWTH - OPTION_PREDICT] = &options->growth,
             [OPTION_LIST - OPTION_PREDICT] = &options->list,
             [OPTION_JSON - OPTION_PREDICT] = &options->json,
@@ -144,6 +104,30 @@ static bool option_flag(struct sim_options *options, int option)
     }
     *flags[option - OPTION_PREDICT] = true;
     return true;
+}
+
+static bool option_text(struct sim_options *options, int option)
+{
+    const struct {
+        int option;
+        const char **text;
+    } texts[] = {
+            {OPTION_CHECK, &options->check},
+            {OPTION_FIGURE, &options->figure},
+            {OPTION_TRACE, &options->trace},
+            {OPTION_ONLY, &options->only},
+            {OPTION_RUN, &options->run},
+            {OPTION_REPRODUCE, &options->reproduce},
+            {OPTION_PLOT, &options->plot},
+    };
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (texts[i].option == option) {
+            *texts[i].text = optarg;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The number that the option has, `min` to `max`.  0, or the exit status. */
@@ -165,18 +149,6 @@ static int number_take(const char *name, uint64_t min, uint64_t max,
     return 0;
 }
 
-/* The time that the option has, ps. */
-static int time_take(const char *name, uint64_t *ps_p)
-{
-    const char *wrong = ns_unit_parse(optarg, NS_UNIT_TIME, ps_p);
-
-    if (wrong != NULL) {
-        fprintf(stderr, "am_sim: --%s \"%s\": %s\n", name, optarg, wrong);
-        return EXIT_USAGE;
-    }
-    return 0;
-}
-
 /* 0, or the exit status after saying what is wrong. */
 static int option_take(struct sim_options *options, int option)
 {
@@ -190,32 +162,15 @@ static int option_take(struct sim_options *options, int option)
         }
         options->sets[options->set_count++] = optarg;
         return 0;
-    case OPTION_CHECK:
-        options->check = optarg;
-        return 0;
-    case OPTION_FIGURE:
-        options->figure = optarg;
-        return 0;
-    case OPTION_TRACE:
-        options->trace = optarg;
-        return 0;
     case OPTION_SEED:
         return number_take("seed", 0, UINT64_MAX, &options->params.seed);
-    case OPTION_ALLTOALL:
-        options->alltoall = true;
-        return 0;
     case OPTION_LIMIT:
         status = number_take("limit", 1, UINT32_MAX, &number);
         options->params.limit_ps = number * PS_PER_MS;
         return status;
-    case OPTION_RUN:
-        options->run = optarg;
-        return 0;
     case OPTION_MPI:
         options->mpi = options->params.processes = true;
         return 0;
-    case OPTION_OPERATION:
-        return time_take("operation", &options->params.operation_ps);
     case OPTION_PATIENCE:
         return number_take("patience", 1, UINT32_MAX,
                            &options->params.patience_seconds);
@@ -228,7 +183,9 @@ static int option_take(struct sim_options *options, int option)
         options->progress = false;
         return 0;
     default:
-        return option_flag(options, option) ? 0 : EXIT_USAGE;
+        return option_flag(options, option) || option_text(options, option)
+                       ? 0
+                       : EXIT_USAGE;
     }
 }
 
@@ -247,6 +204,8 @@ static int modes_check(const struct sim_options *options)
             {"--figure", options->figure != NULL, false, false, false},
             {"--check", options->check != NULL, false, false, false},
             {"--predict", options->predict, false, false, false},
+            {"--sensitivity", options->sensitivity, false, false, false},
+            {"--reproduce", options->reproduce != NULL, false, false, true},
             {"--explain", options->explain, false, true, false},
             {"--run", options->run != NULL, true, true, false},
             {"--mpi", options->mpi, false, true, false},
@@ -288,12 +247,22 @@ static int modes_check(const struct sim_options *options)
     return 0;
 }
 
-/* Where programs run: processes are for scenarios. */
+/* Where programs run: processes are for scenarios; and what predictions. */
 static int ways_check(const struct sim_options *options)
 {
     if (options->params.processes &&
-        ((options->run == NULL && !options->mpi) || options->params.threads)) {
-        fputs("am_sim: --processes is for --run, without --threads\n", stderr);
+        ((options->run == NULL && !options->mpi && !options->speed) ||
+         options->params.threads)) {
+        fputs("am_sim: --processes is for --run and --speed, without --threads\n",
+              stderr);
+        return EXIT_USAGE;
+    }
+    if (options->only != NULL && !options->predict && !options->sensitivity) {
+        fputs("am_sim: --only is for --predict and --sensitivity\n", stderr);
+        return EXIT_USAGE;
+    }
+    if (options->plot != NULL && options->reproduce == NULL) {
+        fputs("am_sim: --plot is for --reproduce\n", stderr);
         return EXIT_USAGE;
     }
     if (options->mpi && options->run_argc == 0) {
@@ -335,6 +304,15 @@ static int words_take(struct sim_options *options, int count, int after,
         options->run_argv[count - arguments] = NULL;
         options->run_argc = count - arguments;
     }
+    if (options->reproduce != NULL && count == 0) {
+        options->machine = sim_reproduce_machine(options->reproduce);
+        options->every_machine = true;
+    }
+    if (options->reproduce != NULL &&
+        sim_reproduce_machine(options->reproduce) == NULL) {
+        return sim_fail("--reproduce has sp-mpi, lci-mpi, bgp-mpi and "
+                        "buffering");
+    }
     if (!options->list &&
         (options->machine == NULL || *options->machine == '\0')) {
         fputs("am_sim: give one machine, or set AM_SIM_MACHINE; am_sim --help "
@@ -358,7 +336,7 @@ int sim_options_parse(int argc, char **argv, struct sim_options *options)
     while ((option = getopt_long(argc, argv, "-n:", long_options, NULL)) !=
            -1) {
         if (option == OPTION_HELP) {
-            fputs(help, stdout);
+            fputs(sim_help, stdout);
             exit(EXIT_SUCCESS);
         }
         if (option == 1) {

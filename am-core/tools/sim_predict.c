@@ -52,6 +52,10 @@ static int predict_op(const struct sim_options *options,
     struct sim_row row = {.metric = ops[op], .unit = "B/s", .result = result};
     char error[512] = "", name[64];
 
+    snprintf(name, sizeof(name), "half_power_%s", ops[op]);
+    if (!sim_wanted(options, ops[op]) && !sim_wanted(options, name)) {
+        return EXIT_SUCCESS;
+    }
     for (uint64_t bytes = pipelined ? SIZE_MIN_PIPELINED : SIZE_MIN_BLOCKING;
          bytes <= SIZE_MAX_BYTES; bytes *= 2) {
         uint64_t total =
@@ -67,15 +71,18 @@ static int predict_op(const struct sim_options *options,
         row.bytes = bytes;
         curve.bytes[curve.count] = bytes;
         curve.value[curve.count++] = row.value;
-        sim_row_print(options, machine, &row);
+        if (sim_wanted(options, ops[op])) {
+            sim_row_print(options, machine, &row);
+        }
     }
-    snprintf(name, sizeof(name), "half_power_%s", ops[op]);
     row = (struct sim_row){
             .metric = name,
             .unit = "bytes",
             .value = half_power(&curve, curve.value[curve.count - 1]),
             .result = result};
-    sim_row_print(options, machine, &row);
+    if (sim_wanted(options, name)) {
+        sim_row_print(options, machine, &row);
+    }
     return EXIT_SUCCESS;
 }
 

@@ -86,10 +86,11 @@ static int predict_variant(const struct sim_options *options,
         char error[512] = "", name[64];
         struct sim_row row = {.metric = name, .unit = "ps", .result = &result};
 
-        if (!has_figure(variant, figure_names[i])) {
+        snprintf(name, sizeof(name), "%s.%s", variant->name, figure_names[i]);
+        if (!has_figure(variant, figure_names[i]) ||
+            !sim_wanted(options, name)) {
             continue;
         }
-        snprintf(name, sizeof(name), "%s.%s", variant->name, figure_names[i]);
         if (figure_run(sim_figure_find(figure_names[i]), machine,
                        &options->params, &row.value, &result, NULL, error,
                        sizeof(error)) != 0) {
@@ -117,6 +118,9 @@ static int predict_tree(const struct sim_options *options,
                               .result = &result};
 
         snprintf(name, sizeof(name), "mcast.%s", tree->name);
+        if (!sim_wanted(options, name)) {
+            break;
+        }
         if (figure_multicast(sizes[i], MCAST_NODES, machine, &options->params,
                              &row.value, &result, error, sizeof(error)) != 0) {
             status = sim_fail(error);

@@ -58,6 +58,10 @@ void sim_json_print(const struct sim_options *options,
         json_object_set_new(object, "trace_hash", json_string(hash));
         json_object_set_new(object, "events",
                             json_integer((json_int_t)result->events));
+        json_object_set_new(object, "accesses",
+                            json_integer((json_int_t)result->accesses));
+        json_object_set_new(object, "turns",
+                            json_integer((json_int_t)result->turns));
     }
     json_object_set_new(object, "settings", settings_json(options, machine));
     json_dumpf(object, stdout, JSON_COMPACT);
@@ -102,6 +106,31 @@ static void row_json(const struct sim_options *options,
     sim_json_print(options, machine, row->result, object);
 }
 
+static void row_keep(struct sim_rows *rows, const struct sim_row *row)
+{
+    struct sim_kept *kept;
+
+    if (rows->count == rows->room) {
+        rows->room = rows->room == 0 ? 64 : 2 * rows->room;
+        kept = realloc(rows->row, rows->room * sizeof(*kept));
+        if (kept == NULL) {
+            fputs("am_sim: out of memory\n", stderr);
+            exit(EXIT_FAILURE);
+        }
+        rows->row = kept;
+    }
+    kept = &rows->row[rows->count++];
+    *kept = (struct sim_kept){.value = row->value, .bytes = row->bytes};
+    snprintf(kept->metric, sizeof(kept->metric), "%s", row->metric);
+    snprintf(kept->unit, sizeof(kept->unit), "%s", row->unit);
+}
+
+void sim_rows_free(struct sim_rows *rows)
+{
+    free(rows->row);
+    *rows = (struct sim_rows){0};
+}
+
 void sim_row_print(const struct sim_options *options,
                    const struct ns_machine *machine, const struct sim_row *row)
 {
@@ -109,6 +138,10 @@ void sim_row_print(const struct sim_options *options,
                        : strcmp(row->unit, "B/s") == 0 ? "MB/s"
                                                        : row->unit;
 
+    if (options->into != NULL) {
+        row_keep(options->into, row);
+        return;
+    }
     sim_bar_clear();
     if (options->json) {
         row_json(options, machine, row);
@@ -141,7 +174,7 @@ void sim_scenario_print(const struct sim_options *options,
     if (options->json) {
         sim_json_print(
                 options, machine, result,
-                json_pack("{s:s, s:s, s:s, s:i, s:f, s:s, s:I, s:I, s:I}",
+                json_pack("{s:s, s:s, s:s, s:i, s:f, s:s, s:I, s:I, s:I, s:s*}",
                           "test", "sim_scenario", "metric", "virtual_time",
                           "scenario",
                           options->run != NULL ? options->run
@@ -150,8 +183,13 @@ void sim_scenario_print(const struct sim_options *options,
                           (double)result->end_ps / 1e3, "unit", "ns", "packets",
                           (json_int_t)result->packets, "dropped",
                           (json_int_t)result->dropped, "resent",
-                          (json_int_t)result->faults.resent));
+                          (json_int_t)result->faults.resent, "computation",
+                          options->compute));
         return;
+    }
+    if (options->compute != NULL) {
+        printf("# computation: %s%s\n", options->compute,
+               sim_compute_note(options));
     }
     printf("# simulated %s, %" PRIu32 " nodes: %.6f us of virtual time, "
            "%" PRIu64 " events, %" PRIu64 " packets, %" PRIu64
@@ -266,5 +304,12 @@ void sim_speed_print(const struct sim_options *options,
            per_second(row->events, row->core_ps) / 1e6,
            (double)row->core_ps / 1e12, (double)row->virtual_ps / 1e9,
            row->packets, row->node_bytes / 1024);
+    printf("%s %s: %.0f accesses to adapters a second of a core", machine->name,
+           row->metric, per_second(row->result->accesses, row->core_ps));
+    if (row->result->turns > 0) {
+        printf(", %.2f for each turn of a process",
+               (double)row->result->accesses / (double)row->result->turns);
+    }
+    putchar('\n');
     fflush(stdout);
 }

@@ -22,16 +22,22 @@ enum {
     DATA_BYTES = 64
 };
 
-/* Time of a core that this process has used, in ps. */
-static uint64_t core_now(void)
+static uint64_t core_of(int who)
 {
     struct rusage usage;
 
-    getrusage(RUSAGE_SELF, &usage);
+    getrusage(who, &usage);
     return ((uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) *
                     1000000 +
             (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)) *
            1000000;
+}
+
+/* Time of a core that this process has used, and nodes that were processes and
+ * have ended, in ps. */
+static uint64_t core_now(void)
+{
+    return core_of(RUSAGE_SELF) + core_of(RUSAGE_CHILDREN);
 }
 
 /* Memory that this process has in use. */

@@ -30,6 +30,8 @@ def _json_rows(text):
             value = float(found["value"])
         except (ValueError, KeyError, TypeError):
             continue
+        if found.get("metric") == "virtual_time":
+            continue  # of the whole simulation, start and end included
         key = "/".join(str(found[name]) for name in
                        ("test", "metric", "neighbours", "words")
                        if name in found)

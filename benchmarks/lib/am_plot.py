@@ -93,16 +93,19 @@ plot $d using 1:2:xtic(5) with boxes linecolor rgb "#4477aa", \\
 def by_case(folder, name, title, unit, cases, bars):
     """Groups of bars: one group for each case, one colour for each label.
 
-    bars is {label: [value for each case, None where there is none]}.
+    bars is {label: [(value, low, high) for each case, None where there is
+    none]}.
     """
     lines = []
     for index, case in enumerate(cases):
         values = [bars[label][index] for label in bars]
-        lines.append(" ".join([_quote(case), *("-" if v is None else
-                                               f"{v:.9g}" for v in values)]))
+        lines.append(" ".join([_quote(case), *(
+            f"{part:.9g}" if value else "-"
+            for value in values for part in value or (0, 0, 0))]))
     data = "\n".join(lines)
-    parts = [f"$d using {column + 2}:xtic(1) title {_quote(label)} "
-             f"{_colour(column)}" for column, label in enumerate(bars)]
+    parts = [f"$d using {3 * column + 2}:{3 * column + 3}:{3 * column + 4}"
+             f":xtic(1) title {_quote(label)} {_colour(column)}"
+             for column, label in enumerate(bars)]
     body = f"""$d << EOD
 {data}
 EOD
@@ -111,7 +114,7 @@ set title {_quote(title)}
 set ylabel {_quote(unit)}
 set yrange [0:*]
 set style data histogram
-set style histogram clustered gap 1
+set style histogram errorbars gap 1 linewidth 1
 set style fill solid 0.7
 set xtics rotate by -30
 set bmargin 7

@@ -3,6 +3,7 @@
 Reads the runs as am_store keeps them; prints through am_show.
 """
 
+import am_change
 import am_grid
 import am_measure
 import am_plot
@@ -16,12 +17,16 @@ def label_of(run):
     return am_grid.label(run["setting"])
 
 
-def good_runs(runs):
-    """{label: [run, ...]} of the runs that count, in order of first use."""
+def good_runs(runs, narrowing=False):
+    """{label: [run, ...]} of the runs that count, in order of first use.
+
+    Runs that only look where the best setting changes have sizes of their own,
+    and are left out unless they are asked for.
+    """
     groups = {}
     for run in runs:
         group = groups.setdefault(label_of(run), [])
-        if run["problem"] is None:
+        if run["problem"] is None and (narrowing or "sizes" not in run):
             group.append(run)
     return groups
 
@@ -135,7 +140,24 @@ def compare_rounds(a, b, confidence):
                                   confidence=confidence)
 
 
-def verdict(groups):
+def ties_of(ranked, groups, exact):
+    """(labels that are not told from the best, why nothing can be told)."""
+    best = ranked[0][1]
+    if exact:
+        return [label for score, label in ranked[1:]
+                if score == ranked[0][0]], None
+    confidence = 1.0 - 0.05 / (len(ranked) - 1)  # of all taken together
+    ties = []
+    for _, label in ranked[1:]:
+        comparison = compare_rounds(groups[best], groups[label], confidence)
+        if comparison.ratio is None:
+            return ties, comparison.reason
+        if comparison.verdict == am_stats.UNKNOWN:
+            ties.append(label)
+    return ties, None
+
+
+def verdict(groups, exact=False):
     """One sentence: the best setting, or that they cannot be told apart."""
     ranked = sorted(((am_stats.median(scores(runs)), label)
                      for label, runs in groups.items() if scores(runs)))
@@ -144,22 +166,22 @@ def verdict(groups):
     if len(ranked) == 1:
         return f"There is only one setting that works: {ranked[0][1]}."
     best = ranked[0][1]
-    confidence = 1.0 - 0.05 / (len(ranked) - 1)  # of all taken together
-    ties = []
-    for _, label in ranked[1:]:
-        comparison = compare_rounds(groups[best], groups[label], confidence)
-        if comparison.ratio is None:
-            return f"The best setting cannot be told: {comparison.reason}; " \
-                   f"the lowest median is that of {best}."
-        if comparison.verdict == am_stats.UNKNOWN:
-            ties.append(label)
+    ties, reason = ties_of(ranked, groups, exact)
+    if reason is not None:
+        return f"The best setting cannot be told: {reason}; " \
+               f"the lowest median is that of {best}."
     if len(ties) == len(ranked) - 1:
-        return "The difference between the settings is within noise."
+        return "All settings cost the same." if exact else \
+            "The difference between the settings is within noise."
     if ties:
-        return f"Best are {best} and, within noise of it, " + \
-               ", ".join(ties) + "."
-    worst = ranked[-1][0] / ranked[0][0]
-    return f"Best is {best}; the worst costs {am_stats.percent(worst)}."
+        how = "at the same cost" if exact else "within noise of it"
+        said = f"Best are {best} and, {how}, " + ", ".join(ties)
+    else:
+        said = f"Best is {best}"
+    worst, label = ranked[-1][0] / ranked[0][0], ranked[-1][1]
+    if label in ties:
+        return said + "."
+    return f"{said}; the worst, {label}, costs {am_stats.percent(worst)}."
 
 
 def draw(groups, folder):
@@ -189,18 +211,21 @@ def draw(groups, folder):
     return paths, sentences
 
 
-def summarise(runs, folder, plots=True):
-    """Prints all of it."""
+def summarise(runs, folder, plots=True, exact=False):
+    """Prints all of it; exact: a value is the same however often it is
+    measured."""
     groups = good_runs(runs)
     if has_sizes(groups):
         if len(groups) <= SERIES_MAX:
             print_series(groups)
         print_scores(groups)
+        if am_change.can_tell(groups, exact):
+            am_change.print_changes(good_runs(runs, narrowing=True), exact)
     else:
         print_single(groups)
     print()
     print_failures(runs)
-    print(verdict(groups))
+    print(verdict(groups, exact))
     if plots:
         paths, sentences = draw(groups, folder)
         for line in [*paths, *sentences]:
@@ -238,7 +263,7 @@ def draw_cases(runs, folder):
     places = list(dict.fromkeys(place for one in found.values()
                                 for place in one))
     first = next(iter(found.values()))
-    bars = {label: [one[place][0] / first[place][0]
+    bars = {label: [tuple(value / first[place][0] for value in one[place][:3])
                     if place in one and place in first and
                     first[place][0] > 0 else None for place in places]
             for label, one in found.items()}

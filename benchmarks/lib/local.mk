@@ -3,6 +3,7 @@ TESTS += benchmarks/test/tools_test.py
 dist_check_SCRIPTS += benchmarks/test/tools_test.py
 
 EXTRA_DIST += \
+    benchmarks/lib/am_change.py \
     benchmarks/lib/am_grid.py \
     benchmarks/lib/am_kernels.py \
     benchmarks/lib/am_measure.py \

@@ -10,6 +10,8 @@ mpi-perf:
 EXTRA_DIST += \
     benchmarks/mpi/Makefile \
     benchmarks/mpi/check \
+    benchmarks/mpi/mpi_first.c \
+    benchmarks/mpi/mpi_start.c \
     benchmarks/mpi/mpi_perf.c \
     benchmarks/mpi/mpi_perf.h \
     benchmarks/mpi/mpi_tests.c

@@ -416,6 +416,7 @@ static void multiply(const struct cg *s, const double *restrict vector,
         }
         w[i] = sum + sum2;
     }
+    nas_compute(2.0 * row_start[s->rows.count]);
     for (int i = 0; i < s->stage_count; i++) {
         const struct cg_stage *stage = &s->stages[i];
 
@@ -424,6 +425,7 @@ static void multiply(const struct cg *s, const double *restrict vector,
         for (int j = 0; j < stage->receive.count; j++) {
             w[stage->receive.first + j] += s->swap[j];
         }
+        nas_compute(stage->receive.count);
     }
     if (s->transpose_peer == s->job->rank) {
         memcpy(result, w + s->piece.first,
@@ -444,6 +446,7 @@ static double dot(const struct cg *s, const double *restrict a,
     for (int i = 0; i < s->columns.count; i++) {
         sum += a[i] * b[i];
     }
+    nas_compute(2.0 * s->columns.count);
     sum_along_row(s, &sum, 1);
     return sum;
 }
@@ -469,6 +472,7 @@ static double step(struct cg *s, double rho)
     for (int i = 0; i < count; i++) {
         sum += r[i] * r[i];
     }
+    nas_compute(6.0 * count);
     sum_along_row(s, &sum, 1);
 
     double beta = sum / rho;
@@ -476,6 +480,7 @@ static double step(struct cg *s, double rho)
     for (int i = 0; i < count; i++) {
         p[i] = r[i] + beta * p[i];
     }
+    nas_compute(2.0 * count);
     return sum;
 }
 
@@ -501,6 +506,7 @@ static double solve(struct cg *s)
 
         sum += difference * difference;
     }
+    nas_compute(3.0 * count);
     sum_along_row(s, &sum, 1);
     return sqrt(sum);
 }
@@ -516,11 +522,13 @@ static double iterate(struct cg *s, double *residual_p)
         sums[0] += s->x[i] * s->z[i];
         sums[1] += s->z[i] * s->z[i];
     }
+    nas_compute(4.0 * s->columns.count);
     sum_along_row(s, sums, 2);
     scale = 1.0 / sqrt(sums[1]);
     for (int i = 0; i < s->columns.count; i++) {
         s->x[i] = scale * s->z[i];
     }
+    nas_compute(s->columns.count);
     return s->k->shift + 1.0 / sums[0];
 }
 

@@ -153,6 +153,12 @@ static void fill_start(const struct ft *s, double *field)
 /* -------------------------------------------------------------- transform */
 
 /* Lines from first on that go into one run of FT_LINE_BLOCK at most. */
+/* So many lines of n points each, as transforms are usually counted. */
+static void compute_lines(size_t lines, int n)
+{
+    nas_compute(5.0 * (double)lines * n * log2(n));
+}
+
 static size_t block_of(size_t first, size_t lines)
 {
     return lines - first < FT_LINE_BLOCK ? lines - first : FT_LINE_BLOCK;
@@ -174,6 +180,7 @@ static void transform_x(const struct ft *s, const double *from, double *to,
                     from + 2 * i * from_step, from_along, from_step,
                     to + 2 * i * to_step, to_along, to_step);
     }
+    compute_lines(lines, l->nx);
 }
 
 /* Between the orders of the row and of the column. */
@@ -196,6 +203,7 @@ static void transform_y(const struct ft *s, const double *from, double *to,
                         to + 2 * (z * to_step + x), to_along, 1);
         }
     }
+    compute_lines((size_t)l->z_mine * x_mine, l->ny);
 }
 
 /* Where z is whole, in place. */
@@ -210,6 +218,7 @@ static void transform_z(const struct ft *s, double *field, bool forward)
         ft_line_run(s->z_line, forward, block_of(i, lines), at, l->along_z, 1,
                     at, l->along_z, 1);
     }
+    compute_lines(lines, l->nz);
 }
 
 static double *other(const struct ft *s, const double *used)
@@ -272,6 +281,7 @@ static void evolve(struct ft *s)
             }
         }
     }
+    nas_compute(3.0 * l->nz * l->y2_mine * (double)x_mine);
 }
 
 /* The sum of 1024 points where x is whole; complete on rank 0. */

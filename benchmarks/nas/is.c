@@ -170,6 +170,7 @@ static void sort_by_bucket(struct is_sort *s)
 
         sorted[next[key >> shift]++] = key;
     }
+    nas_compute(4.0 * s->key_count + s->bucket_count);
 }
 
 /*
@@ -254,6 +255,7 @@ static void count_received(struct is_sort *s)
     for (int i = 1; i < values; i++) {
         rank_of[i] += rank_of[i - 1];
     }
+    nas_compute(2.0 * s->received_count + values);
 }
 
 /* Compares the ranks of the five probed keys with the official ones. */

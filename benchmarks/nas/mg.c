@@ -150,15 +150,23 @@ static void zero(const struct mg_level *level, double *field)
     memset(field, 0, mg_box_count(&level->box) * sizeof(double));
 }
 
+/* `each` operations for each point of a box. */
+static void compute(const struct mg_box *box, double each)
+{
+    nas_compute(each * (box->m[0] - 2) * (box->m[1] - 2) * (box->m[2] - 2));
+}
+
 static void residual(struct mg *s, struct mg_level *level, const double *v)
 {
     mg_stencil_residual(&level->box, level->u, v, level->r);
+    compute(&level->box, 15);
     mg_grid_halo(&s->grid, level, level->r);
 }
 
 static void smooth(struct mg *s, struct mg_level *level)
 {
     mg_stencil_smooth(&level->box, level->r, level->u, s->k->smoother);
+    compute(&level->box, 16);
     mg_grid_halo(&s->grid, level, level->u);
 }
 
@@ -172,9 +180,11 @@ static void go_down(struct mg *s, struct mg_level *level,
     if (level->merges) {
         mg_stencil_restrict(&level->box, level->r, &level->part,
                             level->part_values);
+        compute(&level->part, 24);
         mg_grid_gather(&s->grid, level, coarser, coarser->r);
     } else {
         mg_stencil_restrict(&level->box, level->r, &coarser->box, coarser->r);
+        compute(&coarser->box, 24);
     }
     if (coarser->alive) {
         mg_grid_halo(&s->grid, coarser, coarser->r);
@@ -189,8 +199,10 @@ static void go_up(struct mg *s, struct mg_level *level,
         mg_grid_scatter(&s->grid, level, coarser, coarser->u);
         mg_stencil_prolong(&level->part, level->part_values, &level->box,
                            level->u);
+        compute(&level->part, 24);
     } else {
         mg_stencil_prolong(&coarser->box, coarser->u, &level->box, level->u);
+        compute(&coarser->box, 24);
     }
 }
 
@@ -259,6 +271,7 @@ static double norm(const struct mg *s)
                       mine);
         }
     }
+    compute(box, 3);
     MPI_Allreduce(&mine[1], &largest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     MPI_Allreduce(&mine[0], &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     return sqrt(sum / points);

@@ -239,6 +239,19 @@ static void exchange_faces(struct mp_grid *grid)
     }
 }
 
+/*
+ * Tells of a cell's share in one of a step's four parts (the residual, and the
+ * sweep of each axis), or in `part` of it, as if all had as many operations.
+ */
+static void compute_part(const struct mp_grid *grid, const struct mp_cell *cell,
+                         double part)
+{
+    const int *n = cell->block.n;
+
+    nas_compute(part * grid->operations / 4 * n[0] * n[1] * n[2] /
+                pow(grid->side, 3));
+}
+
 void mp_grid_residual(struct mp_grid *grid)
 {
     exchange_faces(grid);
@@ -253,6 +266,7 @@ void mp_grid_residual(struct mp_grid *grid)
         for (int axis = 0; axis < 3; axis++) {
             flow_operator(&cell->block, axis, cell->u, cell->rhs);
         }
+        compute_part(grid, cell, 1);
     }
 }
 
@@ -361,6 +375,7 @@ static void run_slices(struct mp_grid *grid, int axis,
         MPI_Waitall(2, request, status);
         run_cell(grid, cell, axis, method, forward,
                  i > 0 ? grid->sweep_in : NULL, grid->sweep_out);
+        compute_part(grid, cell, 0.5); /* forward or back */
         if (i < grid->p - 1) {
             MPI_Isend(grid->sweep_out, count, MPI_DOUBLE, target, 20 + axis,
                       MPI_COMM_WORLD, &request[1]);

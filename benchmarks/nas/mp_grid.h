@@ -78,6 +78,7 @@ struct mp_method {
 
 struct mp_grid {
     const struct nas_job *job;
+    double operations; /* of a step, all ranks; for nas_compute */
     int side;
     int p;
     int peer[3][2];       /* ranks of the cells below and above on an axis */

@@ -19,6 +19,9 @@
 
 extern char **environ;
 
+/* <am_time.h>; MPI brings it in where MPI is on libam. */
+extern void am_compute(uint64_t operations) __attribute__((weak));
+
 /* -------------------------------------------------------------- starting */
 
 _Noreturn void nas_refuse(const struct nas_job *job, const char *format, ...)
@@ -167,6 +170,13 @@ void *nas_alloc(size_t count, size_t each_bytes)
 
 /* ------------------------------------------------------------------ time */
 
+void nas_compute(double operations)
+{
+    if (am_compute != NULL) {
+        am_compute((uint64_t)operations);
+    }
+}
+
 double nas_timer_start(void)
 {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -273,13 +283,15 @@ void nas_heading(const struct nas_job *job, const int64_t extent[3],
     fflush(stdout);
 }
 
-/* The transport's settings that this run was started with. */
+/* The transport's settings that this run was started with, but the name of a
+ * simulator, which is another one each time. */
 static void print_settings(void)
 {
     int count = 0;
 
     for (char **entry = environ; *entry != NULL; entry++) {
-        if (strncmp(*entry, "AM_", 3) == 0) {
+        if (strncmp(*entry, "AM_", 3) == 0 &&
+            strncmp(*entry, "AM_SIM_ENGINE=", 14) != 0) {
             printf(" AM setting      = %24s\n", *entry);
             count++;
         }

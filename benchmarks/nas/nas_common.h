@@ -1,7 +1,8 @@
 /*
  * nas_common.h: what every kernel shares: start and command line, random
  * numbers, memory, timing, verification and the closing report.  It may call
- * MPI and the C library, and nothing of libam: these programs are plain MPI.
+ * MPI and the C library, and nothing of libam but nas_compute: these programs are
+ * plain MPI, of any kind.
  */
 #ifndef AM_BENCHMARKS_NAS_COMMON_H
 #define AM_BENCHMARKS_NAS_COMMON_H
@@ -83,6 +84,13 @@ double nas_timer_stop(double start);
  */
 bool nas_check(const struct nas_job *job, const char *what, double value,
                double official, double epsilon);
+
+/*
+ * The rank has done so many operations of floating point since it last told (in
+ * IS, of integers): on a simulated machine they take time (am_sim's
+ * AM_SIM_COMPUTE=declared).  Does nothing elsewhere, nor with another MPI.
+ */
+void nas_compute(double operations);
 
 /* Next number of x' = a x mod 2^46, as a fraction of 1; updates *x_p. */
 static inline double nas_random(uint64_t *x_p, uint64_t a)

@@ -353,6 +353,39 @@ class SweepTest(Tools):
                      if name.endswith((".svg", ".png"))]
             self.assertEqual(len(drawn), 2)
 
+    def spans(self, *options):
+        """The lines of the table of what is best by size."""
+        done = self.sweep("o", "--fresh", "--no-plots", "--var",
+                          "AM_FAKE_SIDE=steep,flat", *options)
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        told = done.stdout.split("the best by size\n")[1].split("\n\n")[0]
+        return told.splitlines()[2:]
+
+    def test_exact_values_need_one_run_and_cross_at_a_byte(self):
+        lines = self.spans("--exact", "--sizes", "1:4k:x4", "--", FAKE,
+                           "cross", "{sizes}")
+        self.assertRegex(lines[0], r"^1 to 1200 +AM_FAKE_SIDE=steep ")
+        self.assertRegex(lines[1], r"^1201 to 4k +AM_FAKE_SIDE=flat ")
+        self.assertLess(self.calls(), 30)
+
+    def test_exact_sizes_of_one_setting(self):
+        done = self.sweep("o", "--exact", "--no-plots", "--sizes", "1,64",
+                          "--", FAKE, "cross", "{sizes}", AM_FAKE_SIDE="flat")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("only one setting that works", done.stdout)
+
+    def test_runs_that_are_not_exact_are_told(self):
+        done = self.sweep("o", "--exact", "--var", "AM_FAKE_FACTOR=1,2", "--",
+                          FAKE, "json")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("gave different values", done.stderr)
+
+    def test_measured_values_change_between_sizes(self):
+        lines = self.spans("--repeat", "5", "--sizes", "64,8k", "--", FAKE,
+                           "cross", "{sizes}")
+        self.assertRegex(lines[0], r"^64 +AM_FAKE_SIDE=steep .*\+\d+")
+        self.assertRegex(lines[1], r"^8k +AM_FAKE_SIDE=flat ")
+
     def test_stopped_sweep_goes_on(self):
         command = ["--var", "AM_FAKE_FACTOR=1,2", "--no-plots", "--", FAKE,
                    "nas", "S", "2"]
@@ -393,6 +426,8 @@ class SweepTest(Tools):
                 ([], "there is no command to run"),
                 (["--var", "A=4:1:x2", "--", FAKE], "is empty"),
                 (["--repeat", "0", "--", FAKE], "at least 1"),
+                (["--sizes", "1,2", "--", FAKE], "go together"),
+                (["--", FAKE, "cross", "{sizes}"], "go together"),
                 (["--", "/nowhere/at/all"], "No such file")):
             done = self.sweep("o2", *words)
             self.assertEqual(done.returncode, 2, words)

@@ -28,6 +28,7 @@ typedef void (*am_coll_build_fn)(const struct am_coll_build *b);
 
 /* Numbers of devices and groups that a cost is made of; see select/cost.h. */
 struct am_coll_cost;
+struct am_shared_way;
 typedef uint64_t (*am_coll_cost_fn)(const struct am_coll_cost *cost);
 
 struct am_coll_algorithm {
@@ -39,6 +40,7 @@ struct am_coll_algorithm {
     bool has_chunk;        /* ... and the length of pieces: name/64k */
     bool keeps_order;      /* fit for operators that do not commute */
     bool takes_vector;     /* fit for blocks of different lengths */
+    const struct am_shared_way *way; /* no schedule: shared/ does it so */
 };
 
 /* The algorithms of a kind; the last has no name.  The first is fit for all

@@ -75,10 +75,10 @@ static void sum_add(const struct am_coll_build *b, struct sum *sum,
     sum->ready = sum->free = add;
 }
 
-/* All have the result in `sum`: bring it to `recv`, and tell a spare rank. */
-static void sum_close(const struct am_coll_build *b, struct sum *sum,
-                      uint32_t spare)
+/* All have the result in `sum`: bring it to `recv`, and tell the spare rank. */
+static void cube_close(const struct am_coll_build *b, struct sum *sum)
 {
+    uint32_t spare = am_cube_spare(b->rank, b->size);
     size_t bytes = b->call->count * b->unit;
 
     if (sum->at != b->call->recv) {
@@ -107,22 +107,35 @@ static void spare_run(const struct am_coll_build *b, uint32_t partner)
     am_sched_edge(b->sched, send, recv);
 }
 
+/* The values of this rank, to which those of its spare rank are added, in a cube
+ * of which it has *number_p.  False: it has none, and all it does is scheduled. */
+static bool cube_open(const struct am_coll_build *b, struct sum *sum,
+                      uint32_t *number_p)
+{
+    uint32_t spare = am_cube_spare(b->rank, b->size);
+
+    *number_p = am_cube_number(b->rank, b->size);
+    if (*number_p == AM_TOPO_NONE) {
+        spare_run(b, spare);
+        return false;
+    }
+    sum_open(b, sum);
+    if (spare != AM_TOPO_NONE) {
+        sum_add(b, sum, spare, AM_TAG(TAG_FOLD, 0), false, AM_STEP_NONE);
+    }
+    return true;
+}
+
 /* Recursive doubling (Thakur, Rabenseifner and Gropp 2005): log2 P exchanges of
  * all values, with partners at distances 1, 2, 4 in their numbers. */
 void am_allreduce_doubling(const struct am_coll_build *b)
 {
-    uint32_t number = am_cube_number(b->rank, b->size);
-    uint32_t spare = am_cube_spare(b->rank, b->size);
     uint32_t whole = am_cube_floor(b->size), round = 0;
+    uint32_t number;
     struct sum sum;
 
-    if (number == AM_TOPO_NONE) {
-        spare_run(b, spare);
+    if (!cube_open(b, &sum, &number)) {
         return;
-    }
-    sum_open(b, &sum);
-    if (spare != AM_TOPO_NONE) {
-        sum_add(b, &sum, spare, AM_TAG(TAG_FOLD, 0), false, AM_STEP_NONE);
     }
     for (uint32_t distance = 1; distance < whole; distance *= 2, round++) {
         uint32_t other = number ^ distance;
@@ -134,7 +147,7 @@ void am_allreduce_doubling(const struct am_coll_build *b)
         am_sched_edge(b->sched, sum.ready, send);
         sum_add(b, &sum, member, tag, other < number, send);
     }
-    sum_close(b, &sum, spare);
+    cube_close(b, &sum);
 }
 
 /* Blocks [first, end) of the values, shared out among the numbers. */
@@ -199,18 +212,12 @@ static void redouble(const struct am_coll_build *b, struct sum *sum,
  * halves each round, then the way back.  Operators must commute. */
 void am_allreduce_halving(const struct am_coll_build *b)
 {
-    uint32_t number = am_cube_number(b->rank, b->size);
-    uint32_t spare = am_cube_spare(b->rank, b->size);
     uint32_t whole = am_cube_floor(b->size), round = 0;
+    uint32_t number;
     struct sum sum;
 
-    if (number == AM_TOPO_NONE) {
-        spare_run(b, spare);
+    if (!cube_open(b, &sum, &number)) {
         return;
-    }
-    sum_open(b, &sum);
-    if (spare != AM_TOPO_NONE) {
-        sum_add(b, &sum, spare, AM_TAG(TAG_FOLD, 0), false, AM_STEP_NONE);
     }
     for (uint32_t half = whole / 2; half > 0; half /= 2, round++) {
         uint32_t mine = number & ~(half - 1), theirs = mine ^ half;
@@ -226,7 +233,7 @@ void am_allreduce_halving(const struct am_coll_build *b)
                  range_of(b, mine, mine + half),
                  range_of(b, theirs, theirs + half));
     }
-    sum_close(b, &sum, spare);
+    cube_close(b, &sum);
 }
 
 /* Round the ring: a reduce-scatter, then an all-gather (Patarasuk and Yuan

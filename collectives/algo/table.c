@@ -6,22 +6,29 @@
 #include "collectives/algo/algo.h"
 #include "collectives/algo/list.h"
 #include "collectives/select/cost.h"
+#include "collectives/shared/way.h"
 
 /* The trees of a kind; all keep the order of members. */
-#define TREES(_build, _cost, _chunk)                                             \
-    {"binomial", _build, _cost, AM_TREE_BINOMIAL, false, _chunk, true, false},   \
-            {"binary", _build, _cost, 2, false, _chunk, true, false},            \
-            {"kary", _build, _cost, 4, true, _chunk, true, false},               \
-            {"chain", _build, _cost, AM_TREE_CHAIN, false, _chunk, true, false}, \
-    {                                                                            \
-        "flat", _build, _cost, AM_TREE_FLAT, false, _chunk, true, false          \
+#define TREE(_name, _shape, _has_shape, _build, _cost, _chunk)            \
+    {                                                                     \
+        .name = _name, .build = _build, .cost = _cost, .shape = _shape,   \
+        .has_shape = _has_shape, .has_chunk = _chunk, .keeps_order = true \
     }
+#define TREES(_build, _cost, _chunk)                                    \
+    TREE("binomial", AM_TREE_BINOMIAL, false, _build, _cost, _chunk),   \
+            TREE("binary", 2, false, _build, _cost, _chunk),            \
+            TREE("kary", 4, true, _build, _cost, _chunk),               \
+            TREE("chain", AM_TREE_CHAIN, false, _build, _cost, _chunk), \
+            TREE("flat", AM_TREE_FLAT, false, _build, _cost, _chunk)
 
 static const struct am_coll_algorithm barriers[] = {
         {.name = "dissemination",
          .build = am_barrier_dissemination,
          .cost = am_cost_dissemination},
         TREES(am_barrier_tree, am_cost_barrier_tree, false),
+        {.name = "shared",
+         .cost = am_cost_shared_exchange,
+         .way = &am_shared_by_pieces},
         {.name = NULL},
 };
 
@@ -30,11 +37,25 @@ static const struct am_coll_algorithm bcasts[] = {
         {.name = "scatter",
          .build = am_bcast_scatter,
          .cost = am_cost_bcast_scatter},
+        {.name = "shared",
+         .cost = am_cost_shared_bcast,
+         .way = &am_shared_by_pieces},
+        {.name = "reads",
+         .cost = am_cost_reads_bcast,
+         .way = &am_shared_by_reads},
         {.name = NULL},
 };
 
 static const struct am_coll_algorithm reduces[] = {
         TREES(am_reduce_shape, am_cost_reduce_tree, true),
+        {.name = "shared",
+         .cost = am_cost_shared_reduce,
+         .keeps_order = true,
+         .way = &am_shared_by_pieces},
+        {.name = "reads",
+         .cost = am_cost_reads_reduce,
+         .keeps_order = true,
+         .way = &am_shared_by_reads},
         {.name = NULL},
 };
 
@@ -51,6 +72,14 @@ static const struct am_coll_algorithm allreduces[] = {
          .build = am_allreduce_ring,
          .cost = am_cost_allreduce_ring,
          .has_chunk = true},
+        {.name = "shared",
+         .cost = am_cost_shared_reduce,
+         .keeps_order = true,
+         .way = &am_shared_by_pieces},
+        {.name = "reads",
+         .cost = am_cost_reads_allreduce,
+         .keeps_order = true,
+         .way = &am_shared_by_reads},
         {.name = NULL},
 };
 
@@ -84,6 +113,12 @@ static const struct am_coll_algorithm allgathers[] = {
         {.name = "bruck",
          .build = am_allgather_bruck,
          .cost = am_cost_allgather_bruck},
+        {.name = "shared",
+         .cost = am_cost_shared_exchange,
+         .way = &am_shared_by_pieces},
+        {.name = "reads",
+         .cost = am_cost_reads_exchange,
+         .way = &am_shared_by_reads},
         {.name = NULL},
 };
 
@@ -98,6 +133,14 @@ static const struct am_coll_algorithm reduce_scatters[] = {
          .cost = am_cost_reduce_scatter_ring,
          .has_chunk = true,
          .takes_vector = true},
+        {.name = "shared",
+         .cost = am_cost_shared_reduce_scatter,
+         .keeps_order = true,
+         .way = &am_shared_by_pieces},
+        {.name = "reads",
+         .cost = am_cost_reads_reduce_scatter,
+         .keeps_order = true,
+         .way = &am_shared_by_reads},
         {.name = NULL},
 };
 
@@ -113,6 +156,12 @@ static const struct am_coll_algorithm alltoalls[] = {
         {.name = "bruck",
          .build = am_alltoall_bruck,
          .cost = am_cost_alltoall_bruck},
+        {.name = "shared",
+         .cost = am_cost_shared_alltoall,
+         .way = &am_shared_by_pieces},
+        {.name = "reads",
+         .cost = am_cost_reads_exchange,
+         .way = &am_shared_by_reads},
         {.name = NULL},
 };
 

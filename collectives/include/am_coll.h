@@ -10,6 +10,10 @@
  * (AM_COLL_BCAST=kary:4/64k and the like; `am_info --coll` says what is chosen,
  * and why).
  *
+ * Within a node the members of a group share memory, for which member 0 pays; there
+ * collectives write and read pieces of the data, or tell where the others may read
+ * it, and send no messages unless somebody sleeps.
+ *
  * Rules.  All members of a group start the same collectives in the same order,
  * with counts that agree and the same AM_COLL_* variables; several may be under
  * way at once.  A member may be ahead of the others: what it sends waits at the
@@ -44,6 +48,13 @@ AM_API am_status_t am_coll_group_open(struct am_ctx *ctx, uint32_t id,
 /* Free it.  Its id may be used again when all members have closed it.
  * AM_ERR_AGAIN: a collective of it is under way here.  Legal in a handler. */
 AM_API am_status_t am_coll_group_close(struct am_coll_group *group);
+/* What is under way ends with AM_ERR_PEER, here only, and nothing can be started any
+ * more: for a group whose members will not all go on.  Legal in a handler. */
+AM_API void am_coll_group_abandon(struct am_coll_group *group);
+/* Bytes of a piece that goes through memory that all members see, as they are on one
+ * node; 0: there is no such memory, or the first collective of the group has not
+ * been completed here.  The same at all members. */
+AM_API size_t am_coll_group_shared_bytes(const struct am_coll_group *group);
 /* My number among the members, and how many there are. */
 AM_API uint32_t am_coll_group_rank(const struct am_coll_group *group);
 AM_API uint32_t am_coll_group_size(const struct am_coll_group *group);
@@ -158,6 +169,7 @@ struct am_coll_call {
     const size_t *send_counts, *send_offsets; /* of each member */
     const size_t *recv_counts, *recv_offsets;
     struct am_coll_operator op;
+    bool is_waited_for; /* the caller has nothing else to do */
 };
 
 /*

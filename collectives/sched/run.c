@@ -24,6 +24,7 @@ struct am_coll_req *am_coll_req_new(struct am_coll_group *group)
     am_sched_reset(&req->sched);
     am_list_init(&req->link);
     am_list_init(&req->due_link);
+    am_list_init(&req->shared.link);
     am_list_init(&req->held);
     for (uint32_t i = 0; i < AM_COLL_STEP_BUCKETS; i++) {
         am_list_init(&req->steps[i]);
@@ -33,7 +34,7 @@ struct am_coll_req *am_coll_req_new(struct am_coll_group *group)
     req->first = req->last = AM_STEP_NONE;
     req->left = 1; /* it has not ended before it is built */
     req->flying = 0;
-    req->is_built = false;
+    req->is_built = req->is_shared = false;
     req->status = AM_OK;
     req->is_stopped = false;
     return req;
@@ -95,6 +96,17 @@ void am_coll_req_fail(struct am_coll_req *req, am_status_t status)
     }
     req->group->status = req->status;
     req_wake(req);
+    if (status != AM_ERR_PEER) { /* a death is found by all */
+        am_shared_break(req->group);
+    }
+}
+
+void am_coll_req_complete(struct am_coll_req *req, bool later)
+{
+    req->left = 0;
+    if (later) {
+        req_wake(req);
+    }
 }
 
 bool am_coll_req_agrees(struct am_coll_req *req, uint32_t print,
@@ -175,6 +187,9 @@ static bool req_run(struct am_coll_req *req)
 static void req_end(struct am_coll_req *req)
 {
     am_list_remove(&req->due_link);
+    if (req->is_shared) {
+        am_shared_end(req, req->coll->is_closing);
+    }
     am_list_remove(&req->link);
     am_coll_held_drop(req->coll, &req->held, NULL);
     am_coll_req_put(req);
@@ -198,9 +213,14 @@ void am_coll_req_start_later(struct am_coll_req *req)
 
 am_status_t am_coll_req_start(struct am_coll_req *req)
 {
+    queue_fill(req);
+    return am_coll_req_try(req);
+}
+
+am_status_t am_coll_req_try(struct am_coll_req *req)
+{
     am_status_t status;
 
-    queue_fill(req);
     if (!req_run(req)) {
         return AM_OK;
     }

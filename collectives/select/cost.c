@@ -10,12 +10,6 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static uint64_t line(const struct am_linfn *f, size_t bytes)
-{
-    return f->fixed_ps + bytes / 1000 * f->per_byte_fs +
-           bytes % 1000 * f->per_byte_fs / 1000;
-}
-
 static uint64_t copy_ps(const struct am_coll_cost *c, size_t bytes)
 {
     return am_cost_copy_ps(&c->numbers->perf, bytes);
@@ -32,11 +26,11 @@ static uint64_t packets(const struct am_coll_cost *c, size_t bytes)
 static uint64_t single_ps(const struct am_coll_cost *c, size_t bytes)
 {
     const struct am_coll_numbers *n = c->numbers;
-    uint64_t single = am_cost_single_ps(&n->perf, n->caps, false, bytes);
+    bool single;
+    uint64_t ps = am_cost_bulk_ps(&n->perf, n->caps, n->packet_bytes, false,
+                                  bytes, &single);
 
-    return single < am_cost_stream_ps(&n->perf, n->packet_bytes, bytes)
-                   ? single
-                   : AM_COST_NEVER;
+    return single ? ps : AM_COST_NEVER;
 }
 
 static bool is_large(const struct am_coll_cost *c, size_t bytes)
@@ -50,7 +44,7 @@ static uint64_t send_ps(const struct am_coll_cost *c, size_t bytes)
     struct am_linfn more = {0, perf->send_overhead.per_byte_fs};
     uint64_t single = is_large(c, bytes) ? single_ps(c, bytes) : AM_COST_NEVER;
     uint64_t ps = packets(c, bytes) * perf->send_overhead.fixed_ps +
-                  line(&more, bytes);
+                  am_cost_line_ps(&more, bytes);
 
     return larger(single == AM_COST_NEVER
                           ? ps
@@ -67,7 +61,7 @@ static uint64_t recv_ps(const struct am_coll_cost *c, size_t bytes)
         return 2 * perf->recv_overhead.fixed_ps;
     }
     return packets(c, bytes) * perf->recv_overhead.fixed_ps +
-           line(&more, bytes);
+           am_cost_line_ps(&more, bytes);
 }
 
 /* One message that is waited for. */
@@ -109,11 +103,11 @@ static uint64_t tree_ps(const struct am_coll_cost *c, size_t bytes,
     uint64_t count = am_piece_count(bytes, c->chunk), k = children(c);
     uint64_t brothers = c->shape == AM_TREE_BINOMIAL ? 0 : k - 1;
     struct am_linfn add = {0, add_fs};
-    uint64_t each =
-            larger(send_ps(c, piece), recv_ps(c, piece)) + line(&add, piece);
+    uint64_t each = larger(send_ps(c, piece), recv_ps(c, piece)) +
+                    am_cost_line_ps(&add, piece);
 
-    return depth(c) *
-                   (level_ps(c, piece) + brothers * each + line(&add, piece)) +
+    return depth(c) * (level_ps(c, piece) + brothers * each +
+                       am_cost_line_ps(&add, piece)) +
            (count - 1) * (k * each + recv_ps(c, piece));
 }
 

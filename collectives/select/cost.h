@@ -13,11 +13,13 @@
 
 #include "am/cost.h"
 #include "collectives/algo/algo.h"
+#include "collectives/shared/shared.h"
 
 struct am_coll_numbers {
     struct am_dev_perf perf;
     uint32_t caps; /* AM_DEV_CAP_* */
     size_t packet_bytes, eager_max;
+    struct am_shared_key shared;
 };
 
 struct am_coll_cost {
@@ -48,5 +50,19 @@ uint64_t am_cost_alltoall_pairwise(const struct am_coll_cost *c);
 uint64_t am_cost_alltoall_bruck(const struct am_coll_cost *c);
 uint64_t am_cost_scan_doubling(const struct am_coll_cost *c);
 uint64_t am_cost_scan_chain(const struct am_coll_cost *c);
+/* Through shared memory: what has no operator and one writer; what has none and
+ * all write; reductions. */
+uint64_t am_cost_shared_bcast(const struct am_coll_cost *c);
+uint64_t am_cost_shared_exchange(const struct am_coll_cost *c);
+uint64_t am_cost_shared_alltoall(const struct am_coll_cost *c);
+uint64_t am_cost_shared_reduce(const struct am_coll_cost *c);
+uint64_t am_cost_shared_reduce_scatter(const struct am_coll_cost *c);
+/* By reads of each other's memory: one writer; a block of each other member; and
+ * reductions, of which each member makes a part. */
+uint64_t am_cost_reads_bcast(const struct am_coll_cost *c);
+uint64_t am_cost_reads_exchange(const struct am_coll_cost *c);
+uint64_t am_cost_reads_reduce_scatter(const struct am_coll_cost *c);
+uint64_t am_cost_reads_reduce(const struct am_coll_cost *c);
+uint64_t am_cost_reads_allreduce(const struct am_coll_cost *c);
 
 #endif

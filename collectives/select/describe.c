@@ -4,55 +4,24 @@
  */
 #include "config.h"
 
+#include "base/text.h"
 #include "collectives/select/select.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 enum {
     SHIFT_MAX = 22 /* sizes up to 4 MiB are shown */
 };
 
-struct out {
-    char *text;
-    size_t bytes, length; /* length may exceed bytes: what is needed */
-};
-
-static __attribute__((format(printf, 2, 3))) void
-out_add(struct out *out, const char *format, ...)
+static void out_plan(struct am_text *out, const struct am_coll_plan *plan)
 {
-    size_t left = out->length < out->bytes ? out->bytes - out->length : 0;
-    va_list args;
-    int n;
-
-    va_start(args, format);
-    n = vsnprintf(left > 0 ? out->text + out->length : NULL, left, format,
-                  args);
-    va_end(args);
-    out->length += n > 0 ? (size_t)n : 0;
-}
-
-static void out_size(struct out *out, size_t bytes)
-{
-    if (bytes >= (size_t)1 << 20 && bytes % ((size_t)1 << 20) == 0) {
-        out_add(out, "%zum", bytes >> 20);
-    } else if (bytes >= 1024 && bytes % 1024 == 0) {
-        out_add(out, "%zuk", bytes >> 10);
-    } else {
-        out_add(out, "%zu", bytes);
-    }
-}
-
-static void out_plan(struct out *out, const struct am_coll_plan *plan)
-{
-    out_add(out, "%s", plan->algorithm->name);
+    am_text_add(out, "%s", plan->algorithm->name);
     if (plan->algorithm->has_shape) {
-        out_add(out, ":%" PRIu32, plan->shape);
+        am_text_add(out, ":%" PRIu32, plan->shape);
     }
     if (plan->chunk_bytes != SIZE_MAX) {
-        out_add(out, "/");
-        out_size(out, plan->chunk_bytes);
+        am_text_add(out, "/");
+        am_text_size(out, plan->chunk_bytes);
     }
 }
 
@@ -64,26 +33,34 @@ static bool plans_are_same(const struct am_coll_plan *a,
 }
 
 /* The best of each algorithm, so that one sees how near they are. */
-static void out_others(struct out *out, const struct am_coll_numbers *numbers,
+static void out_others(struct am_text *out,
+                       const struct am_coll_numbers *numbers,
                        const struct am_coll_wish *wish)
 {
     const struct am_coll_algorithm *algorithm = am_coll_algorithms[wish->kind];
 
-    out_add(out, "; us at ");
-    out_size(out, wish->bytes);
-    out_add(out, ":");
+    am_text_add(out, "; us at ");
+    am_text_size(out, wish->bytes);
+    am_text_add(out, ":");
     for (; algorithm->name != NULL; algorithm++) {
         struct am_coll_plan plan = {.algorithm = algorithm,
                                     .shape = algorithm->shape,
                                     .chunk_bytes = SIZE_MAX};
-        uint64_t ps = am_coll_plan_ps(numbers, wish, &plan);
+        uint64_t ps;
 
-        out_add(out, " %s %" PRIu64 ".%" PRIu64, algorithm->name, ps / 1000000,
-                ps / 100000 % 10);
+        if (!am_coll_is_fit(algorithm, numbers, wish)) {
+            continue;
+        }
+        ps = am_coll_plan_ps(numbers, wish, &plan);
+        if (ps == AM_COST_NEVER) {
+            continue;
+        }
+        am_text_add(out, " %s %" PRIu64 ".%" PRIu64, algorithm->name,
+                    ps / 1000000, ps / 100000 % 10);
     }
 }
 
-static void out_row(struct out *out, const struct am_coll_numbers *numbers,
+static void out_row(struct am_text *out, const struct am_coll_numbers *numbers,
                     struct am_coll_wish wish, size_t end,
                     const struct am_coll_plan *plan)
 {
@@ -93,27 +70,27 @@ static void out_row(struct out *out, const struct am_coll_numbers *numbers,
             [AM_COLL_WHY_UNFIT] = "lowest cost, the variable's is not fit",
     };
 
-    out_add(out, "  ");
+    am_text_add(out, "  ");
     if (wish.kind != AM_COLL_BARRIER) {
-        out_size(out, wish.bytes);
-        out_add(out, " to ");
+        am_text_size(out, wish.bytes);
+        am_text_add(out, " to ");
         if (end == SIZE_MAX) {
-            out_add(out, "any");
+            am_text_add(out, "any");
         } else {
-            out_size(out, end);
+            am_text_size(out, end);
         }
-        out_add(out, ": ");
+        am_text_add(out, ": ");
     }
     out_plan(out, plan);
-    out_add(out, ", %s", why[plan->why]);
+    am_text_add(out, ", %s", why[plan->why]);
     if (plan->why != AM_COLL_WHY_SET) {
         out_others(out, numbers, &wish);
     }
-    out_add(out, "\n");
+    am_text_add(out, "\n");
 }
 
 /* Rows of one kind: sizes that are powers of two, as long as the plan stays. */
-static void out_kind(struct out *out, const struct am_coll_config *config,
+static void out_kind(struct am_text *out, const struct am_coll_config *config,
                      const struct am_coll_numbers *numbers,
                      struct am_coll_wish wish)
 {
@@ -121,9 +98,10 @@ static void out_kind(struct out *out, const struct am_coll_config *config,
     struct am_coll_plan plan = {.algorithm = NULL};
     size_t first = 0;
 
-    out_add(out, "%s, %" PRIu32 " ranks, %s\n", am_coll_kind_names[wish.kind],
-            wish.size,
-            wish.kind == AM_COLL_BARRIER ? "no bytes" : "bytes of the count");
+    am_text_add(out, "%s, %" PRIu32 " ranks, %s\n",
+                am_coll_kind_names[wish.kind], wish.size,
+                wish.kind == AM_COLL_BARRIER ? "no bytes"
+                                             : "bytes of the count");
     for (uint32_t shift = 0; shift <= shift_max + 1; shift++) {
         struct am_coll_plan next = {.algorithm = NULL};
 
@@ -150,11 +128,13 @@ size_t am_coll_describe(const struct am_coll_config *config,
                         const struct am_coll_numbers *numbers, uint32_t size,
                         char *text, size_t bytes)
 {
-    struct out out = {.text = text, .bytes = bytes};
+    struct am_text out = {.text = text, .bytes = bytes};
 
     for (int kind = 0; kind < AM_COLL_KINDS; kind++) {
-        struct am_coll_wish wish = {
-                .kind = (am_coll_kind_t)kind, .size = size, .commutes = true};
+        struct am_coll_wish wish = {.kind = (am_coll_kind_t)kind,
+                                    .size = size,
+                                    .unit = 1,
+                                    .commutes = true};
 
         out_kind(&out, config, numbers, wish);
     }

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "collectives/select/select.h"
+#include "collectives/shared/way.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +13,14 @@
 static const size_t chunks[] = {SIZE_MAX, (size_t)8 << 10, (size_t)32 << 10,
                                 (size_t)128 << 10};
 
-static bool is_fit(const struct am_coll_algorithm *algorithm,
-                   const struct am_coll_wish *wish)
+bool am_coll_is_fit(const struct am_coll_algorithm *algorithm,
+                    const struct am_coll_numbers *numbers,
+                    const struct am_coll_wish *wish)
 {
     return (wish->commutes || algorithm->keeps_order) &&
-           (!wish->is_vector || algorithm->takes_vector);
+           (!wish->is_vector || algorithm->takes_vector) &&
+           (algorithm->way == NULL ||
+            (numbers->shared.slot_bytes > 0 && algorithm->way->fits(wish)));
 }
 
 uint64_t am_coll_plan_ps(const struct am_coll_numbers *numbers,
@@ -68,7 +72,7 @@ struct am_coll_plan am_coll_select(const struct am_coll_config *config,
     uint64_t best_ps = UINT64_MAX;
 
     if (am_coll_plan_parse(wish->kind, config->algorithm[wish->kind], &plan)) {
-        if (is_fit(plan.algorithm, wish)) {
+        if (am_coll_is_fit(plan.algorithm, numbers, wish)) {
             plan.why = AM_COLL_WHY_SET;
             return plan;
         }
@@ -76,7 +80,7 @@ struct am_coll_plan am_coll_select(const struct am_coll_config *config,
     }
     algorithm = am_coll_algorithms[wish->kind];
     for (; algorithm->name != NULL; algorithm++) {
-        if (!is_fit(algorithm, wish)) {
+        if (!am_coll_is_fit(algorithm, numbers, wish)) {
             continue;
         }
         if (wish->is_vector) { /* members do not know each other's lengths */

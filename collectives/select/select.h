@@ -12,6 +12,7 @@
 struct am_coll_config {
     size_t eager_max;
     uint64_t window;
+    int shared; /* bool: AM_COLL_SHARED */
     char algorithm[AM_COLL_KINDS][AM_CONFIG_TEXT_BYTES];
 };
 
@@ -36,12 +37,18 @@ struct am_coll_wish {
     am_coll_kind_t kind;
     uint32_t size;
     size_t bytes; /* as am_coll_cost; of no meaning with is_vector */
+    size_t unit;  /* bytes that it may be cut at */
     bool commutes, is_vector;
 };
 
 /* Read "name", "kary:8", "ring/64k"; false when it is not one of the kind's. */
 bool am_coll_plan_parse(am_coll_kind_t kind, const char *text,
                         struct am_coll_plan *plan);
+
+/* Can the algorithm do it at all? */
+bool am_coll_is_fit(const struct am_coll_algorithm *algorithm,
+                    const struct am_coll_numbers *numbers,
+                    const struct am_coll_wish *wish);
 
 /* The plan for a wish.  Costs some hundred instructions for each algorithm. */
 struct am_coll_plan am_coll_select(const struct am_coll_config *config,

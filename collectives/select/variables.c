@@ -68,6 +68,10 @@ static const struct am_config_row rows[] = {
          "such messages that may wait at a receiver from each sender; the same "
          "on all ranks",
          offsetof(struct am_coll_config, window), NULL, NULL},
+        {"AM_COLL_SHARED", "yes", AM_CONFIG_BOOL, "",
+         "groups within a node have memory that all members see, for the "
+         "algorithms named shared; asked at the group's first member",
+         offsetof(struct am_coll_config, shared), NULL, NULL},
         ROW("AM_COLL_BARRIER", AM_COLL_BARRIER, check_barrier, "barrier"),
         ROW("AM_COLL_BCAST", AM_COLL_BCAST, check_bcast, "broadcast"),
         ROW("AM_COLL_REDUCE", AM_COLL_REDUCE, check_reduce, "reduce"),

@@ -17,12 +17,13 @@
 
 #include <stdatomic.h>
 
-#define NS_BOX_MAGIC UINT32_C(0x6e734201) /* and the layout's version */
+#define NS_BOX_MAGIC UINT32_C(0x6e734204) /* and the layout's version */
 
 enum {
     NS_BOX_RECORDS = 128,
     NS_BOX_DATA = 8192, /* of one run of stores */
     NS_BOX_FACTS = 512,
+    NS_BOX_POSTS = 32768, /* of the list of posts */
 };
 
 typedef enum {
@@ -35,8 +36,9 @@ typedef enum {
     NS_ASK_SYNC,    /* wait until the engine's time is its own */
     NS_ASK_ACCESS,  /* `access` */
     NS_ASK_WRITE,   /* `data` to access.reg */
+    NS_ASK_LOAD,    /* shared memory at access.reg, into `data` */
     NS_ASK_JUMP,    /* ns_host_jump */
-    NS_ASK_RECORDS, /* nothing but room for records */
+    NS_ASK_ROOM,    /* nothing but room for records, or for posts */
     NS_ASK_COMPUTE, /* a: ps */
     NS_ASK_GATHER,  /* a: mine, b: all, c: bytes of each */
     NS_ASK_MEET,    /* ns_sim_meet begins */
@@ -80,18 +82,24 @@ struct ns_box {
     struct ns_access access;
     uint64_t a, b, c;
     bool interrupts;   /* the program wants them */
+    uint64_t accesses; /* of its port, that were done by the rank itself */
     uint32_t advances; /* syncs that needed no turn; the last one's time */
     uint64_t advanced_ps;
     uint32_t record_count;
     struct ns_box_record records[NS_BOX_RECORDS];
     uint8_t data[NS_BOX_DATA];
+    /* to be done before what is asked for: cosim/post.h.  now_ps is the time of
+     * the first then, and tail_ps the rank's own time after the last */
+    uint32_t post_bytes;
+    uint64_t tail_ps;
+    _Alignas(8) uint8_t posts[NS_BOX_POSTS];
     /* the same all the time */
     struct ns_host_settings cost;
     char nic[16];
     uint32_t node, nodes;
     uint32_t memory_bytes, coherent, no_jump;
     uint64_t random;
-    uint64_t operation_ps; /* of what the program declares; 0: nothing */
+    uint64_t operation_ps, measured; /* as ns_sim_params' */
     _Alignas(16) uint8_t facts[NS_BOX_FACTS];
 };
 

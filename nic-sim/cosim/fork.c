@@ -36,6 +36,7 @@ static void child_main(struct ns_node *node)
 int ns_sim_fork(struct ns_sim *sim)
 {
     fflush(NULL); /* or each child would write it again */
+    ns_cores_one(&sim->cores);
     for (uint32_t i = 0; i < sim->node_count; i++) {
         struct ns_node *node = &sim->nodes[i];
         pid_t pid = fork();
@@ -61,5 +62,8 @@ void ns_sim_reap(struct ns_sim *sim, bool ours)
         while (ours && seat->pid > 0 && waitpid(seat->pid, NULL, 0) < 0 &&
                errno == EINTR) {
         }
+    }
+    if (ours) {
+        ns_cores_restore(&sim->cores);
     }
 }

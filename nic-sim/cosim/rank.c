@@ -6,6 +6,8 @@
 
 #include "cosim/rank.h"
 
+#include "cosim/post.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -16,6 +18,10 @@ static struct ns_rank *rank_of(struct ns_cpu *cpu)
     return am_container(cpu, struct ns_rank, cpu);
 }
 
+/* Shorter gaps between two asks are libam's and MPI's own work, at costs that the
+ * machine has, and not the program's: they are not measured. */
+#define GAP_LEAST_NS 2000
+
 /* ------------------------------------------------------------------- turns */
 
 static void state_out(struct ns_rank *rank, ns_ask_t ask)
@@ -23,8 +29,13 @@ static void state_out(struct ns_rank *rank, ns_ask_t ask)
     struct ns_box *box = rank->box;
 
     box->now_ps = rank->cpu.now_ps;
+    if (box->post_bytes > 0) {
+        box->now_ps = rank->posts_ps;
+        box->tail_ps = rank->cpu.now_ps - rank->post_ps;
+    }
     box->stolen_ps = rank->cpu.stolen_ps;
     box->idle = rank->cpu.idle;
+    box->accesses = rank->cpu.accesses;
     box->interrupts = rank->interrupt != NULL;
     box->ask = ask;
 }
@@ -64,6 +75,15 @@ static void turn_take(struct ns_rank *rank)
     rank->cpu.idle = box->idle;
     box->advances = 0;
     box->record_count = 0;
+    box->post_bytes = 0;
+}
+
+/* From here on the rank computes. */
+static void measure_on(struct ns_rank *rank)
+{
+    if (rank->box->measured != 0) {
+        rank->measured_ns = am_env_processor_ns();
+    }
 }
 
 static void ask(struct ns_rank *rank, ns_ask_t what)
@@ -84,17 +104,58 @@ static void ask(struct ns_rank *rank, ns_ask_t what)
         ns_box_give(rank->box, NS_TURN_ENGINE);
         turn_take(rank);
     }
+    measure_on(rank);
+}
+
+void ns_rank_measure(struct ns_rank *rank)
+{
+    struct ns_box *box = rank->box;
+    uint64_t gap_ns;
+
+    if (box->measured == 0 || rank->measured_ns == 0 || rank->ended) {
+        return;
+    }
+    gap_ns = am_env_processor_ns() - rank->measured_ns;
+    if (gap_ns >= GAP_LEAST_NS) {
+        box->a = gap_ns * box->measured; /* ns, thousandths: ps */
+        ask(rank, NS_ASK_COMPUTE);
+    }
+}
+
+void ns_rank_settle(struct ns_rank *rank)
+{
+    if (rank->box->post_bytes > 0) {
+        ask(rank, NS_ASK_ROOM);
+    }
+}
+
+void ns_rank_load(struct ns_rank *rank, uint32_t address, void *to,
+                  uint32_t bytes)
+{
+    rank->box->access =
+            (struct ns_access){.reg = address, .bytes = bytes, .is_load = true};
+    ask(rank, NS_ASK_LOAD);
+    memcpy(to, rank->box->data, bytes);
 }
 
 /* As ns_engine_advance: would this host's event be the next? */
-static bool advance(struct ns_box *box, uint64_t time_ps)
+bool ns_rank_is_next(const struct ns_rank *rank)
 {
-    if (time_ps > box->limit_ps || time_ps > box->next_ps ||
-        (time_ps == box->next_ps && box->next_order < box->order)) {
+    const struct ns_box *box = rank->box;
+    uint64_t time_ps = rank->cpu.now_ps;
+
+    return box->post_bytes == 0 && time_ps <= box->limit_ps &&
+           (time_ps < box->next_ps ||
+            (time_ps == box->next_ps && box->next_order >= box->order));
+}
+
+static bool advance(struct ns_rank *rank)
+{
+    if (!ns_rank_is_next(rank)) {
         return false;
     }
-    box->advances++;
-    box->advanced_ps = time_ps;
+    rank->box->advances++;
+    rank->box->advanced_ps = rank->cpu.now_ps;
     return true;
 }
 
@@ -102,9 +163,11 @@ static bool advance(struct ns_box *box, uint64_t time_ps)
 
 static void rank_sync(struct ns_cpu *cpu)
 {
-    if (advance(rank_of(cpu)->box, cpu->now_ps)) {
+    ns_rank_measure(rank_of(cpu));
+    if (advance(rank_of(cpu))) {
         ns_cpu_looked(cpu);
         ns_cpu_stolen(cpu);
+        measure_on(rank_of(cpu));
     } else {
         ask(rank_of(cpu), NS_ASK_SYNC);
     }
@@ -114,6 +177,7 @@ static uint32_t rank_access(struct ns_cpu *cpu, const struct ns_access *access)
 {
     struct ns_rank *rank = rank_of(cpu);
 
+    ns_rank_measure(rank);
     rank->box->access = *access;
     ask(rank, NS_ASK_ACCESS);
     return rank->box->value;
@@ -125,6 +189,7 @@ static void rank_write(struct ns_cpu *cpu, uint32_t reg, const void *from,
     struct ns_box *box = rank_of(cpu)->box;
 
     NS_CHECK(bytes <= sizeof(box->data));
+    ns_rank_measure(rank_of(cpu));
     box->access = (struct ns_access){.reg = reg, .bytes = (uint32_t)bytes};
     memcpy(box->data, from, bytes);
     ask(rank_of(cpu), NS_ASK_WRITE);
@@ -144,8 +209,11 @@ static void record(struct ns_cpu *cpu, uint32_t kind, uint64_t a, uint64_t b)
 {
     struct ns_box *box = rank_of(cpu)->box;
 
+    if (ns_post_record(rank_of(cpu), kind, a, b)) {
+        return;
+    }
     if (box->record_count == NS_BOX_RECORDS) {
-        ask(rank_of(cpu), NS_ASK_RECORDS);
+        ask(rank_of(cpu), NS_ASK_ROOM);
     }
     box->records[box->record_count++] = (struct ns_box_record){
             .time_ps = cpu->now_ps, .a = a, .b = b, .kind = kind};
@@ -172,7 +240,46 @@ static const struct ns_cpu_ops rank_ops = {
         .mark = rank_mark,
 };
 
+/* -------------------------------------------------------------- environment */
+
+static struct ns_rank *rank_of_env(struct am_env *env)
+{
+    return rank_of(am_container(env, struct ns_cpu, env));
+}
+
+static uint64_t env_now(struct am_env *env)
+{
+    ns_rank_settle(rank_of_env(env));
+    return rank_of_env(env)->cpu_ops->now(env);
+}
+
+static void env_relax(struct am_env *env, uint64_t deadline_ps)
+{
+    ns_rank_settle(rank_of_env(env));
+    rank_of_env(env)->cpu_ops->relax(env, deadline_ps);
+}
+
+static uint32_t env_pass(struct am_env *env, uint32_t rounds_max)
+{
+    ns_rank_settle(rank_of_env(env));
+    return rank_of_env(env)->cpu_ops->pass(env, rounds_max);
+}
+
 /* ----------------------------------------------------------------- the node */
+
+/* The cpu's environment and port, with a list in front. */
+static void cpu_init(struct ns_rank *rank)
+{
+    ns_cpu_init(&rank->cpu, &rank_ops, &rank->box->cost);
+    rank->cpu_ops = rank->cpu.env.ops;
+    rank->env_ops = *rank->cpu_ops;
+    rank->env_ops.now = env_now;
+    rank->env_ops.relax = env_relax;
+    rank->env_ops.pass = env_pass;
+    rank->cpu.env.ops = &rank->env_ops;
+    ns_post_port(&rank->port_ops);
+    rank->cpu.port.ops = &rank->port_ops;
+}
 
 int ns_rank_open(struct ns_rank *rank, struct ns_box *box)
 {
@@ -190,7 +297,7 @@ int ns_rank_open(struct ns_rank *rank, struct ns_box *box)
                                       .node = box->node,
                                       .nodes = box->nodes,
                                       .facts = box->facts};
-    ns_cpu_init(&rank->cpu, &rank_ops, &box->cost);
+    cpu_init(rank);
     turn_take(rank);
     return 0;
 }
@@ -234,8 +341,10 @@ void ns_rank_interrupts(struct ns_rank *rank, void (*fn)(void *arg), void *arg)
 void ns_rank_outside(struct ns_rank *rank)
 {
     if (!rank->outside && !rank->ended) {
+        ns_rank_measure(rank);
         ask(rank, NS_ASK_OUTSIDE);
         rank->outside = true;
+        rank->measured_ns = 0; /* what it does there takes no time */
     }
 }
 
@@ -247,6 +356,7 @@ void ns_rank_abort(struct ns_rank *rank)
 void ns_rank_end(struct ns_rank *rank)
 {
     if (!rank->ended) {
+        ns_rank_measure(rank);
         rank->ended = true;
         state_out(rank, NS_ASK_END);
         ns_box_give(rank->box, NS_TURN_ENGINE);

@@ -14,6 +14,11 @@ struct ns_rank {
     size_t (*waits)(void *arg, char *text, size_t bytes); /* or NULL */
     void *waits_arg;
     bool outside; /* since the last ask */
+    uint64_t posts_ps, post_ps; /* local time of the first, the last post */
+    const struct am_env_ops *cpu_ops; /* the cpu's environment, which settles */
+    struct am_env_ops env_ops;        /* before it does anything with time */
+    struct ns_port_ops port_ops;
+    uint64_t measured_ns; /* processor time up to here is accounted for */
     bool ended;
     void (*interrupt)(void *arg);
     void *interrupt_arg;
@@ -25,12 +30,22 @@ struct ns_rank {
  * process ends here or in any later call.
  */
 int ns_rank_open(struct ns_rank *rank, struct ns_box *box);
+/* What waits in the list is done: local time is known again. */
+void ns_rank_settle(struct ns_rank *rank);
+/* The same, and then a load from shared memory of at most NS_BOX_DATA. */
+void ns_rank_load(struct ns_rank *rank, uint32_t address, void *to,
+                  uint32_t bytes);
+/* Would the engine do nothing before local time?  Then no turn is needed. */
+bool ns_rank_is_next(const struct ns_rank *rank);
 /* As ns_sim_allgather, ns_sim_meet, ns_sim_compute, ns_sim_interrupts. */
 void ns_rank_gather(struct ns_rank *rank, const void *mine, void *all,
                     size_t bytes);
 void ns_rank_meet(struct ns_rank *rank, void (*poll)(void *arg), void *arg);
 void ns_rank_compute(struct ns_rank *rank, uint64_t ps);
 void ns_rank_interrupts(struct ns_rank *rank, void (*fn)(void *arg), void *arg);
+/* Where it is measured: what the program has computed since it last did anything
+ * on its machine takes its time. */
+void ns_rank_measure(struct ns_rank *rank);
 /* As am_env_ops says of `outside`. */
 void ns_rank_outside(struct ns_rank *rank);
 /* End the whole run (the caller goes on); tell that the program is over. */

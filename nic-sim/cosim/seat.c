@@ -6,6 +6,7 @@
 
 #include "cosim/seat.h"
 
+#include "cosim/post.h"
 #include "kernel/engine.h"
 #include "sim.h"
 
@@ -58,7 +59,7 @@ static void records_in(struct ns_node *node)
 /* Is it done at the rank's time, which then is not in the past? */
 static bool is_timed(ns_ask_t ask)
 {
-    return ask != NS_ASK_JUMP && ask != NS_ASK_RECORDS && ask != NS_ASK_END;
+    return ask != NS_ASK_JUMP && ask != NS_ASK_ROOM && ask != NS_ASK_END;
 }
 
 /* What the rank has written is peer input: could a rank have done so? */
@@ -81,7 +82,9 @@ static bool state_is_sane(const struct ns_node *node)
         from_ps = box->advanced_ps;
     }
     return box->record_count <= NS_BOX_RECORDS && box->ask < NS_ASK_COUNT &&
-           (box->now_ps >= from_ps || !is_timed((ns_ask_t)box->ask));
+           ns_posts_are_sane(box, &node->host.cpu.memory) &&
+           (box->now_ps >= from_ps ||
+            (box->post_bytes == 0 && !is_timed((ns_ask_t)box->ask)));
 }
 
 /* What the rank has done since it had its turn. */
@@ -100,6 +103,7 @@ static void state_in(struct ns_node *node)
     cpu->now_ps = box->now_ps;
     cpu->stolen_ps = box->stolen_ps;
     cpu->idle = box->idle;
+    ns_posts_do(box, &node->host);
 }
 
 /* The rank has its turn: wait until it asks; false: it will not. */
@@ -230,6 +234,7 @@ static bool rank_run_outside(struct ns_node *node)
     state_out(node, NS_ANSWER_GO);
     out_ps = box->now_ps;
     box->next_ps = 0; /* nothing without a turn */
+    node->seat.turns++;
     ns_box_give(box, NS_TURN_RANK);
     node->seat.outside = true;
     if (all_outside(sim)) {
@@ -251,6 +256,7 @@ static bool rank_run(struct ns_node *node, ns_answer_t answer)
         return rank_run_outside(node);
     }
     state_out(node, answer);
+    node->seat.turns++;
     ns_box_give(node->seat.box, NS_TURN_RANK);
     return rank_wait(node) && rank_take(node);
 }
@@ -287,6 +293,20 @@ static bool serve_gather(struct ns_node *node)
     return done;
 }
 
+static bool serve_load(struct ns_node *node)
+{
+    struct ns_box *box = node->seat.box;
+    struct ns_port *port = &node->host.cpu.port;
+    uint32_t address = box->access.reg, bytes = box->access.bytes;
+
+    if (bytes > NS_BOX_DATA ||
+        !ns_memory_holds(&node->host.cpu.memory, address, bytes)) {
+        return false;
+    }
+    port->ops->load(port, address, box->data, bytes);
+    return true;
+}
+
 /* Do what the rank asks; false: it could not be done. */
 static bool serve_one(struct ns_node *node)
 {
@@ -306,6 +326,8 @@ static bool serve_one(struct ns_node *node)
         }
         ns_host_write(host, box->access.reg, box->data, box->access.bytes);
         return true;
+    case NS_ASK_LOAD:
+        return serve_load(node);
     case NS_ASK_JUMP:
         ns_host_jump(host);
         return true;
@@ -322,7 +344,7 @@ static bool serve_one(struct ns_node *node)
     case NS_ASK_ABORT:
         ns_sim_abort(&node->view);
         return true;
-    case NS_ASK_RECORDS:
+    case NS_ASK_ROOM:
     case NS_ASK_OUTSIDE:
     case NS_ASK_HANDLED:
     case NS_ASK_END:

@@ -16,6 +16,7 @@ struct ns_seat {
     int fd;             /* of the memory, for who maps it */
     int pid, process;   /* who has it, and its pidfd; -1: nobody */
     bool over;          /* it has said that its program is over */
+    uint64_t turns;     /* that it has got */
     bool outside;       /* its process runs, and its node waits for that */
 };
 

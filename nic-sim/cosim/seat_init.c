@@ -76,6 +76,7 @@ void ns_seat_describe(struct ns_node *node)
     box->no_jump = sim->params.no_jump;
     box->random = cpu->random;
     box->operation_ps = sim->params.operation_ps;
+    box->measured = sim->params.measured;
     NS_CHECK(sim->kind->facts_bytes <= sizeof(box->facts));
     memcpy(box->facts, cpu->port.facts, sim->kind->facts_bytes);
 }

@@ -4,7 +4,9 @@
  *   own memory   up to half a cache (what is read and what is written are both
  *                in it): that cache's rate; larger: memory's
  *   shared       one rate: DMA takes lines out of the caches, or the driver
- *                flushes them; what it fetches again is charged by the line
+ *                flushes them; what it fetches again is charged by the line.
+ *                Where the rate in the first cache is known, the first line
+ *                has that: headers and flags go to registers, not to memory
  *   adapter      the rate of stores across the bus
  *
  * The size is that of one call: a message that is copied by the packet counts
@@ -21,6 +23,15 @@ static uint64_t own_rate(const struct ns_copy_settings *copy, uint64_t bytes)
         }
     }
     return copy->bytes_per_second;
+}
+
+/* How much of a copy from or to shared memory is as if it were in the cache. */
+static uint64_t near_bytes(const struct ns_host_settings *host, uint64_t bytes)
+{
+    if (host->copy.cached_bytes_per_second[0] == 0) {
+        return 0;
+    }
+    return bytes < host->line_bytes ? bytes : host->line_bytes;
 }
 
 static uint64_t rate(const struct ns_host_settings *host, ns_memory_kind_t kind,
@@ -46,8 +57,16 @@ uint64_t ns_copy_ps(const struct ns_host_settings *host, ns_memory_kind_t kind,
                                       ? host->copy.shared_start_ps
                                       : 0;
 
-    return bytes == 0 ? 0
-                      : start_ps + ns_bytes_ps(bytes, rate(host, kind, bytes));
+    uint64_t near = kind == NS_MEMORY_SHARED ? near_bytes(host, bytes) : 0;
+    uint64_t ps = start_ps;
+
+    if (near > 0) {
+        ps += ns_bytes_ps(near, host->copy.cached_bytes_per_second[0]);
+    }
+    if (bytes > near) {
+        ps += ns_bytes_ps(bytes - near, rate(host, kind, bytes));
+    }
+    return bytes == 0 ? 0 : ps;
 }
 
 uint64_t ns_copy_byte_fs(const struct ns_host_settings *host,

@@ -137,11 +137,28 @@ static void cpu_relax(struct am_env *env, uint64_t deadline_ps)
     cpu->ops->jump(cpu);
 }
 
+/* The polls of rounds 0 to k - 1 are those that go by when it lands at R(k). */
+static uint32_t cpu_pass(struct am_env *env, uint32_t rounds_max)
+{
+    struct ns_cpu *cpu = cpu_of(env);
+    struct ns_idle *idle = &cpu->idle;
+    uint64_t from_ps = cpu->now_ps;
+
+    if (!idle_learn(cpu) || rounds_max == 0) {
+        return 0;
+    }
+    idle->deadline_round = rounds_max;
+    idle->jumping = true;
+    cpu->ops->jump(cpu);
+    return (uint32_t)((idle->last_ps - from_ps) / idle->period_ps);
+}
+
 static const struct am_env_ops cpu_env_ops = {
         .now = cpu_now,
         .charge = cpu_charge,
         .relax = cpu_relax,
         .random = cpu_random,
+        .pass = cpu_pass,
 };
 
 void ns_cpu_looked(struct ns_cpu *cpu)

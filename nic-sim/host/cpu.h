@@ -62,6 +62,7 @@ struct ns_cpu {
     uint64_t random;
     struct ns_memory memory;
     struct ns_idle idle;
+    uint64_t accesses; /* of its port: statistics */
     bool no_jump; /* spin instead, for tests */
     bool shared;  /* one program runs on all of them in turn */
 };

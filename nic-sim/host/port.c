@@ -41,6 +41,7 @@ static void port_load(struct ns_port *port, uint32_t address, void *to,
     struct ns_cpu *cpu = port_cpu(port);
     uint32_t misses;
 
+    cpu->accesses++;
     if (cpu->memory.coherent ||
         ns_memory_misses(&cpu->memory, address, bytes) > 0) {
         /* DMA may change it, and take coherent lines away, at any time: wait,
@@ -61,6 +62,7 @@ static void port_store(struct ns_port *port, uint32_t address, const void *from,
     struct ns_cpu *cpu = port_cpu(port);
     uint32_t misses = ns_memory_store_misses(&cpu->memory, address, bytes);
 
+    cpu->accesses++;
     if (misses > 0) {
         cpu->ops->sync(cpu);
         cpu->now_ps += fetch_ps(cpu, misses);
@@ -74,6 +76,7 @@ static void port_flush(struct ns_port *port, uint32_t address, size_t bytes)
     struct ns_cpu *cpu = port_cpu(port);
     uint32_t dirty = ns_memory_dirty(&cpu->memory, address, bytes);
 
+    cpu->accesses++;
     if (dirty > 0) {
         cpu->ops->sync(cpu);
     }
@@ -89,6 +92,7 @@ static uint32_t port_pio_load(struct ns_port *port, uint32_t reg,
     struct ns_cpu *cpu = port_cpu(port);
     const struct ns_access access = {reg, 0, bytes, true};
 
+    cpu->accesses++;
     cpu->idle.news = true;
     return cpu->ops->access(cpu, &access);
 }
@@ -99,6 +103,7 @@ static void port_pio_store(struct ns_port *port, uint32_t reg, uint32_t value,
     struct ns_cpu *cpu = port_cpu(port);
     const struct ns_access access = {reg, value, bytes, false};
 
+    cpu->accesses++;
     cpu->idle.news = true;
     (void)cpu->ops->access(cpu, &access);
 }
@@ -108,6 +113,7 @@ static void port_pio_write(struct ns_port *port, uint32_t reg, const void *from,
 {
     struct ns_cpu *cpu = port_cpu(port);
 
+    cpu->accesses++;
     NS_CHECK(bytes > 0);
     cpu->idle.news = true;
     cpu->ops->write(cpu, reg, from, bytes);
@@ -136,6 +142,7 @@ static void port_charge(struct ns_port *port, ns_work_t work, uint64_t units)
     struct ns_cpu *cpu = port_cpu(port);
     const uint64_t cost_ps[NS_WORK_COUNT] = {
             [NS_WORK_SEND] = cpu->cost->send_ps,
+            [NS_WORK_FETCH] = cpu->cost->fetch_ps,
             [NS_WORK_RECEIVE] = cpu->cost->receive_ps,
             [NS_WORK_POLL] = cpu->cost->poll_ps,
             [NS_WORK_RELIABLE_SEND] = cpu->cost->reliable_send_ps,

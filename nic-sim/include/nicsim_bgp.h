@@ -165,6 +165,7 @@ struct ns_bgp_facts {
     uint32_t put; /* may the driver use direct put and remote get? */
     uint32_t tree_packets; /* that the collective network's port holds; 0: the
                             * node's first process has the port */
+    uint32_t side[3], processes; /* of the torus, in nodes; of a node */
     /* for the choice of protocols */
     uint64_t send_ps, receive_ps, put_ps, copy_byte_fs;
     uint64_t wire_ps, packet_ps, bytes_per_second;

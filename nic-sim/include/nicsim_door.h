@@ -21,6 +21,16 @@ struct ns_guest {
     uint32_t rank, size;
 };
 
+/* The cores that a process may run on. */
+struct ns_cores {
+    uint64_t set[16];
+};
+
+/* This process, and those that it starts from now on, stay on the core of now;
+ * until then they might run on `before`. */
+NS_API void ns_cores_one(struct ns_cores *before);
+NS_API void ns_cores_restore(const struct ns_cores *before);
+
 /* 0, or -1 with errno. */
 NS_API int ns_door_open(struct ns_door *door);
 NS_API void ns_door_close(struct ns_door *door);

@@ -46,11 +46,13 @@ struct ns_host_settings {
     uint64_t am_dispatch_ps, am_match_ps;  /* 1 each */
     uint64_t am_alloc_ps, am_poll_ps;
     /* Myrinet's driver; see snic_lanai.c */
+    uint64_t fetch_ps; /* of a packet that the NI fetches, besides send_ps */
     uint64_t pio_stream_bytes_per_second; /* of a run of PIO stores */
     uint64_t reliable_send_ps, reliable_receive_ps;
     uint64_t tlb_ps, pin_ps, notice_ps, interrupt_ps;
     uint64_t put_ps;       /* driver: starting a put or get (bgp) */
-    uint64_t call_ps;      /* AM_COST_CALL (bgp) */
+    uint64_t call_ps;      /* AM_COST_CALL; 0: no source is known */
+    uint64_t operation_ps; /* that a program declares; 0: no source is known */
     uint64_t shared_bytes; /* of memory that the NIC reaches */
 };
 
@@ -90,6 +92,7 @@ struct ns_lanai_settings {
     uint64_t window_cycles, retransmit_cycles, remote_cycles;
     uint64_t done_cycles, fetched_cycles, fetch_add_cycles;
     uint64_t step_cycles; /* of what is done after a packet, at a time */
+    uint64_t dma_start_ps; /* of the host DMA engine, before it has the bus */
     uint64_t sram_bytes, firmware_bytes;
     uint64_t receive_bytes, send_bytes; /* of SRAM, for packets */
     uint64_t host_buffers;              /* of the host, for what arrives */
@@ -183,6 +186,9 @@ NS_API struct ns_machine *ns_machine_load(const char *name,
 NS_API const char *ns_machine_text(const char *name);
 /* Names of the built-in files, NULL past the last. */
 NS_API const char *ns_machine_name(uint32_t index);
+
+/* The text of a built-in file of targets, NULL past the last. */
+NS_API const char *ns_machine_targets(uint32_t index);
 
 /* Parse "1.5 us" of the given type into its base unit (ps, bytes, B/s, 1).
  * Returns NULL, or what is wrong with it. */

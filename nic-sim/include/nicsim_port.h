@@ -42,6 +42,7 @@ typedef enum {
 /* Host work inside a driver; costs come from the machine file. */
 typedef enum {
     NS_WORK_SEND,             /* building a packet (1 each) */
+    NS_WORK_FETCH,            /* making it ready for DMA (1 each) */
     NS_WORK_RECEIVE,          /* taking a packet (1 each) */
     NS_WORK_POLL,             /* looking whether there is one (1 each) */
     NS_WORK_RELIABLE_SEND,    /* host-level reliability (1 packet each) */

@@ -20,7 +20,10 @@ struct ns_sim_params {
     bool no_jump;           /* idle hosts spin */
     bool threads;           /* hosts are threads and not fibers */
     bool processes;         /* programs run in processes; not with threads */
-    uint64_t operation_ps;  /* that am_compute takes for one, in processes */
+    /* What a program's own computation takes, in processes that others have
+     * started: each operation that it declares, ps; or its processor time times
+     * measured / 1000.  0: nothing. */
+    uint64_t operation_ps, measured;
     uint64_t patience_seconds; /* of real time that one of them may run on, and
                                 * not ask for anything; 0: for ever */
     void (*tick)(void *arg, uint64_t now_ps); /* as ns_engine_params' */
@@ -38,6 +41,9 @@ struct ns_sim_result {
     uint64_t end_ps; /* virtual time at which the last program ended */
     uint64_t events, hardware_events; /* all, and without the hosts' */
     uint64_t hash;
+    uint64_t accesses; /* of the hosts: loads, stores and flushes of memory that
+                        * adapters share, and accesses to their registers */
+    uint64_t turns; /* that processes got from the simulator, and gave back */
     uint64_t packets, dropped;     /* by NICs that were full, or faulty links */
     struct ns_fault_counts faults; /* .resent: were late, and are not lost */
 };

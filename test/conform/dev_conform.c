@@ -6,131 +6,11 @@
 #include "config.h"
 
 #include "conform/dev_conform.h"
-#include "dev/self/self.h"
-#include "dev/shm/shm.h"
-#ifdef AM_UDP
-#include "dev/udp/udp.h"
-#endif
 #include "support/cm.h"
 #include "support/seed.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define SOUND (AM_DEV_CAP_RELIABLE | AM_DEV_CAP_ORDERED)
-/* For all channels in this process: peers that are not polled any more say
- * nothing, so there is no use in waiting for them; and no long keep-alive. */
-#define CHAN_OPTIONS              \
-    {"AM_CHAN_LINGER", "0"},      \
-    {                             \
-        "AM_CHAN_KEEPALIVE", "30" \
-    }
-#define ALL_FAULTS \
-    "drop=1/20,dup=1/20,reorder=1/20,corrupt=1/20,delay=1/20:16,stall=1/20:8"
-
-#ifdef CONFORM_SIM
-#include "dev/snic/snic.h"
-
-/* On simulated hosts (test/sim/sim_world.c) there is their device only. */
-static const struct world_case cases[] = {
-        {.name = "sim",
-         .ops = &am_dev_snic_ops,
-         .options = {{"AM_RELIABILITY", "none"}}},
-        {.name = "chan_sim",
-         .ops = &am_dev_snic_ops,
-         .options = {CHAN_OPTIONS, {"AM_RELIABILITY", "nack"}}},
-        {.name = "chan_fault_sim",
-         .ops = &am_dev_snic_ops,
-         .options = {CHAN_OPTIONS, {"AM_FAULT", ALL_FAULTS}}},
-};
-#else
-static const struct world_case cases[] = {
-        {.name = "self", .ops = &am_dev_self_ops, .alone = true},
-        {.name = "pipe", .ops = &pipe_dev_ops, .pipe_caps = SOUND},
-        {.name = "pipe_copies",
-         .ops = &pipe_dev_ops,
-         .pipe_caps = SOUND | AM_DEV_CAP_PUT | AM_DEV_CAP_GET},
-        {.name = "shm", .ops = &am_shm_ops},
-        {.name = "shm_small",
-         .ops = &am_shm_ops,
-         .options = {{"AM_SHM_SLOTS", "16"},
-                     {"AM_SHM_RING", "16k"},
-                     {"AM_SHM_PACKET", "2k"}}},
-#ifdef AM_UDP
-        {.name = "udp",
-         .ops = &am_udp_ops,
-         .real = true,
-         .options = {{"AM_UDP_IF", "lo"}, {"AM_RELIABILITY", "none"}}},
-        {.name = "chan_udp",
-         .ops = &am_udp_ops,
-         .real = true,
-         .options = {CHAN_OPTIONS, {"AM_UDP_IF", "lo"}}},
-        {.name = "timer_udp",
-         .ops = &am_udp_ops,
-         .real = true,
-         .options = {CHAN_OPTIONS,
-                     {"AM_UDP_IF", "lo"},
-                     {"AM_RELIABILITY", "timer"}}},
-        {.name = "chan_plain_udp",
-         .ops = &am_udp_ops,
-         .real = true,
-         .options = {CHAN_OPTIONS,
-                     {"AM_UDP_IF", "127.0.0.0/8"},
-                     {"AM_UDP_AUTH", "off"},
-                     {"AM_UDP_PACKET", "1500"}}},
-        {.name = "chan_fault_udp",
-         .ops = &am_udp_ops,
-         .real = true,
-         .options = {CHAN_OPTIONS,
-                     {"AM_UDP_IF", "lo"},
-                     {"AM_UDP_KEY", "00112233445566778899aabbccddeeff"},
-                     {"AM_FAULT", ALL_FAULTS}}},
-#endif
-        {.name = "fault_pipe",
-         .ops = &pipe_dev_ops,
-         .options = {{"AM_FAULT", "drop=1/10,dup=1/10,reorder=1/5,delay=1/10"},
-                     {"AM_RELIABILITY", "none"}}},
-        {.name = "stall_pipe",
-         .ops = &pipe_dev_ops,
-         .options = {{"AM_FAULT", "stall=1/3:5"}, {"AM_RELIABILITY", "none"}}},
-        {.name = "fault_shm",
-         .ops = &am_shm_ops,
-         .options = {{"AM_FAULT", "drop=1/10,dup=1/10,reorder=1/5,delay=1/10"},
-                     {"AM_RELIABILITY", "none"}}},
-        {.name = "chan_pipe", .ops = &pipe_dev_ops, .options = {CHAN_OPTIONS}},
-        {.name = "chan_self",
-         .ops = &am_dev_self_ops,
-         .alone = true,
-         .options = {CHAN_OPTIONS, {"AM_RELIABILITY", "nack"}}},
-        {.name = "chan_shm",
-         .ops = &am_shm_ops,
-         .options = {CHAN_OPTIONS, {"AM_RELIABILITY", "nack"}}},
-        {.name = "chan_fault_pipe",
-         .ops = &pipe_dev_ops,
-         .options = {CHAN_OPTIONS, {"AM_FAULT", ALL_FAULTS}}},
-        {.name = "chan_fault_shm",
-         .ops = &am_shm_ops,
-         .options = {CHAN_OPTIONS, {"AM_FAULT", ALL_FAULTS}}},
-        {.name = "chan_fault_self",
-         .ops = &am_dev_self_ops,
-         .alone = true,
-         .options = {CHAN_OPTIONS, {"AM_FAULT", ALL_FAULTS}}},
-        {.name = "chan_one_fault_pipe",
-         .ops = &pipe_dev_ops,
-         .options = {CHAN_OPTIONS,
-                     {"AM_FAULT", ALL_FAULTS},
-                     {"AM_CHAN_REQUEST_WINDOW", "1"},
-                     {"AM_CHAN_REPLY_WINDOW", "0"}}},
-        {.name = "timer_fault_pipe",
-         .ops = &pipe_dev_ops,
-         .options = {CHAN_OPTIONS,
-                     {"AM_FAULT", ALL_FAULTS},
-                     {"AM_RELIABILITY", "timer"},
-                     {"AM_CHAN_RTO", "4"},
-                     {"AM_CHAN_RTO_MAX", "30"},
-                     {"AM_CHAN_ACK_DELAY", "1"}}},
-};
-#endif
 
 /* ------------------------------------------------------------- what it says */
 
@@ -336,9 +216,8 @@ static void test_classes(void **state)
         world_push(world, 0, last, AM_DEV_REPLY, i % 2 == 0);
     }
     sent = world->nodes[0].links[last].sent[AM_DEV_REPLY];
-    for (int i = 0; i < 5000; i++) {
-        world_poll(world);
-    }
+    world_poll_for(world, 5000, 0, last, AM_DEV_REPLY,
+                   world->exact ? sent : 0);
     assert_int_equal(world_got(world, 0, last, AM_DEV_REQUEST), before);
     if (world->exact) {
         assert_int_equal(world_got(world, 0, last, AM_DEV_REPLY), sent);
@@ -444,8 +323,10 @@ static void test_refused(void **state)
             world_push(world, 0, 2, AM_DEV_REQUEST, false);
             world_poll(world);
         }
-        for (int i = 0; i < 2000; i++) {
-            world_poll(world);
+        world_poll_for(world, 2000, 0, 2, AM_DEV_REQUEST, 1);
+        for (uint32_t i = 0;
+             i < world_steps_max(world) && world->nodes[1].refused == 0; i++) {
+            world_poll(world); /* a network may have to connect first */
         }
         assert_true(world->nodes[1].refused > 0);
         assert_int_equal(world_got(world, 0, 1, AM_DEV_REQUEST), 0);
@@ -470,9 +351,7 @@ static void test_disconnect(void **state)
         world->nodes[1].dev->ops->disconnect(link->ep);
         link->ep = NULL;
         link->got[AM_DEV_REQUEST] = UINT64_MAX; /* an upcall would fail */
-        for (int i = 0; i < 2000; i++) {
-            world_poll(world);
-        }
+        world_poll_for(world, 2000, 0, 2, AM_DEV_REQUEST, 6);
         assert_true(link->got[AM_DEV_REQUEST] == UINT64_MAX);
         assert_true(world_got(world, 0, 2, AM_DEV_REQUEST) > 5);
     }
@@ -558,7 +437,6 @@ static const struct {
 };
 
 #define TEST_COUNT (sizeof(tests) / sizeof(tests[0]))
-#define CASE_COUNT (sizeof(cases) / sizeof(cases[0]))
 
 /* All tests on all cases, or on those named on the command line. */
 static bool wanted(int argc, char **argv, const char *name)
@@ -575,23 +453,24 @@ int main(int argc, char **argv)
 {
     int failed = 0;
 
-    for (size_t i = 0; i < CASE_COUNT; i++) {
+    for (size_t i = 0; i < conform_case_count; i++) {
+        const struct world_case *at = &conform_cases[i];
         struct CMUnitTest group[TEST_COUNT];
         char names[TEST_COUNT][64];
 
-        if (!wanted(argc, argv, cases[i].name)) {
+        if (!wanted(argc, argv, at->name)) {
             continue;
         }
         for (size_t k = 0; k < TEST_COUNT; k++) {
-            snprintf(names[k], sizeof(names[k]), "%s/%s", cases[i].name,
+            snprintf(names[k], sizeof(names[k]), "%s/%s", at->name,
                      tests[k].name);
             group[k] = (struct CMUnitTest){
                     .name = names[k],
                     .test_func = tests[k].run,
-                    .initial_state = (void *)(uintptr_t)&cases[i]};
+                    .initial_state = (void *)(uintptr_t)at};
         }
-        failed += _cmocka_run_group_tests(cases[i].name, group, TEST_COUNT,
-                                          NULL, NULL);
+        failed += _cmocka_run_group_tests(at->name, group, TEST_COUNT, NULL,
+                                          NULL);
     }
     return failed;
 }

@@ -18,6 +18,10 @@ static inline const struct am_dev_attr *world_attr(const struct world *world)
     return &world->nodes[0].dev->attr;
 }
 
+/* dev_cases.c */
+extern const struct world_case conform_cases[];
+extern const size_t conform_case_count;
+
 /* dev_conform_mem.c */
 void test_put_get(void **state);
 void test_regions(void **state);

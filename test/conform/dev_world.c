@@ -412,6 +412,17 @@ int world_poll(struct world *world)
     return count;
 }
 
+void world_poll_for(struct world *world, uint32_t least, uint32_t from,
+                    uint32_t to, uint32_t class, uint64_t count)
+{
+    for (uint32_t i = 0;
+         i < least || (i < world_steps_max(world) &&
+                       world_got(world, from, to, class) < count);
+         i++) {
+        world_poll(world);
+    }
+}
+
 static bool world_all_got(const struct world *world)
 {
     for (uint32_t from = 0; from < world->count; from++) {

@@ -83,6 +83,10 @@ void node_close(struct node *node);
 uint32_t world_steps_max(const struct world *world);
 /* Poll every open node once; the sum of what they say. */
 int world_poll(struct world *world);
+/* Poll `least` times, and on (a network carries packets when it can) until `count`
+ * of a class have arrived, or world_steps_max. */
+void world_poll_for(struct world *world, uint32_t least, uint32_t from,
+                    uint32_t to, uint32_t class, uint64_t count);
 /* Poll until all that was sent has arrived and its sender knows (exact worlds),
  * or for a long time without news (others).  Fails the test when it does not end. */
 void world_settle(struct world *world);

@@ -6,10 +6,9 @@ if HAVE_CMOCKA
 check_PROGRAMS += test/conform/dev_conform
 TESTS += test/conform/dev_conform
 test_conform_dev_conform_SOURCES = test/conform/dev_conform.c \
-    test/conform/dev_conform_mem.c test/conform/dev_world.c \
+    test/conform/dev_cases.c test/conform/dev_conform_mem.c test/conform/dev_world.c \
     test/support/pipe_dev.c test/support/dev_open.c
 test_conform_dev_conform_CFLAGS = $(TEST_CFLAGS)
-test_conform_dev_conform_LDADD = libamtest.la $(CMOCKA_LIBS)
 endif
 
 # The window by exhaustive search.

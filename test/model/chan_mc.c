@@ -25,6 +25,7 @@
 #define NET_MAX       8 /* packets on their way, when the network is kind */
 #define MEMORY_BYTES  256
 #define LANDING_BYTES 8
+#define EARLY_BYTES   192
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
         !defined(__OPTIMIZE__)
 #define SLOW_BUILD 1
@@ -44,6 +45,7 @@ struct end {
     struct am_window window;
     _Alignas(8) uint8_t memory[MEMORY_BYTES];
     uint8_t landing[AM_WINDOW_CLASSES][LANDING_BYTES];
+    _Alignas(8) uint8_t early[EARLY_BYTES]; /* of the model's class */
     uint8_t sent, got; /* messages; got: of the peer's */
     bool ready;
 };
@@ -61,6 +63,7 @@ struct model {
     uint8_t class;                     /* of all of them */
     uint32_t net_max; /* packets on their way, both ways; then AGAIN */
     uint32_t window_packets, chunk_packets;
+    uint32_t early;      /* packets kept that came too early */
     bool timer, readies; /* end 1 is not ready at times */
     bool stale;          /* packets of an earlier connection are about */
     bool quick;          /* also in a build with a sanitizer */
@@ -148,8 +151,15 @@ static void *mc_landing(void *arg, uint32_t class, uint32_t bytes)
     return bytes <= LANDING_BYTES ? ((struct end *)arg)->landing[class] : NULL;
 }
 
+static void *mc_early(void *arg, uint32_t class, size_t bytes)
+{
+    return class == mc.model->class && bytes <= EARLY_BYTES
+                   ? ((struct end *)arg)->early
+                   : NULL;
+}
+
 static const struct am_window_ops mc_ops = {mc_transmit, mc_deliver, mc_ready,
-                                            mc_landing};
+                                            mc_landing, mc_early};
 
 /* Drop what is never read again, so that equal futures are equal states. */
 static void normalise_tx(struct am_window_tx *tx)
@@ -183,6 +193,14 @@ static void normalise_rx(struct am_window_rx *rx)
         memset(rx->landing + rx->offset, 0, LANDING_BYTES - rx->offset);
     }
     rx->untold_ps = 0;
+    if (rx->early != NULL) {
+        for (uint32_t i = 0; i < rx->early->count; i++) {
+            if (!rx->early->kept[i].used) {
+                memset(window_early_data(rx->early, i), 0,
+                       rx->early->data_stride);
+            }
+        }
+    }
 }
 
 static int packet_order(const void *a, const void *b)
@@ -352,6 +370,7 @@ static void add_stale(void)
     packet[0].to = packet[1].to = 1;
     packet[0].hdr = (struct am_chan_hdr){.type = AM_CHAN_HELLO,
                                          .seq = 0x77,
+                                         .conn = 1,
                                          .ack = {4, 4},
                                          .hdr_bytes = AM_CHAN_WIRE_VERSION,
                                          .message_bytes = 2};
@@ -379,6 +398,7 @@ static void start(const struct model *model)
             .ack_fraction = 4,
             .keepalive_polls = 1,
             .timer = model->timer,
+            .early_packets = model->early,
     };
     if (am_window_memory_bytes(&mc.params) > MEMORY_BYTES) {
         abort();
@@ -415,47 +435,74 @@ static bool search(const struct model *model)
     return mc.failure == NULL;
 }
 
+static const struct model models[] = {
+        {.name = "three messages",
+         .messages = {{1, 1, 1}, {0}},
+         .net_max = 3,
+         .window_packets = 2,
+         .chunk_packets = 1},
+        {.name = "chunks",
+         .messages = {{2, 2}, {0}},
+         .net_max = 2,
+         .window_packets = 4,
+         .chunk_packets = 2,
+         .quick = true},
+        {.name = "both ways",
+         .messages = {{1}, {1}},
+         .class = WINDOW_REPLY,
+         .net_max = 2,
+         .window_packets = 2,
+         .chunk_packets = 1,
+         .quick = true},
+        {.name = "not ready",
+         .messages = {{1, 2}, {0}},
+         .net_max = 2,
+         .window_packets = 4,
+         .chunk_packets = 2,
+         .readies = true},
+        {.name = "stale",
+         .messages = {{1}, {0}},
+         .net_max = 3,
+         .window_packets = 2,
+         .chunk_packets = 1,
+         .stale = true,
+         .quick = true},
+        {.name = "timer",
+         .messages = {{1, 2, 1}, {0}},
+         .net_max = 3,
+         .window_packets = 4,
+         .chunk_packets = 2,
+         .timer = true},
+        {.name = "kept",
+         .messages = {{1, 1, 1}, {0}},
+         .net_max = 2,
+         .window_packets = 3,
+         .chunk_packets = 1,
+         .early = 2},
+        {.name = "kept chunks",
+         .messages = {{2, 2}, {0}},
+         .net_max = 2,
+         .window_packets = 4,
+         .chunk_packets = 2,
+         .early = 3},
+        {.name = "kept, not ready",
+         .messages = {{1, 2}, {0}},
+         .net_max = 2,
+         .window_packets = 4,
+         .chunk_packets = 2,
+         .early = 3,
+         .readies = true},
+        {.name = "kept, timer",
+         .messages = {{1, 2, 1}, {0}},
+         .net_max = 3,
+         .window_packets = 4,
+         .chunk_packets = 2,
+         .early = 2,
+         .timer = true},
+};
+
 int main(void)
 {
-    static const struct model models[] = {
-            {.name = "three messages",
-             .messages = {{1, 1, 1}, {0}},
-             .net_max = 3,
-             .window_packets = 2,
-             .chunk_packets = 1},
-            {.name = "chunks",
-             .messages = {{2, 2}, {0}},
-             .net_max = 2,
-             .window_packets = 4,
-             .chunk_packets = 2,
-             .quick = true},
-            {.name = "both ways",
-             .messages = {{1}, {1}},
-             .class = WINDOW_REPLY,
-             .net_max = 2,
-             .window_packets = 2,
-             .chunk_packets = 1,
-             .quick = true},
-            {.name = "not ready",
-             .messages = {{1, 2}, {0}},
-             .net_max = 2,
-             .window_packets = 4,
-             .chunk_packets = 2,
-             .readies = true},
-            {.name = "stale",
-             .messages = {{1}, {0}},
-             .net_max = 3,
-             .window_packets = 2,
-             .chunk_packets = 1,
-             .stale = true,
-             .quick = true},
-            {.name = "timer",
-             .messages = {{1, 2, 1}, {0}},
-             .net_max = 3,
-             .window_packets = 4,
-             .chunk_packets = 2,
-             .timer = true},
-    };
     bool good = true;
 
     for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {

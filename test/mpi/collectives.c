@@ -16,6 +16,7 @@
 #define GAP       8 /* bytes after each element */
 #define GUARD     0x5a
 #define COUNT_MAX 1100
+#define SUM_MAX   92013
 
 static int failures;
 
@@ -111,6 +112,30 @@ static void reductions(MPI_Comm comm, int rank, int size, MPI_Datatype type,
         if (rank == root) {
             check_product(result, count, "reduce in place", rank, size);
         }
+    }
+}
+
+/* Sums, short and long: to each root, in place there, and nowhere else. */
+static void sums(MPI_Comm comm, int rank, int size)
+{
+    static const int counts[] = {1, 512, 513, SUM_MAX};
+    static int mine[SUM_MAX], result[SUM_MAX];
+
+    for (int at = 0; at < 4 * size; at++) {
+        int count = counts[at / size], root = at % size, good = 1;
+
+        for (int i = 0; i < count; i++) {
+            mine[i] = i * (rank + 1);
+            result[i] = rank == root ? mine[i] : -1;
+        }
+        MPI_Reduce(rank == root ? MPI_IN_PLACE : mine, result, count, MPI_INT,
+                   MPI_SUM, root, comm);
+        for (int i = 0; i < count; i++) {
+            good = good && mine[i] == i * (rank + 1) &&
+                   result[i] ==
+                       (rank == root ? i * (size * (size + 1) / 2) : -1);
+        }
+        check(good, "a sum in place, and only there", rank, size, count);
     }
 }
 
@@ -229,6 +254,7 @@ static void on(MPI_Comm comm)
         broadcasts(comm, rank, size, spaced, counts[i]);
         exchange(comm, rank, size, spaced, counts[i]);
     }
+    sums(comm, rank, size);
     barriers(comm, rank, size);
     MPI_Op_free(&op);
     MPI_Type_free(&spaced);

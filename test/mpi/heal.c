@@ -3,6 +3,8 @@
  * fault tolerance (ULFM).
  *
  * usage: heal acks|revoke
+ *        heal together            all but two ranks kill themselves, in turn: each
+ *                                 dies while it asks who is dead
  *        heal storm SEED KILLS    KILLS ranks kill themselves at any moment
  *
  * Each rank that lives prints "RANK well", or what was wrong.
@@ -210,6 +212,35 @@ static void storm(unsigned seed, int kills)
     MPI_Comm_free(&comm);
 }
 
+/* Ranks 2 and up die one shortly after the other. */
+static void together(void)
+{
+    MPI_Comm comm = world_copy();
+    pthread_t thread;
+
+    if (rank >= 2) {
+        wait_us = 1000 + 400 * (unsigned)rank;
+        pthread_create(&thread, NULL, killer, NULL);
+    }
+    for (;;) {
+        MPI_Comm shrunk;
+        int count;
+
+        while (MPI_Barrier(comm) == MPI_SUCCESS) {
+        }
+        CHECK(MPIX_Comm_revoke(comm) == MPI_SUCCESS);
+        CHECK(MPIX_Comm_shrink(comm, &shrunk) == MPI_SUCCESS);
+        MPI_Comm_free(&comm);
+        comm = shrunk;
+        MPI_Comm_size(comm, &count);
+        if (count == 2) {
+            break;
+        }
+    }
+    works(comm, 2);
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -217,6 +248,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc == 2 && argv[1][0] == 'a') {
         acks();
+    } else if (argc == 2 && argv[1][0] == 't') {
+        together();
     } else if (argc == 2) {
         revoked();
     } else {

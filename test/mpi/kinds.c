@@ -4,6 +4,8 @@
  *
  * usage: kinds KIND ROUNDS
  *
+ * With KINDS_LATE=SECONDS a spawned process comes to MPI_Init that late.
+ *
  * Each process writes a file of its own in the folder $KINDS_DIR, a line for
  * each step of its life: the time (CLOCK_MONOTONIC, seconds), what, and text.
  *
@@ -431,6 +433,9 @@ int main(int argc, char **argv)
     self = argv[0];
     rounds = atoi(argv[2]);
     journal_open();
+    if (kinds[kind].run == kind_child && getenv("KINDS_LATE") != NULL) {
+        sleep((unsigned)atoi(getenv("KINDS_LATE")));
+    }
     note("init");
     TRY(MPI_Init_thread(&argc, &argv,
                         kinds[kind].run == kind_threads ? MPI_THREAD_MULTIPLE

@@ -1,10 +1,12 @@
 # test/mpi: MPICH's own suite on ch4:am.
 EXTRA_DIST += test/mpi/run test/mpi/xfail test/mpi/faults test/mpi/wait.c \
-    test/mpi/rests test/mpi/rest.c test/mpi/programs \
+    test/mpi/rests test/mpi/rest.c test/mpi/programs test/mpi/distribution \
+    test/mpi/mpi4py test/mpi/python.py \
     test/mpi/messages.c test/mpi/counters.c \
     test/mpi/moments test/mpi/kinds.c test/mpi/ports.c test/tools/pmi_server.py \
     test/mpi/dead.c test/mpi/heal.c \
     test/mpi/variables.c test/mpi/flood.c test/mpi/collectives.c \
+    test/mpi/shared.c \
     test/mpi/atomic.c test/mpi/large.c test/mpi/ops.c test/mpi/answers.c \
     test/mpi/pscw.c test/mpi/waits.c test/mpi/operations.c test/mpi/peak.h
 
@@ -27,7 +29,12 @@ mpich_run = $(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS)
 mpich_own = $(srcdir)/test/mpi/programs $(mpich_dir)/install || failed=1; \
     $(srcdir)/test/mpi/faults $(mpich_dir)/install || failed=1; \
     $(srcdir)/test/mpi/rests $(mpich_dir)/install || failed=1; \
-    $(srcdir)/test/mpi/moments --count 60 $(mpich_dir)/install || failed=1
+    $(srcdir)/test/mpi/distribution $(mpich_dir)/install || failed=1; \
+    $(srcdir)/test/mpi/moments --count 60 $(mpich_dir)/install || failed=1; \
+    AM_SRCDIR=$(srcdir) sh $(srcdir)/test/sim/mpich_test.sh || failed=1
+# On several hosts, with loss: it takes many minutes.
+mpich_hosts = sh $(srcdir)/test/net/mpi_spaces.sh $(mpich_dir)/install || \
+    test $$? = 77 || failed=1
 
 .PHONY: mpich-check mpich-check-ci
 mpich-check-ci: mpich
@@ -43,6 +50,7 @@ mpich-check: mpich
 	$(mpich_run) --lists testlist,testlist.dtp || failed=1; \
 	$(mpich_run) --setting rendezvous --setting eager || failed=1; \
 	$(mpich_own); \
+	$(mpich_hosts); \
 	exit $$failed
 
 # The other configurations: what differs in them.

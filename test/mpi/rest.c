@@ -1,32 +1,49 @@
 /*
  * For test/mpi/rests: a wait that may not sleep until a message comes, since
  * other threads need polls, must still give up the core, and so must one beside
- * a collective in flight, which may sleep.  Rank 0 is late on purpose; rank 1 counts how often it gave up its
- * core while it waited.
+ * a collective in flight, which may sleep.  Rank 0 is late on purpose, until rank 1
+ * has given up its core often enough while it waited, or for so long that it never
+ * will.
  */
 #include <mpi.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
-#define LATE_NS   500000000
-#define RESTS_MIN 10 /* of some thousands, or of 25 sleeps */
+#define LOOK_NS   20000000
+#define LOOKS_MAX 3000 /* a minute */
+#define RESTS_MIN 10
 
 static int rank;
+static int waiter; /* the process of rank 1 */
 
+/* How often rank 1's main thread has left its core by itself; -1: it is gone. */
 static long rests(void)
 {
-    struct rusage usage;
+    char path[64], line[256];
+    long count = -1;
+    FILE *file;
 
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_nvcsw;
+    snprintf(path, sizeof(path), "/proc/%d/status", waiter);
+    file = fopen(path, "r");
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        if (sscanf(line, "voluntary_ctxt_switches: %ld", &count) == 1) {
+            break;
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return count;
 }
 
-static void be_late(void)
+static void be_late(long before)
 {
-    struct timespec time = {.tv_nsec = LATE_NS};
+    struct timespec time = {.tv_nsec = LOOK_NS};
 
-    nanosleep(&time, NULL);
+    for (int i = 0; i < LOOKS_MAX && rests() < before + 2 * RESTS_MIN; i++) {
+        nanosleep(&time, NULL);
+    }
 }
 
 static int enough(const char *what, long before)
@@ -47,7 +64,7 @@ static int receive(void)
     int word = 0;
 
     if (rank == 0) {
-        be_late();
+        be_late(before);
         MPI_Send(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
         return 1;
     }
@@ -61,7 +78,7 @@ static int barrier(void)
     MPI_Request request;
 
     if (rank == 0) {
-        be_late();
+        be_late(before);
     }
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -78,6 +95,8 @@ int main(int argc, char **argv)
                     threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
                     &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    waiter = (int)getpid();
+    MPI_Bcast(&waiter, 1, MPI_INT, 1, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
     good = threads ? receive() : barrier();
     MPI_Finalize();

@@ -1,7 +1,8 @@
 # test/net: devices that leave the process, over loopback and between network
 # namespaces.
-EXTRA_DIST += test/net/udp_suites.sh test/net/spaces.sh \
-    test/net/spaces_test.sh
+EXTRA_DIST += test/net/udp_suites.sh test/net/ofi_suites.sh \
+    test/net/spaces.sh \
+    test/net/spaces_test.sh test/net/mpi_spaces.sh
 if BUILD_UDP
 check_PROGRAMS += test/net/storm
 test_net_storm_SOURCES = test/net/storm.c
@@ -15,15 +16,32 @@ TESTS += test/unit/udp_hostile_test
 test_unit_udp_hostile_test_SOURCES = test/unit/udp_hostile_test.c \
     test/support/dev_open.c
 test_unit_udp_hostile_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_udp_hostile_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += test/unit/udp_dead_test
 TESTS += test/unit/udp_dead_test
 test_unit_udp_dead_test_SOURCES = test/unit/udp_dead_test.c \
     test/support/dev_open.c
 test_unit_udp_dead_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_udp_dead_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += test/unit/udp_many_test
+TESTS += test/unit/udp_many_test
+test_unit_udp_many_test_SOURCES = test/unit/udp_many_test.c \
+    test/support/process.c test/support/process.h
+test_unit_udp_many_test_CFLAGS = $(TEST_CFLAGS)
 
 TESTS += test/net/udp_suites.sh
+endif
+endif
+if BUILD_OFI
+if HAVE_CMOCKA
+ofi_tests = test/unit/ofi_dead_test test/unit/ofi_hostile_test
+check_PROGRAMS += $(ofi_tests)
+TESTS += $(ofi_tests) test/net/ofi_suites.sh
+test_unit_ofi_dead_test_SOURCES = test/unit/ofi_dead_test.c \
+    test/support/process.c test/support/process.h $(msg_world)
+test_unit_ofi_dead_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_ofi_hostile_test_SOURCES = test/unit/ofi_hostile_test.c \
+    test/support/dev_open.c
+test_unit_ofi_hostile_test_CFLAGS = $(TEST_CFLAGS)
 endif
 endif

@@ -1,15 +1,24 @@
 #!/bin/sh
-# Runs one rank of a command in each of several network namespaces, which are
-# joined by a bridge, with packets lost on the way.  Ends with 77 and a word
-# where this is not allowed; takes down what it made, however it ends.
+# Makes several network namespaces, which are joined by a bridge, with UDP
+# packets lost on the way, and runs a command in them: one rank of it in each;
+# or, with --hosts, the command once, beside them, with MPIEXEC set to a launcher
+# that takes the namespaces for hosts (Hydra's, of the MPI in SPACES_MPI or on the
+# path).  Ends with 77 and a word where this is not allowed; takes down what it
+# made, however it ends.
 #
-# Usage: spaces.sh COUNT LOSS COMMAND...     LOSS packets of 1000
+# Usage: spaces.sh [--hosts] COUNT LOSS COMMAND...     LOSS packets of 1000
+#   SPACES_CUT=UP,DOWN   the link is up for so many seconds, then down for so many,
+#                        and so on
 set -eu
 
+hosts=no
+[ "$1" != --hosts ] || { hosts=yes && shift; }
 count=$1
 loss=$2
 shift 2
 hub=amhub$$
+folder=
+launcher=${SPACES_MPI:+$SPACES_MPI/bin/}mpiexec.hydra
 
 skip() {
     echo "skipped: $1"
@@ -17,20 +26,26 @@ skip() {
 }
 
 [ "$(id -u)" = 0 ] || skip "network namespaces are for root"
-for tool in ip mpiexec; do
+for tool in ip "$launcher"; do
     command -v "$tool" >/dev/null || skip "there is no $tool"
 done
 PATH=$PATH:/usr/sbin:/sbin
 [ "$loss" = 0 ] || command -v nft >/dev/null || skip "there is no nft"
 
+child=
+cutter=
 clean() {
     trap '' INT TERM HUP
+    for process in $child $cutter; do
+        kill "$process" 2>/dev/null || true
+    done
     i=0
     while [ $i -lt "$count" ]; do
         ip netns del "am$$-$i" 2>/dev/null || true
         i=$((i + 1))
     done
     ip netns del "$hub" 2>/dev/null || true
+    [ -z "$folder" ] || rm -r "$folder"
 }
 
 ip netns add "$hub" 2>/dev/null || skip "ip netns add is not allowed"
@@ -40,8 +55,8 @@ ip -n "$hub" link add bridge type bridge 2>/dev/null ||
     skip "this kernel has no bridge"
 ip -n "$hub" link set bridge up
 
-# One rank's namespace; its packets are cut before they leave, so that each of a
-# run can be lost by itself.
+# One namespace; its packets are cut before they leave, so that each of a run can
+# be lost by itself.
 space() {
     ip netns add "am$$-$1"
     ip -n "am$$-$1" link add eth0 gso_max_segs 1 type veth \
@@ -51,22 +66,63 @@ space() {
     ip -n "am$$-$1" link set lo up
     ip -n "am$$-$1" link set eth0 up
     [ "$loss" != 0 ] || return 0
-    ip netns exec "am$$-$1" nft -f - <<EOF || skip "nft cannot drop packets here"
+    ip netns exec "am$$-$1" nft -f - <<END || skip "nft cannot drop packets here"
 table inet am {
     chain input {
         type filter hook input priority 0;
         meta l4proto udp numgen random mod 1000 < $loss counter drop
     }
 }
-EOF
+END
+}
+
+if [ -n "${SPACES_CUT:-}" ]; then
+    while sleep "${SPACES_CUT%,*}" && ip -n "$hub" link set bridge down; do
+        sleep "${SPACES_CUT#*,}"
+        ip -n "$hub" link set bridge up || break
+    done 2>/dev/null &
+    cutter=$!
+fi
+
+exec 3<&0
+# In the background, so that a signal is taken at once.
+run() {
+    "$@" <&3 &
+    child=$!
+    wait $child
+    exit
 }
 
 ranks=
+names=
 i=0
 while [ $i -lt "$count" ]; do
     space $i
     ranks="$ranks${ranks:+ : }-n 1 ip netns exec am$$-$i $*"
+    names="$names${names:+,}10.77.0.$((i + 1))"
     i=$((i + 1))
 done
-# shellcheck disable=SC2086
-mpiexec $ranks
+if [ $hosts = no ]; then
+    # shellcheck disable=SC2086
+    run "$launcher" $ranks
+fi
+
+# Hydra calls its launcher with the host and a line for that host's shell.  What
+# the launcher itself listens on has an address in the hub.
+ip -n "$hub" addr add 10.77.0.254/24 dev bridge
+ip -n "$hub" link set lo up
+folder=$(mktemp -d)
+cat >"$folder/enter" <<END
+#!/bin/sh
+host=\${1##*.}
+shift
+exec ip netns exec "am$$-\$((host - 1))" sh -c "\$*"
+END
+cat >"$folder/mpiexec" <<END
+#!/bin/sh
+exec "$launcher" -launcher rsh -launcher-exec "$folder/enter" \\
+    -localhost 10.77.0.254 -hosts "\${SPACES_HOSTS:-$names}" "\$@"
+END
+chmod +x "$folder/enter" "$folder/mpiexec"
+export MPIEXEC="$folder/mpiexec"
+run ip netns exec "$hub" "$@"

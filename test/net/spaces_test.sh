@@ -7,6 +7,8 @@ spaces=$AM_SRCDIR/test/net/spaces.sh
 export AM_DEVICES=udp
 seed=${AM_TEST_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 echo "spaces: AM_TEST_SEED=$seed"
+cut_log=$(mktemp)
+trap 'rm "$cut_log"' EXIT
 
 # namespaces, packets of 1000 lost, messages
 storm() {
@@ -22,3 +24,14 @@ storm 2 200 60
 AM_RELIABILITY=timer storm 2 50 60
 AM_FAULT=dup=1/50,reorder=1/20,corrupt=1/100 storm 2 10 200
 storm 4 10 60
+# a link that goes down and comes up again
+for reliability in nack timer; do
+    AM_RELIABILITY=$reliability SPACES_CUT=0.5,1 storm 2 0 20000 >"$cut_log"
+    cat "$cut_log"
+    grep -qE '[1-9][0-9]* of them again' "$cut_log"
+done
+# by TCP, where the build has it
+if grep -q '^#define AM_OFI 1' config.h; then
+    AM_DEVICES=ofi storm 2 0 400
+    AM_DEVICES=ofi storm 4 0 60
+fi

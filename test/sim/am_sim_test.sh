@@ -138,11 +138,15 @@ for words in "-n 513 rtt" limits; do
         bad "am_perf --sim $words fails"
     [ "$(wc -l <"$work/err")" = 1 ] || bad "am_perf --sim $words: one line"
 done
-# What never ends is ended: here both wait for a packet that is lost.
+# What never goes on is ended at once: here both wait for a packet that is lost.
 AM_RELIABILITY=none "$perf" --sim sp-thin --set net.fault.drop=1/10 \
-    --limit 1000 ring >"$work/out" 2>"$work/err" && bad "the limit is a failure"
-grep -q 'the limit of 1000000 us of virtual time' "$work/err" ||
-    bad "and says which"
+    ring >"$work/out" 2>"$work/err" && bad "a deadlock is a failure"
+grep -q 'deadlock at [0-9]* us of virtual time: 2 nodes wait' "$work/err" ||
+    bad "and says which: $(cat "$work/err")"
+"$perf" --sim sp-thin --limit 1 --iterations 1000 ring >"$work/out" \
+    2>"$work/err" && bad "the limit is a failure"
+grep -q 'the limit of 1000 us of virtual time' "$work/err" ||
+    bad "and says which: $(cat "$work/err")"
 "$perf" --limit 5 rtt 2>"$work/err" && bad "--limit without --sim"
 grep -q -e '--limit is for' "$work/err" || bad "says so of --limit"
 "$perf" --seed 0 rtt 2>"$work/err" && bad "--seed without --sim"

@@ -76,9 +76,9 @@ bar='of [0-9]*, [0-9.]* ms simulated'
 if python3 -c 'import os; os.openpty()' 2>/dev/null; then
     on_terminal "$sim" --alltoall -n 216 bgp || bad "all-to-all on a terminal"
     grep -q "\] [1-9][0-9]* $bar" "$work/out" || bad "and its bar"
-    on_terminal "$sim" --figure request_1 sp-thin || bad "a figure on a terminal"
+    on_terminal "$sim" --figure store_bandwidth sp-thin || bad "a figure on a terminal"
     grep -q "\] 0 $bar" "$work/out" || bad "and its bar"
-    on_terminal "$perf" --sim sp-thin --iterations 2 rtt || bad "am_perf's rtt"
+    on_terminal "$perf" --sim sp-thin --iterations 5000 rtt || bad "am_perf's rtt"
     grep -q '%, [0-9.]* ms simulated' "$work/out" || bad "and its bar"
 else
     echo "no terminal to be had: bars are not looked at"

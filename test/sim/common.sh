@@ -25,4 +25,38 @@ hash_of() {
     "$sim" --json --figure round_trip "$@" | hash_in
 }
 
+# WHAT: of the job, whose processes wrote $work/pid.RANK, none is left; a loaded
+# machine may take its time for it.
+gone() {
+    for file in "$work"/pid.*; do
+        tries=0
+        while kill -0 "$(cat "$file")" 2>/dev/null; do
+            tries=$((tries + 1))
+            [ $tries -lt 600 ] || { bad "$1: a process is left"; break; }
+            sleep 0.1
+        done
+    done
+    rm -f "$work"/pid.*
+}
+
+# LAUNCHER RANKS PROGRAM ARGUMENT...: a job whose simulator is killed when all ranks
+# have begun.
+kill_simulator() {
+    launch=$1
+    ranks=$2
+    shift 2
+    "$sim" --mpi --patience 100000 sp-thin -- "$launch" -n "$ranks" "$@" \
+        >"$work/out" 2>"$work/err" &
+    engine=$!
+    tries=0
+    until [ "$(find "$work" -name 'pid.*' -size +0 | wc -l)" = "$ranks" ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 600 ] || { bad "the job starts"; break; }
+        sleep 0.1
+    done
+    kill -KILL $engine
+    wait $engine 2>/dev/null
+    gone "a killed simulator"
+}
+
 [ -n "$all" ] || bad "there are machines"

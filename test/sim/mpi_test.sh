@@ -116,18 +116,6 @@ fi
 ${CC:-cc} -I"$source/am-core/include" -o "$work/job" "$work/job.c" \
     -L"$libs" -lam -Wl,-rpath,"$libs" || bad "the job compiles"
 
-# All of the job is gone; a loaded machine may take its time for it.
-gone() {
-    for file in "$work"/pid.*; do
-        tries=0
-        while kill -0 "$(cat "$file")" 2>/dev/null; do
-            tries=$((tries + 1))
-            [ $tries -lt 600 ] || { bad "$1: a process is left"; break; }
-            sleep 0.1
-        done
-    done
-    rm -f "$work"/pid.*
-}
 job() { # WHAT OPTION...
     what=$1
     shift
@@ -154,14 +142,16 @@ fails compute '^am_sim: rank 1 (process [0-9]*) computes without end' \
 fails wait '^am_sim: \(the limit of 20000 us\|deadlock\)' --limit 20
 fails receive '^  rank 1: a receive from rank 0, tag 5, context 3$' --limit 20
 
-# What a program declares takes the time that the command line says.
+# What a program declares takes the time that the machine says, if it is asked for.
 cat >"$work/compute.c" <<'EOF2'
 #include <am.h>
 #include <am_time.h>
 #include <stdio.h>
+#include <time.h>
 int main(void)
 {
     uint64_t begin;
+    clock_t spins;
 
     if (am_init() != AM_OK) {
         return 1;
@@ -172,6 +162,10 @@ int main(void)
     if (am_rank(am_default()) == 1) {
         printf("%d %llu\n", am_time_is_virtual(),
                (unsigned long long)(am_time_ps() - begin));
+        begin = am_time_ps();
+        for (spins = clock(); clock() - spins < CLOCKS_PER_SEC / 50;) {
+        }
+        printf("spun %llu\n", (unsigned long long)(am_time_ps() - begin));
     }
     am_barrier();
     am_fini();
@@ -181,30 +175,45 @@ EOF2
 # shellcheck disable=SC2086
 ${CC:-cc} -I"$source/am-core/include" -o "$work/compute" "$work/compute.c" \
     -L"$libs" -lam -Wl,-rpath,"$libs" || bad "the computation compiles"
+computed() { # CHOICE, then what am_sim has besides: the program's output
+    choice=$1
+    shift
+    AM_SIM_COMPUTE=$choice "$sim" --mpi "$@" sp-thin -- "$launcher" -n 2 \
+        "$work/compute" >"$work/out" 2>"$work/err"
+}
 for operation in "20 ns" "1 us"; do
-    "$sim" --mpi --operation "$operation" sp-thin -- "$launcher" -n 2 \
-        "$work/compute" >"$work/out" || bad "a computation of $operation"
+    computed declared --set "host.operation=$operation" ||
+        bad "a computation of $operation: $(cat "$work/err")"
     case $operation in
     20*) grep -q '^1 20000000$' "$work/out" ;;
     *) grep -q '^1 1000000000$' "$work/out" ;;
     esac || bad "1000 times $operation: $(cat "$work/out")"
+    grep -q '^# computation: declared$' "$work/out" || bad "and it is said"
 done
-"$sim" --mpi sp-thin -- "$launcher" -n 2 "$work/compute" >"$work/out"
-grep -q '^1 0$' "$work/out" || bad "nothing by itself: $(cat "$work/out")"
+for choice in none ""; do
+    computed "$choice" --set 'host.operation=20 ns' || bad "AM_SIM_COMPUTE=$choice"
+    grep -q '^1 0$' "$work/out" || bad "nothing by itself: $(cat "$work/out")"
+    grep -q '^# computation: none$' "$work/out" || bad "and it is said"
+done
+computed none --json && grep -q '"computation":"none"' "$work/out" ||
+    bad "JSON has it: $(cat "$work/out")"
+computed declared && bad "no time of an operation is known for sp-thin"
+[ "$(wc -l <"$work/err")" = 1 ] && grep -q 'sp-thin has no source' "$work/err" ||
+    bad "and told: $(cat "$work/err")"
+for choice in measured measured: measured:0 measured:1e3 measured:-1 some; do
+    computed "$choice" && bad "AM_SIM_COMPUTE=$choice"
+    grep -q '^am_sim: AM_SIM_COMPUTE=.* must be none, declared' "$work/err" ||
+        bad "$choice is told: $(cat "$work/err")"
+done
+# Measured: a rank that spins for 20 ms has taken 2 s, which its clock shows.
+computed measured:100 || bad "measured: $(cat "$work/err")"
+grep -q '^spun [2-9][0-9]\{12\}$' "$work/out" ||
+    bad "20 ms times 100: $(cat "$work/out")"
+grep -q '^# computation: measured:100, not the same in each run$' "$work/out" ||
+    bad "and it is said: $(cat "$work/out")"
 
 # The simulator itself is killed.
-"$sim" --mpi --patience 100000 sp-thin -- "$launcher" -n 2 "$work/job" compute \
-    "$work" >"$work/out" 2>"$work/err" &
-engine=$!
-tries=0
-until [ -s "$work/pid.0" ] && [ -s "$work/pid.1" ]; do
-    tries=$((tries + 1))
-    [ $tries -lt 600 ] || { bad "the job starts"; break; }
-    sleep 0.1
-done
-kill -KILL $engine
-wait $engine 2>/dev/null
-gone "a killed simulator"
+kill_simulator "$launcher" 2 "$work/job" compute "$work"
 
 # What cannot start is told.
 told() { # PATTERN ARGUMENT...

@@ -90,6 +90,20 @@ for one in sp-wide myrinet-p3; do
     cmp -s "$work/$one" "$work/$other" && bad "$one is not $other"
 done
 
+# NIs reach the last of 64 nodes sooner along a binomial tree.
+for one in myrinet-ppro myrinet-p3; do
+    awk '$1 == "mcast.ni.binary" && $2 == 8 { binary = $4 }
+        $1 == "mcast.ni.binomial" && $2 == 8 { binomial = $4 }
+        END { exit !(binomial > 0 && binomial < binary) }' "$work/$one" ||
+        bad "$one: by NIs a binomial tree has the lower latency"
+done
+
+# On Blue Gene/P the DMA moves what goes by rendezvous, on all links at once.
+exchange() { sed -n "s/^exchange_rendezvous_$1 65536 MB\/s \([0-9]*\).*/\1/p" \
+    "$work/bgp"; }
+[ "$(exchange 6)" -gt $((5 * $(exchange 1))) ] ||
+    bad "bgp: an exchange by rendezvous with 6 neighbours is over 5 links' worth"
+
 # The rows are of the machine as --set has it: half the rate of a link.
 rate() { sed -n 's/^store_async 1048576 MB\/s \([0-9]*\).*/\1/p' "$1"; }
 rows sp-thin --set 'net.link=20 MB/s'

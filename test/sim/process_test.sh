@@ -44,6 +44,9 @@ done
 same sp-thin -n 5 --set net.fault.drop=1/50 --iterations 3 --sizes 8,20k bw
 same myrinet-ppro --set nic.watchdog='1 us' -n 4 --iterations 2 overlap
 
+number_in() { # FIELD
+    sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"
+}
 scenario() { # NAME
     # shellcheck disable=SC2086
     ${CC:-cc} -shared -fPIC -I"$source/am-core/include" \
@@ -54,13 +57,22 @@ scenario ring "$source/nic-sim/examples/ring.c"
 for machine in $all; do
     for way in "" --spin --no-sleep; do
         # shellcheck disable=SC2086
-        fibers=$("$sim" --json --run "$work/ring.so" $way -n 6 "$machine" 7 |
-            hash_in)
+        "$sim" --json --run "$work/ring.so" $way -n 6 "$machine" 7 \
+            >"$work/fibers"
         # shellcheck disable=SC2086
-        processes=$("$sim" --json --run "$work/ring.so" $way --processes -n 6 \
-            "$machine" 7 | hash_in)
+        "$sim" --json --run "$work/ring.so" $way --processes -n 6 "$machine" 7 \
+            >"$work/processes"
+        fibers=$(hash_in <"$work/fibers")
+        processes=$(hash_in <"$work/processes")
         [ -n "$fibers" ] && [ "$fibers" = "$processes" ] ||
             bad "the ring $way on $machine: $fibers $processes"
+        # What needs no answer waits for what does: fewer turns than accesses.
+        accesses=$(number_in accesses <"$work/processes")
+        turns=$(number_in turns <"$work/processes")
+        [ "$(number_in accesses <"$work/fibers")" = "$accesses" ] ||
+            bad "the ring $way on $machine has as many accesses"
+        [ -n "$way" ] || [ "$turns" -lt "$accesses" ] ||
+            bad "the ring $way on $machine: $turns turns, $accesses accesses"
     done
 done
 

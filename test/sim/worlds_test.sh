@@ -10,7 +10,9 @@ for machine in $(echo "$all" | grep -v '^sp-thin$'); do
         # the machine's are too short for the channel's timer.
         setting=
         case $name-$machine in
-        dev_conform-bgp) setting='host.driver_poll=1 us' ;;
+        dev_conform-bgp | dev_conform-myrinet-p3)
+            setting='host.driver_poll=1 us'
+            ;;
         esac
         echo "$name on $machine"
         "${AM_BUILDDIR:-.}/test/sim/${name}_sim" "$machine" ${setting:+"$setting"} \

@@ -3,6 +3,7 @@
  */
 #include "support/msg_world.h"
 
+#include "am/ctx.h"
 #include "base/env.h"
 
 #include "support/cm.h"
@@ -13,9 +14,12 @@
 
 enum {
     SETTLE_POLLS = 2000,
+    CONNECT_POLLS = 200000, /* a device may have to connect first */
     WAIT_POLLS = 3000000,
     GUARD = 0xee
 };
+
+#define SETTLE_PS UINT64_C(50000000000) /* 50 ms, where packets take their time */
 
 /* ------------------------------------------------------------- contexts */
 
@@ -72,17 +76,78 @@ int world_poll(struct world *world)
     return events;
 }
 
+/* Has what was sent left all devices? */
+static bool world_is_drained(const struct world *world)
+{
+    for (uint32_t i = 0; i < world->size; i++) {
+        const struct am_ctx *ctx = world->ctx[i];
+
+        for (uint32_t k = 0; k < ctx->dev_count; k++) {
+            if (!ctx->devs[k]->ops->drained(ctx->devs[k])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Is there a device whose packets take a time that polls do not tell? */
+static bool world_is_wide(const struct world *world)
+{
+    const struct am_ctx *ctx = world->ctx[0];
+
+    for (uint32_t k = 0; k < ctx->slot_count; k++) {
+        if (strcmp(ctx->slots[k].ops->name, "ofi") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Has nothing happened for so long that nothing is on its way? */
+static bool world_is_quiet(const struct world *world, int idle,
+                           uint64_t since_ps)
+{
+    if (idle < SETTLE_POLLS) {
+        return false;
+    }
+    if (world_is_wide(world) &&
+        am_env_now(am_env_real()) - since_ps < SETTLE_PS) {
+        return false;
+    }
+    return idle >= CONNECT_POLLS || world_is_drained(world);
+}
+
 void world_settle(struct world *world)
 {
-    for (int idle = 0; idle < SETTLE_POLLS; idle++) {
+    uint64_t since_ps = am_env_now(am_env_real());
+
+    for (int idle = 0; !world_is_quiet(world, idle, since_ps); idle++) {
         if (world_poll(world) > 0) {
             idle = 0;
+            since_ps = am_env_now(am_env_real());
         } else if (world_pass) {
             world_pass(); /* a device may be at work by itself */
         } else if (!world_env) {
             am_env_relax(am_env_real(), 0); /* the kernel may have packets */
         }
     }
+}
+
+void world_on_done(void *arg, am_status_t status)
+{
+    struct world_done *done = arg;
+
+    done->count++;
+    done->status = status;
+}
+
+void world_wait_done(struct world *world, struct world_done *done)
+{
+    for (int i = 0; i < 10000000 && done->count == 0; i++) {
+        world_poll(world);
+    }
+    assert_int_equal(done->count, 1);
 }
 
 uint64_t world_counter(struct world *world, uint32_t rank, const char *name)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 enum {
-    WORLD_MAX = 17
+    WORLD_MAX = 33
 };
 
 struct world {
@@ -32,6 +32,17 @@ void world_close(struct world *world);
 int world_poll(struct world *world);
 /* Poll until nothing has happened for a while. */
 void world_settle(struct world *world);
+
+/* How often something has completed, and how: world_on_done is the am_done_fn, with
+ * this as its argument. */
+struct world_done {
+    int count;
+    am_status_t status;
+};
+
+void world_on_done(void *arg, am_status_t status);
+/* Poll until it has, once. */
+void world_wait_done(struct world *world, struct world_done *done);
 
 /* The value of a counter, by name. */
 uint64_t world_counter(struct world *world, uint32_t rank, const char *name);

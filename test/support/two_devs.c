@@ -10,6 +10,9 @@
 #ifdef TWO_UDP
 #include "dev/udp/udp.h"
 #endif
+#ifdef TWO_OFI
+#include "dev/ofi/ofi.h"
+#endif
 
 #include <stdio.h>
 
@@ -43,6 +46,8 @@ static const struct am_dev_ops broken_ops = {.name = "broken",
 
 #ifdef TWO_UDP /* the real machine, with datagrams between the nodes */
 #define TWO_FAR_OPS &am_udp_ops
+#elif defined(TWO_OFI)
+#define TWO_FAR_OPS &am_ofi_ops
 #else
 #define TWO_FAR_OPS &pipe_dev_ops
 

@@ -7,8 +7,8 @@
  *
  * Ranks of one node reach each other by both devices and take shared memory, as
  * it costs less; those of two nodes have the pipe only.  A third device,
- * `broken`, never opens.  With TWO_UDP defined the device udp is in the place of
- * the pipe, and AM_DEVICES has to name both.
+ * `broken`, never opens.  With TWO_UDP or TWO_OFI defined the device udp or ofi is
+ * in the place of the pipe, and AM_DEVICES has to name both.
  */
 #ifndef AM_TEST_SUPPORT_TWO_DEVS_H
 #define AM_TEST_SUPPORT_TWO_DEVS_H

@@ -93,11 +93,23 @@ static void *end_landing(void *arg, uint32_t class, uint32_t bytes)
     return bytes <= PAIR_LANDING ? end->landing[class] : NULL;
 }
 
+static void *end_early(void *arg, uint32_t class, size_t bytes)
+{
+    struct pair_end *end = arg;
+
+    if (end->early[class] == NULL && !end->poor) {
+        end->early[class] = malloc(bytes);
+        assert_non_null(end->early[class]);
+    }
+    return end->early[class];
+}
+
 static const struct am_window_ops end_ops = {
         .transmit = end_transmit,
         .deliver = end_deliver,
         .ready = end_ready,
         .landing = end_landing,
+        .early = end_early,
 };
 
 struct am_window_params pair_sp_params(void)
@@ -148,6 +160,8 @@ void pair_close(struct pair *pair)
         free(pair->end[i].memory);
         free(pair->end[i].landing[0]);
         free(pair->end[i].landing[1]);
+        free(pair->end[i].early[0]);
+        free(pair->end[i].early[1]);
     }
     free(pair);
 }

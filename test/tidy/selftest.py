@@ -44,6 +44,8 @@ CASES = [
     ("calls", "am-core/am/a.c", "atomic_thread_fence(x);\n", "fence"),
     ("calls", "am-core/tools/a.c", 'printf("x");\n', None),
     ("calls", "test/a.c", "usleep(1);\n", None),
+    ("text", "scripts/a", "#!/bin/sh\n", "cannot be run"),
+    ("text", "scripts/a.in", "#!/bin/sh\n", None),
     ("text", "a.md", "see %s/x\n" % ME, "absolute path"),
     ("text", "a.md", "see src%s\n" % ME, None),
     ("text", "a.sh", "pull docker" + ".io/x\n", "registry"),

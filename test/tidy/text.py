@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Text that no tracked file may contain: absolute paths of somebody's machine
-and addresses of package registries; and what marks careless edits."""
+and addresses of package registries; and what marks careless edits: scripts that
+cannot be run among them."""
+import os
 import re
 
 import tree
@@ -21,7 +23,11 @@ BINARY = (".png", ".pdf", ".gz", ".xz", ".ico")
 for name in tree.files():
     if name in SKIP or name.endswith(BINARY) or name.endswith(".patch"):
         continue
-    for number, line in enumerate(tree.read(name).split("\n"), 1):
+    text = tree.read(name)
+    if text.startswith("#!") and not name.endswith(".in") and \
+            not os.access(os.path.join(tree.ROOT, name), os.X_OK):
+        tree.fail(name, 1, "a script that cannot be run: chmod +x")
+    for number, line in enumerate(text.split("\n"), 1):
         for what, pattern in RULES.items():
             if pattern.search(line):
                 tree.fail(name, number, what)

@@ -48,6 +48,11 @@ def test_other_parts():
     got = info("-p")
     check.that(got.returncode == 0 and "eager" in got.stdout,
                "am_info -p names the protocols: " + got.stdout + got.stderr)
+    origins = [line for line in got.stdout.splitlines()
+               if line.startswith("  costs")]
+    check.that(len(origins) == got.stdout.count(", contiguous data") and
+               all("(built in)" in line for line in origins),
+               "and says where each one's costs come from: " + got.stdout)
     got = info("-v", "-c", "-d", "-p", "--json")
     parts = json.loads(got.stdout)
     check.that(sorted(parts) == ["devices", "protocols", "variables",

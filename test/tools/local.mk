@@ -1,6 +1,7 @@
 # test/tools: am_info and am_perf as a user sees them, ranks in trouble
 check_PROGRAMS += test/tools/deny test/tools/rank
 test_tools_deny_SOURCES = test/tools/deny.c
+test_tools_deny_LDADD =
 test_tools_rank_SOURCES = test/tools/rank.c
 test_tools_rank_LDADD = libam.la
 test_tools_rank_LDFLAGS = $(AM_LDFLAGS) -static
@@ -10,9 +11,11 @@ tools_tests = \
     test/tools/info_test.py \
     test/tools/man_test.py \
     test/tools/perf_test.py \
-    test/tools/rank_test.py
+    test/tools/rank_test.py \
+    test/tools/static_test.sh \
+    test/tools/tune_test.py
 dist_check_SCRIPTS += $(tools_tests)
-EXTRA_DIST += test/tools/job.py
+EXTRA_DIST += test/tools/job.py test/tools/static.c
 TESTS += $(tools_tests)
 
 if HAVE_CMOCKA
@@ -25,5 +28,4 @@ test_unit_tools_perf_test_SOURCES = test/unit/tools_perf_test.c \
     am-core/tools/perf_time.c \
     am-core/tools/perf_util.c
 test_unit_tools_perf_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_tools_perf_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 endif

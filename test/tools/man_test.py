@@ -82,7 +82,7 @@ def test_render(name):
 
 if not os.path.exists(os.path.join(job.BUILD, "docs", "libam.7")):
     sys.exit(job.SKIP)  # configured without python3
-tools = [tool for tool in ("am_info", "am_perf", "am_sim")
+tools = [tool for tool in ("am_info", "am_perf", "am_sim", "am_tune")
          if os.path.exists(job.program(tool))]
 for tool in tools:
     test_tool(tool)

@@ -80,6 +80,11 @@ def test_more_ranks():
         for op in ("isend", "request"):
             rows_of("--op", op, "--sizes", "0,1,3000", "ring", ranks=ranks)
         rows_of("--sizes", "0,8,100k", "mcast", ranks=ranks)
+        for op in ("barrier", "bcast", "allreduce", "alltoall"):
+            found = rows_of("--op", op, "--sizes", "0,8,100k", "coll",
+                            ranks=ranks)
+            check.that(metrics(found) == (1 if op == "barrier" else 3) * [op],
+                       "%s rows" % op)
     rows_of("rtt", ranks=4)
     rows_of("--sizes", "0,8,100k", "lat", ranks=3)
     found = rows_of("--pin", "0", "rtt")

@@ -1,13 +1,14 @@
 # test/unit: the am layer and shared memory; in one process but for
-# am_fork, shm_death, shm_neighbour, shm_process and shm_start
+# am_fd, am_fork, shm_death, shm_neighbour, shm_process and shm_start
 if HAVE_CMOCKA
 am_tests = test/unit/am_address_test \
     test/unit/am_request_test test/unit/am_region_test \
     test/unit/am_client_test test/unit/am_close_test \
+    test/unit/am_fd_test \
     test/unit/am_fork_test test/unit/am_forged_test \
     test/unit/am_forged_random_test test/unit/am_post_test \
     test/unit/shm_death_test test/unit/shm_front_test \
-    test/unit/shm_hostile_test \
+    test/unit/shm_hostile_test test/unit/shm_lanes_test \
     test/unit/shm_late_test test/unit/shm_neighbour_test \
     test/unit/shm_process_test \
     test/unit/shm_start_test test/unit/shm_stranger_test
@@ -15,68 +16,57 @@ check_PROGRAMS += $(am_tests)
 TESTS += $(am_tests)
 test_unit_am_address_test_SOURCES = test/unit/am_address_test.c
 test_unit_am_address_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_am_address_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_am_request_test_SOURCES = test/unit/am_request_test.c \
     $(msg_world)
 test_unit_am_request_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_am_request_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_am_region_test_SOURCES = test/unit/am_region_test.c \
     $(msg_world)
 test_unit_am_region_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_am_region_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_am_fork_test_SOURCES = test/unit/am_fork_test.c \
     test/support/process.c test/support/process.h
 test_unit_am_fork_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_am_fork_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_am_fd_test_SOURCES = test/unit/am_fd_test.c \
+    test/support/process.c test/support/process.h
+test_unit_am_fd_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_post_test_SOURCES = test/unit/am_post_test.c $(msg_world)
 test_unit_am_post_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_am_post_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_am_close_test_SOURCES = test/unit/am_close_test.c \
     $(msg_world)
 test_unit_am_close_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_am_close_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_am_forged_test_SOURCES = test/unit/am_forged_test.c \
     $(msg_world)
 test_unit_am_forged_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_am_forged_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_am_forged_random_test_SOURCES = \
     test/unit/am_forged_random_test.c $(msg_world)
 test_unit_am_forged_random_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_am_forged_random_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_am_client_test_SOURCES = test/unit/am_client_test.c \
     $(msg_world)
 test_unit_am_client_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_am_client_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_shm_hostile_test_SOURCES = test/unit/shm_hostile_test.c \
     $(msg_world)
 test_unit_shm_hostile_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_shm_hostile_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_shm_front_test_SOURCES = test/unit/shm_front_test.c \
     $(msg_world)
 test_unit_shm_front_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_shm_front_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_shm_neighbour_test_SOURCES = test/unit/shm_neighbour_test.c \
     test/support/process.c test/support/process.h
 test_unit_shm_neighbour_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_shm_neighbour_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_shm_lanes_test_SOURCES = test/unit/shm_lanes_test.c \
+    $(msg_world)
+test_unit_shm_lanes_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_late_test_SOURCES = test/unit/shm_late_test.c \
     $(msg_world)
 test_unit_shm_late_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_shm_late_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_shm_death_test_SOURCES = test/unit/shm_death_test.c \
     test/support/process.c test/support/process.h
 test_unit_shm_death_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_shm_death_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_shm_stranger_test_SOURCES = test/unit/shm_stranger_test.c \
     $(msg_world)
 test_unit_shm_stranger_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_shm_stranger_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_shm_start_test_SOURCES = test/unit/shm_start_test.c \
     test/support/process.c test/support/process.h
 test_unit_shm_start_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_shm_start_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_shm_process_test_SOURCES = test/unit/shm_process_test.c \
     test/support/process.c test/support/process.h
 test_unit_shm_process_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_shm_process_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 endif

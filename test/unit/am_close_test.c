@@ -38,9 +38,12 @@ static am_status_t on_receive(void *arg, struct am_recv *recv, uint32_t source,
     return AM_ERR_AGAIN; /* and never supplied */
 }
 
+static int nothings; /* that came */
+
 static void on_nothing(struct am_token *token, const uint64_t *words,
                        uint32_t count, void *data, size_t bytes)
 {
+    nothings++;
 }
 
 /* More requests than there is space for. */
@@ -124,6 +127,9 @@ static void leave_work(char *memory)
     assert_int_equal(
             am_ctx_request(world.ctx[0], 1, H_NOTHING, NULL, 0, NULL, 0),
             AM_OK);
+    for (nothings = 0; nothings == 0;) {
+        world_poll(&world);
+    }
     world_settle(&world);
     /* deferred by rank 1: one with a copy, one that is only announced */
     assert_int_equal(am_send(client[0], 1, NULL, 0, &small, NULL, NULL), AM_OK);
@@ -155,7 +161,7 @@ static void leave_work(char *memory)
 static void test_work_left(void **state)
 {
     enum {
-        TURNS = 10,
+        TURNS = 20, /* a pool may grow once in the first half */
         NOISE = 64 << 10
     };
 
@@ -170,10 +176,42 @@ static void test_work_left(void **state)
     assert_true(used[1] <= used[0] + NOISE);
 }
 
+/* Programs whose am_params is another one than this libam's. */
+static void test_params_of_other_age(void **state)
+{
+    struct {
+        struct am_params params;
+        uint64_t more;
+    } newer = {0};
+    const struct am_option options[] = {{"AM_DEVICES", "self"}};
+    char error[256] = "";
+    struct am_ctx *ctx = NULL;
+
+    newer.params = (struct am_params){.size = 1,
+                                      .options = options,
+                                      .option_count = 1,
+                                      .error = error,
+                                      .error_bytes = sizeof(error)};
+    assert_int_equal(am_open_sized(&newer.params, sizeof(newer), &ctx), AM_OK);
+    am_close(ctx);
+    assert_int_equal((am_open)(&newer.params, &ctx), AM_OK);
+    am_close(ctx);
+    newer.more = UINT64_C(1) << 63;
+    ctx = NULL;
+    assert_int_equal(am_open_sized(&newer.params, sizeof(newer), &ctx),
+                     AM_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error, "am_params"));
+    assert_int_equal(am_open_sized(&newer.params,
+                                   sizeof(newer.params) - sizeof(size_t), &ctx),
+                     AM_ERR_INVALID);
+    assert_null(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_work_left),
+            cmocka_unit_test(test_params_of_other_age),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

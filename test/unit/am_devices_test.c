@@ -380,6 +380,36 @@ static void test_stranger_by_unused(void **state)
     world_close(&other);
 }
 
+/* A stranger of the own host comes to a rank that has no peer there, and so looks
+ * at shared memory rarely: within some thousand polls it is let in. */
+static void test_stranger_by_unused_memory(void **state)
+{
+    unsigned char blob[AM_ADDRESS_BYTES];
+    struct world job, other;
+    uint32_t calls = 0, peer;
+
+    two_devs_init(TWO_FAR, SOUND);
+    world_open(&job, 2, NULL);
+    world_open(&other, 2, NULL);
+    world_settle(&job);
+    world_settle(&other);
+    am_handler_register(job.ctx[0], H_USER, on_user, &calls, "user");
+    am_address(job.ctx[0], blob);
+    assert_int_equal(am_connect(other.ctx[0], blob, &peer), AM_OK);
+    assert_int_equal(other.ctx[0]->peers[peer]->dev->bottom->number,
+                     AM_DEV_NUMBER_SHM);
+    assert_int_equal(am_ctx_request(other.ctx[0], peer, H_USER, NULL, 0, NULL,
+                                    0),
+                     AM_OK);
+    for (int i = 0; i < 64 * 256 && calls == 0; i++) {
+        (void)am_ctx_poll(other.ctx[0]);
+        (void)am_ctx_poll(job.ctx[0]);
+    }
+    assert_int_equal(calls, 1);
+    world_close(&job);
+    world_close(&other);
+}
+
 /* Empty polls of a device that says that they cost much get rare, down to what
  * it allows; when something came each poll of the context polls it again. */
 static void test_rest(void **state)
@@ -414,6 +444,29 @@ static void test_rest(void **state)
         (void)am_ctx_poll(world.ctx[0]);
     }
     assert_int_equal(polls_of_pipe(world.ctx[0], 10), 10);
+    world_close(&world);
+}
+
+/* Who waits with two devices does so as AM_WAIT says, by shared memory, in
+ * whatever order the devices came to be used. */
+static void test_who_waits(void **state)
+{
+    const struct am_option list[] = {{"AM_WAIT", "sleep"}, {NULL, NULL}};
+    const struct am_option *options[] = {list, list, list};
+    uint32_t calls = 0;
+    struct world world;
+
+    two_devs_init(TWO_FAR, SOUND);
+    world_open(&world, 3, options);
+    each_to_each(&world, &calls);
+    assert_int_equal(world.ctx[1]->used[0].dev->bottom->number,
+                     AM_DEV_NUMBER_TEST);
+    assert_int_equal(world.ctx[1]->used[1].dev->bottom->number,
+                     AM_DEV_NUMBER_SHM);
+    for (int i = 0; i < 10; i++) {
+        (void)am_ctx_poll_wait(world.ctx[1]);
+    }
+    assert_int_not_equal(world_counter(&world, 1, "shm_sleep"), 0);
     world_close(&world);
 }
 
@@ -533,7 +586,9 @@ int main(void)
             cmocka_unit_test(test_rendezvous),
             cmocka_unit_test(test_unused_device),
             cmocka_unit_test(test_stranger_by_unused),
+            cmocka_unit_test(test_stranger_by_unused_memory),
             cmocka_unit_test(test_rest),
+            cmocka_unit_test(test_who_waits),
             cmocka_unit_test(test_devices_that_do_not_open),
             cmocka_unit_test(test_left_out_is_told),
             cmocka_unit_test(test_counters),

@@ -31,27 +31,6 @@ static const struct am_option tiny[] = {
         {"AM_SHM_CMA", "off"},   {"AM_SHM_SLOTS", "2"}, {"AM_SHM_RING", "8k"},
         {"AM_SHM_PACKET", "1k"}, {"AM_LOG", "none"},    {NULL, NULL}};
 
-struct result {
-    int count;
-    am_status_t status;
-};
-
-static void on_done(void *arg, am_status_t status)
-{
-    struct result *result = arg;
-
-    result->count++;
-    result->status = status;
-}
-
-static void wait_done(struct world *world, struct result *result)
-{
-    for (int i = 0; i < 10000000 && result->count == 0; i++) {
-        world_poll(world);
-    }
-    assert_int_equal(result->count, 1);
-}
-
 /* A region of OWNER's and what the victim has to send. */
 struct scene {
     struct world world;
@@ -167,7 +146,7 @@ static void fill_lane(struct scene *scene)
 /* Forge one answer that is not due: nothing ends by it. */
 static void forge_answer(struct scene *scene, uint32_t from, uint32_t handler,
                          const uint64_t *words, uint32_t word_count,
-                         const struct result *result)
+                         const struct world_done *result)
 {
     uint64_t before = refused(scene, VICTIM);
 
@@ -180,14 +159,14 @@ static void forge_answer(struct scene *scene, uint32_t from, uint32_t handler,
  * it is over. */
 static void forge_answers(struct scene *scene, uint32_t handler,
                           const uint64_t *words, uint32_t word_count,
-                          struct result *result)
+                          struct world_done *result)
 {
     struct am_ctx *ctx = scene->world.ctx[VICTIM];
     uint64_t before;
 
     forge_answer(scene, OWNER, handler, words, word_count, result);
     forge_answer(scene, THIRD, handler, words, word_count, result);
-    wait_done(&scene->world, result);
+    world_wait_done(&scene->world, result);
     assert_int_equal(result->status, AM_OK);
     before = refused(scene, VICTIM);
     forge(scene, OWNER, VICTIM, handler, 0, words, word_count, NULL, 0);
@@ -199,13 +178,13 @@ static void forge_answers(struct scene *scene, uint32_t handler,
 static void test_put_answers(void **state)
 {
     for (int ok = 0; ok < 2; ok++) {
-        struct result result = {0};
+        struct world_done result = {0};
         struct scene scene;
         uint64_t words[2] = {0, (uint64_t)ok};
 
         scene_open(&scene, tiny);
         assert_int_equal(am_ctx_put(scene.world.ctx[VICTIM], OWNER,
-                                    &scene.local, &scene.key, 0, on_done,
+                                    &scene.local, &scene.key, 0, world_on_done,
                                     &result),
                          AM_OK);
         words[0] = handle_of(scene.world.ctx[VICTIM], AM_HANDLE_BULK);
@@ -217,7 +196,7 @@ static void test_put_answers(void **state)
 
 static void test_get_answers(void **state)
 {
-    struct result result = {0};
+    struct world_done result = {0};
     struct scene scene;
     uint64_t words[2] = {0};
     uint64_t before;
@@ -225,7 +204,7 @@ static void test_get_answers(void **state)
     scene_open(&scene, tiny);
     fill_lane(&scene);
     assert_int_equal(am_ctx_rget(scene.world.ctx[VICTIM], OWNER, &scene.local,
-                                 &scene.key, 0, on_done, &result),
+                                 &scene.key, 0, world_on_done, &result),
                      AM_OK);
     words[0] = handle_of(scene.world.ctx[VICTIM], AM_HANDLE_BULK);
     words[1] = 1;
@@ -252,21 +231,21 @@ static void test_get_answers(void **state)
 static void test_empty_get(void **state)
 {
     struct am_data nothing = am_data_contig(NULL, 0);
-    struct result first = {0}, result = {0};
+    struct world_done first = {0}, result = {0};
     struct scene scene;
     uint64_t words[2] = {0};
 
     scene_open(&scene, tiny);
     assert_int_equal(am_ctx_put(scene.world.ctx[VICTIM], OWNER, &scene.local,
-                                &scene.key, 0, on_done, &first),
+                                &scene.key, 0, world_on_done, &first),
                      AM_OK);
     assert_int_equal(am_ctx_rget(scene.world.ctx[VICTIM], OWNER, &nothing,
-                                 &scene.key, 0, on_done, &result),
+                                 &scene.key, 0, world_on_done, &result),
                      AM_OK);
     words[0] = handle_of(scene.world.ctx[VICTIM], AM_HANDLE_REGION);
     forge(&scene, OWNER, VICTIM, AM_H_STREAM, 0, words, 2, NULL, 0);
-    wait_done(&scene.world, &result);
-    wait_done(&scene.world, &first);
+    world_wait_done(&scene.world, &result);
+    world_wait_done(&scene.world, &first);
     world_settle(&scene.world);
     assert_int_equal(result.count, 1); /* and not by the packet, too */
     assert_true(refused(&scene, VICTIM) > 0);
@@ -275,7 +254,7 @@ static void test_empty_get(void **state)
 
 static void test_fetch_answers(void **state)
 {
-    struct result result = {0};
+    struct world_done result = {0};
     struct scene scene;
     uint64_t words[3] = {0, 77, 1};
     uint64_t old = 0;
@@ -284,7 +263,7 @@ static void test_fetch_answers(void **state)
     memset(scene.memory, 0, 8);
     fill_lane(&scene);
     assert_int_equal(am_ctx_fetch_add(scene.world.ctx[VICTIM], OWNER,
-                                      &scene.key, 0, 5, &old, on_done, &result),
+                                      &scene.key, 0, 5, &old, world_on_done, &result),
                      AM_OK);
     words[0] = handle_of(scene.world.ctx[VICTIM], AM_HANDLE_FETCH);
     forge_answers(&scene, AM_H_FETCHED, words, 3, &result);
@@ -307,7 +286,7 @@ static am_status_t on_receive(void *arg, struct am_recv *recv, uint32_t source,
 static void test_send_answers(void **state)
 {
     struct am_client *client[RANKS];
-    struct result result = {0};
+    struct world_done result = {0};
     struct scene scene;
     uint64_t words[FIN_WORDS] = {0};
 
@@ -319,7 +298,7 @@ static void test_send_answers(void **state)
     }
     fill_lane(&scene);
     assert_int_equal(am_send(client[VICTIM], OWNER, NULL, 0, &scene.local,
-                             on_done, &result),
+                             world_on_done, &result),
                      AM_OK);
     words[FIN_HANDLE] = handle_of(scene.world.ctx[VICTIM], AM_HANDLE_SEND);
     forge_answers(&scene, AM_H_SEND_FIN, words, FIN_WORDS, &result);
@@ -357,17 +336,17 @@ static void outside(const struct am_option *option, uint32_t from)
     scene_open(&scene, option);
     for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
         struct am_ctx *ctx = scene.world.ctx[from];
-        struct result result[2] = {{0}};
+        struct world_done result[2] = {{0}};
 
         assert_int_equal(am_ctx_put(ctx, OWNER, &scene.local, &scene.key,
-                                    offsets[i], on_done, &result[0]),
+                                    offsets[i], world_on_done, &result[0]),
                          AM_OK);
-        wait_done(&scene.world, &result[0]);
+        world_wait_done(&scene.world, &result[0]);
         assert_int_equal(result[0].status, AM_ERR_INVALID);
         assert_int_equal(am_ctx_rget(ctx, OWNER, &scene.local, &scene.key,
-                                     offsets[i], on_done, &result[1]),
+                                     offsets[i], world_on_done, &result[1]),
                          AM_OK);
-        wait_done(&scene.world, &result[1]);
+        world_wait_done(&scene.world, &result[1]);
         assert_int_equal(result[1].status, AM_ERR_INVALID);
         check_untouched(&scene);
         assert_int_equal(scene.data[0], 0x11);
@@ -394,14 +373,14 @@ static void test_store_outside(void **state)
 
     scene_open(&scene, tiny);
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-        struct result result = {0};
+        struct world_done result = {0};
         uintptr_t to = (uintptr_t)scene.memory + (uintptr_t)ends[i];
 
         assert_int_equal(am_ctx_store_async(scene.world.ctx[VICTIM], OWNER,
                                             scene.data, (void *)to, BYTES,
-                                            H_USER, NULL, 0, on_done, &result),
+                                            H_USER, NULL, 0, world_on_done, &result),
                          AM_OK);
-        wait_done(&scene.world, &result);
+        world_wait_done(&scene.world, &result);
         assert_int_equal(result.status, AM_ERR_INVALID);
         check_untouched(&scene);
     }

@@ -87,9 +87,12 @@ static int child_calls(struct am_ctx *ctx, uint32_t size)
     struct am_data data = am_data_contig(memory, sizeof(memory));
     struct am_msg_envelope envelope = {.source = am_rank(ctx), .tag = 1};
     unsigned char blob[AM_ADDRESS_BYTES];
+    struct am_msg_mask mask = {.tag = UINT32_MAX};
+    struct am_msg_status status;
     struct am_msg_req *req;
     uint64_t word = 0;
     uint32_t peer;
+    int fd;
 
     for (int i = 0; i < 100; i++) {
         if (am_ctx_poll(ctx) != AM_ERR_FORKED ||
@@ -110,8 +113,16 @@ static int child_calls(struct am_ctx *ctx, uint32_t size)
             return 3;
         }
     }
-    if (am_flush(ctx) != AM_ERR_FORKED) {
+    if (am_flush(ctx) != AM_ERR_FORKED || am_check(ctx) != AM_ERR_FORKED ||
+        am_ctx_fd(ctx, &fd) != AM_ERR_FORKED ||
+        am_ctx_arm(ctx) != AM_ERR_FORKED) {
         return 4;
+    }
+    if (am_msg_post(ctx, 0, 0, memory, 8, never, NULL) != NULL ||
+        am_msg_irecv(ctx, &envelope, &mask, &data, never, NULL, &status,
+                     &req) != AM_ERR_FORKED ||
+        am_msg_iprobe(ctx, &envelope, &mask, &status) != AM_ERR_FORKED) {
+        return 7;
     }
     memset(blob, 0, sizeof(blob));
     if (am_connect(ctx, blob, &peer) != AM_ERR_FORKED ||

@@ -22,28 +22,11 @@ static const struct am_option tiny[] = {{"AM_SHM_CMA", "off"},
                                         {"AM_SHM_SLOTS", "2"},
                                         {"AM_SHM_RING", "8k"},
                                         {"AM_SHM_PACKET", "1k"},
+                                        {"AM_CHAN_PACKET_BYTES", "1k"},
+                                        {"AM_CHAN_REQUEST_WINDOW", "4"},
+                                        {"AM_CHAN_REPLY_WINDOW", "4"},
+                                        {"AM_CHAN_CHUNK", "2"},
                                         {NULL, NULL}};
-
-struct result {
-    int count;
-    am_status_t status;
-};
-
-static void on_done(void *arg, am_status_t status)
-{
-    struct result *result = arg;
-
-    result->count++;
-    result->status = status;
-}
-
-static void wait_done(struct world *world, struct result *result)
-{
-    for (int i = 0; i < 10000000 && result->count == 0; i++) {
-        world_poll(world);
-    }
-    assert_int_equal(result->count, 1);
-}
 
 static void put_and_get(struct world *world, uint32_t from, uint32_t to,
                         int shape, size_t bytes)
@@ -52,7 +35,7 @@ static void put_and_get(struct world *world, uint32_t from, uint32_t to,
     struct am_region *region;
     struct am_key key;
     unsigned char *memory = malloc(bytes + 128);
-    struct result result = {0};
+    struct world_done result = {0};
 
     memset(memory, 0xee, bytes + 128);
     shaped_open(&source, shape, bytes);
@@ -63,19 +46,19 @@ static void put_and_get(struct world *world, uint32_t from, uint32_t to,
             AM_OK);
     am_region_key(region, &key);
     assert_int_equal(am_ctx_put(world->ctx[from], to, &source.data, &key, 64,
-                                on_done, &result),
+                                world_on_done, &result),
                      AM_OK);
-    wait_done(world, &result);
+    world_wait_done(world, &result);
     assert_int_equal(result.status, AM_OK);
     for (int i = 0; i < 64; i++) {
         assert_int_equal(memory[i], 0xee);
         assert_int_equal(memory[64 + bytes + (size_t)i], 0xee);
     }
-    result = (struct result){0};
+    result = (struct world_done){0};
     assert_int_equal(am_ctx_rget(world->ctx[from], to, &back.data, &key, 64,
-                                 on_done, &result),
+                                 world_on_done, &result),
                      AM_OK);
-    wait_done(world, &result);
+    world_wait_done(world, &result);
     assert_int_equal(result.status, AM_OK);
     shaped_check(&back, (uint32_t)bytes + 1, bytes);
     am_region_deregister(world->ctx[to], region);
@@ -124,7 +107,7 @@ static void test_bad_keys(void **state)
     struct am_data local = am_data_contig(data, sizeof(data));
     struct am_region *region;
     struct am_key key, wrong;
-    struct result result = {0};
+    struct world_done result = {0};
     struct world world;
 
     memset(memory, 0xee, sizeof(memory));
@@ -132,23 +115,23 @@ static void test_bad_keys(void **state)
     am_region_register(world.ctx[1], memory, sizeof(memory), &region);
     am_region_key(region, &key);
     /* past the end, and wrapping round */
-    am_ctx_put(world.ctx[0], 1, &local, &key, 193, on_done, &result);
-    wait_done(&world, &result);
+    am_ctx_put(world.ctx[0], 1, &local, &key, 193, world_on_done, &result);
+    world_wait_done(&world, &result);
     assert_int_equal(result.status, AM_ERR_INVALID);
-    result = (struct result){0};
-    am_ctx_put(world.ctx[0], 1, &local, &key, SIZE_MAX - 10, on_done, &result);
-    wait_done(&world, &result);
+    result = (struct world_done){0};
+    am_ctx_put(world.ctx[0], 1, &local, &key, SIZE_MAX - 10, world_on_done, &result);
+    world_wait_done(&world, &result);
     assert_int_equal(result.status, AM_ERR_INVALID);
-    result = (struct result){0};
-    am_ctx_rget(world.ctx[0], 1, &local, &key, 193, on_done, &result);
-    wait_done(&world, &result);
+    result = (struct world_done){0};
+    am_ctx_rget(world.ctx[0], 1, &local, &key, 193, world_on_done, &result);
+    world_wait_done(&world, &result);
     assert_int_equal(result.status, AM_ERR_INVALID);
     /* a stale key */
     wrong = key;
     am_region_deregister(world.ctx[1], region);
-    result = (struct result){0};
-    am_ctx_put(world.ctx[0], 1, &local, &wrong, 0, on_done, &result);
-    wait_done(&world, &result);
+    result = (struct world_done){0};
+    am_ctx_put(world.ctx[0], 1, &local, &wrong, 0, world_on_done, &result);
+    world_wait_done(&world, &result);
     assert_int_equal(result.status, AM_ERR_INVALID);
     for (size_t i = 0; i < sizeof(memory); i++) {
         assert_int_equal(memory[i], 0xee);
@@ -171,7 +154,7 @@ static void test_closed_under_get(void **state)
     const struct am_option *options[] = {tiny, tiny};
     unsigned char *memory = calloc(1, BYTES), *data = malloc(BYTES);
     struct am_data local = am_data_contig(data, BYTES);
-    struct result result = {0};
+    struct world_done result = {0};
     struct am_region *region;
     struct am_key key;
     struct world world;
@@ -180,14 +163,14 @@ static void test_closed_under_get(void **state)
     am_region_register(world.ctx[1], memory, BYTES, &region);
     am_region_key(region, &key);
     assert_int_equal(
-            am_ctx_rget(world.ctx[0], 1, &local, &key, 0, on_done, &result),
+            am_ctx_rget(world.ctx[0], 1, &local, &key, 0, world_on_done, &result),
             AM_OK);
     for (int i = 0; i < 4; i++) {
         world_poll(&world);
     }
     assert_int_equal(result.count, 0);
     am_region_deregister(world.ctx[1], region);
-    wait_done(&world, &result);
+    world_wait_done(&world, &result);
     assert_int_equal(result.status, AM_ERR_INVALID);
     world_close(&world);
     free(memory);
@@ -204,7 +187,7 @@ static void test_many_puts(void **state)
 
     uint64_t word = 7, memory = 0;
     struct am_data local = am_data_contig(&word, sizeof(word));
-    struct result result = {0};
+    struct world_done result = {0};
     struct am_region *region;
     struct am_key key;
     struct world world;
@@ -215,7 +198,7 @@ static void test_many_puts(void **state)
     world_settle(&world);
     for (int i = 0; i < COUNT; i++) {
         assert_int_equal(
-                am_ctx_put(world.ctx[0], 1, &local, &key, 0, on_done, &result),
+                am_ctx_put(world.ctx[0], 1, &local, &key, 0, world_on_done, &result),
                 AM_OK);
         (void)am_ctx_poll(world.ctx[1]);
     }
@@ -261,14 +244,14 @@ static void test_store_and_get(void **state)
         from[i] = (unsigned char)(i % 251);
     }
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        struct result result = {0};
+        struct world_done result = {0};
         int before = stored[1].count;
 
         assert_int_equal(am_ctx_store_async(world.ctx[0], 1, from, to, sizes[i],
-                                            H_STORED, &word, 1, on_done,
+                                            H_STORED, &word, 1, world_on_done,
                                             &result),
                          AM_OK);
-        wait_done(&world, &result);
+        world_wait_done(&world, &result);
         assert_int_equal(result.status, AM_OK);
         world_settle(&world);
         assert_int_equal(stored[1].count, before + 1);
@@ -295,15 +278,15 @@ static void test_store_outside(void **state)
 {
     unsigned char secret[64] = {0}, open[64] = {0}, data[64];
     struct am_region *region;
-    struct result result = {0};
+    struct world_done result = {0};
     struct world world;
 
     memset(data, 0xff, sizeof(data));
     world_open(&world, 2, NULL);
     am_region_register(world.ctx[1], open, sizeof(open), &region);
     am_ctx_store_async(world.ctx[0], 1, data, secret, sizeof(secret), 0, NULL,
-                       0, on_done, &result);
-    wait_done(&world, &result);
+                       0, world_on_done, &result);
+    world_wait_done(&world, &result);
     assert_int_equal(result.status, AM_ERR_INVALID);
     assert_int_equal(secret[0], 0);
     world_close(&world);
@@ -327,13 +310,13 @@ static void test_fetch_add(void **state)
     am_region_key(region, &key);
     for (int i = 0; i < EACH; i++) {
         for (uint32_t r = 0; r < 3; r++) {
-            struct result result = {0};
+            struct world_done result = {0};
             uint64_t old = 0;
 
             assert_int_equal(am_ctx_fetch_add(world.ctx[r], 0, &key, 0, 1, &old,
-                                              on_done, &result),
+                                              world_on_done, &result),
                              AM_OK);
-            wait_done(&world, &result);
+            world_wait_done(&world, &result);
             assert_int_equal(result.status, AM_OK);
             assert_true(old >= 100 && old < 100 + 3 * EACH);
             assert_int_equal(seen[old - 100], 0); /* each value once */
@@ -342,11 +325,11 @@ static void test_fetch_add(void **state)
     }
     assert_int_equal(counter[0], 100 + 3 * EACH);
     for (size_t bad = 1; bad <= 16; bad += 15) { /* unaligned; past the end */
-        struct result result = {0};
+        struct world_done result = {0};
         uint64_t old;
 
-        am_ctx_fetch_add(world.ctx[1], 0, &key, bad, 1, &old, on_done, &result);
-        wait_done(&world, &result);
+        am_ctx_fetch_add(world.ctx[1], 0, &key, bad, 1, &old, world_on_done, &result);
+        world_wait_done(&world, &result);
         assert_int_equal(result.status, AM_ERR_INVALID);
     }
     world_close(&world);
@@ -365,7 +348,7 @@ static void test_queue_of_transfers(void **state)
     const struct am_option *options[] = {tiny, tiny};
     unsigned char *memory = calloc(COUNT, BYTES), *data = malloc(BYTES);
     struct am_data local = am_data_contig(data, BYTES);
-    struct result results[COUNT] = {{0}};
+    struct world_done results[COUNT] = {{0}};
     struct am_region *region;
     struct am_key key;
     struct world world;
@@ -378,7 +361,7 @@ static void test_queue_of_transfers(void **state)
     am_region_key(region, &key);
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(am_ctx_put(world.ctx[0], 1, &local, &key, i * BYTES,
-                                    on_done, &results[i]),
+                                    world_on_done, &results[i]),
                          AM_OK);
     }
     (void)am_ctx_poll(world.ctx[0]);

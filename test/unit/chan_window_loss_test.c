@@ -152,6 +152,51 @@ static void test_keepalive(void **state)
     pair_close(pair);
 }
 
+/* Ticks that are counted without being made come to the same. */
+static void test_passed_ticks(void **state)
+{
+    struct pair *pair = pair_open_sp();
+    struct pair_end *end = &pair->end[0];
+
+    assert_int_equal(am_window_quiet_ticks(&end->window), UINT32_MAX);
+    pair_connect(pair);
+    assert_int_equal(am_window_quiet_ticks(&end->window), UINT32_MAX);
+    assert_true(pair_send(pair, 0, REQUEST));
+    for (uint32_t probes = 0, wait = 20; probes < 4; probes++, wait *= 2) {
+        assert_int_equal(am_window_quiet_ticks(&end->window), wait - 1);
+        am_window_tick(&end->window, 0);
+        am_window_pass(&end->window, wait - 3);
+        assert_int_equal(am_window_quiet_ticks(&end->window), 1);
+        am_window_pass(&end->window, 1);
+        assert_int_equal(end->transmitted[AM_CHAN_PROBE], probes);
+        am_window_tick(&end->window, 0);
+        assert_int_equal(end->transmitted[AM_CHAN_PROBE], probes + 1);
+    }
+    pair_close(pair);
+}
+
+/* HELLO is repeated alike; what waits for the device is asked for each tick. */
+static void test_passed_hello(void **state)
+{
+    struct pair *pair = pair_open_sp();
+    struct pair_end *end = &pair->end[0];
+
+    pair_lose(pair, 0, AM_CHAN_HELLO, 0, 0, 1);
+    assert_true(pair_send(pair, 0, REQUEST));
+    assert_int_equal(end->transmitted[AM_CHAN_HELLO], 1);
+    assert_int_equal(am_window_quiet_ticks(&end->window), 19);
+    am_window_pass(&end->window, 19);
+    am_window_tick(&end->window, 0);
+    assert_int_equal(end->transmitted[AM_CHAN_HELLO], 2);
+    assert_true(pair_settle(pair, 100) <= 100);
+    pair->end[1].wire_count = PAIR_WIRE_MAX;
+    assert_true(pair_send(pair, 0, REQUEST));
+    assert_int_equal(am_window_quiet_ticks(&end->window), 0);
+    pair->end[1].wire_count = 0;
+    assert_true(pair_settle(pair, 100) <= 100);
+    pair_close(pair);
+}
+
 /* No probe takes the space that data waits for: found by chan_mc. */
 static void test_no_probe_before_data(void **state)
 {
@@ -234,6 +279,8 @@ int main(void)
             cmocka_unit_test(test_lost_nack),
             cmocka_unit_test(test_lost_last_of_chunk),
             cmocka_unit_test(test_keepalive),
+            cmocka_unit_test(test_passed_ticks),
+            cmocka_unit_test(test_passed_hello),
             cmocka_unit_test(test_no_probe_before_data),
             cmocka_unit_test(test_timer),
             cmocka_unit_test(test_timer_and_nack),

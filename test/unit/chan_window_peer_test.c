@@ -28,6 +28,7 @@ static void test_stale(void **state)
     /* A HELLO of the dead connection does not disturb the living one. */
     old.hdr.type = AM_CHAN_HELLO;
     old.hdr.seq = 0x1234;
+    old.hdr.conn = 224;
     old.hdr.offset = 0x9876;
     old.hdr.ack[0] = old.hdr.ack[1] = 75;
     old.hdr.hdr_bytes = AM_CHAN_WIRE_VERSION;
@@ -45,6 +46,7 @@ static void test_stale_hello_first(void **state)
     struct pair *pair = pair_open_sp();
     struct am_chan_hdr hdr = {.type = AM_CHAN_HELLO,
                               .seq = 0x777,
+                              .conn = 224,
                               .ack = {75, 76},
                               .hdr_bytes = AM_CHAN_WIRE_VERSION,
                               .message_bytes = 8064};
@@ -58,16 +60,20 @@ static void test_stale_hello_first(void **state)
 }
 
 /* Every field of a packet of the open connection at its extremes. */
-static void test_bad_fields(void **state)
+static void bad_fields(uint32_t early_packets)
 {
     static const uint32_t values[] = {
             0,    1,    2,          7,     75,         76,         224,
             8064, 8065, 0x7fffffff, 65536, 0x80000000, 0xffffffff, 0x1234};
-    struct pair *pair = pair_open_sp();
-    struct am_window *window = &pair->end[1].window;
+    struct am_window_params params = pair_sp_params();
+    struct pair *pair;
+    struct am_window *window;
     uint8_t data[PAIR_PAYLOAD_MAX] = {0};
     struct am_prng prng;
 
+    params.early_packets = early_packets;
+    pair = pair_open(&params, 0x1234, 0x9876);
+    window = &pair->end[1].window;
     pair_connect(pair);
     pair->end[1].ready = false; /* nothing is delivered by this */
     am_prng_seed(&prng, 1);
@@ -111,18 +117,25 @@ static void test_bad_fields(void **state)
     pair_close(pair);
 }
 
+static void test_bad_fields(void **state)
+{
+    bad_fields(0);
+    bad_fields(20);
+}
+
 static void test_bad_hello(void **state)
 {
     const struct am_chan_hdr good = {.type = AM_CHAN_HELLO,
                                      .seq = 0x1234,
+                                     .conn = 224,
                                      .offset = 0x9876,
                                      .ack = {75, 76},
                                      .hdr_bytes = AM_CHAN_WIRE_VERSION,
                                      .message_bytes = 8064};
-    struct am_chan_hdr bad[7];
+    struct am_chan_hdr bad[9];
     struct pair *pair = pair_open_sp();
 
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 9; i++) {
         bad[i] = good;
     }
     bad[0].seq = 0;
@@ -132,7 +145,9 @@ static void test_bad_hello(void **state)
     bad[4].message_bytes = AM_CHAN_MESSAGE_MAX + 1;
     bad[5].message_bytes = 0;
     bad[6].message_bytes = PAIR_LANDING + 1; /* more than there is memory for */
-    for (uint32_t i = 0; i < 7; i++) {
+    bad[7].conn = 0;
+    bad[8].conn = 8065; /* a packet larger than a chunk */
+    for (uint32_t i = 0; i < 9; i++) {
         am_window_packet(&pair->end[1].window, &bad[i], NULL, 0);
         assert_int_equal(pair->end[1].stats[AM_CHAN_STAT_RX_BAD], i + 1);
         assert_int_equal(pair->end[1].window.state, AM_WINDOW_OPENING);

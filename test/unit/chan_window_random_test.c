@@ -154,6 +154,8 @@ static void test_shapes(void **state)
         params.keepalive_polls = 1 + (uint32_t)am_prng_below(&prng, 30);
         params.timer = am_prng_below(&prng, 2) == 1;
         params.adapts = am_prng_below(&prng, 2) == 1;
+        params.early_packets = (uint32_t)am_prng_below(&prng, 3) *
+                               (uint32_t)am_prng_below(&prng, 12);
         for (uint32_t kind = 0; kind < RATIO_COUNT; kind++) {
             ratios[kind] = (uint32_t)am_prng_below(&prng, 21);
         }

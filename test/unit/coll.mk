@@ -2,17 +2,21 @@
 if HAVE_CMOCKA
 coll_trial = test/support/coll_trial.c test/support/coll_trial.h $(msg_world)
 coll_tests = test/unit/coll_algorithm_test test/unit/coll_flow_test \
+    test/unit/coll_reads_test test/unit/coll_shared_test \
     test/unit/coll_topo_test
 check_PROGRAMS += $(coll_tests)
 TESTS += $(coll_tests)
 test_unit_coll_algorithm_test_SOURCES = test/unit/coll_algorithm_test.c \
     $(coll_trial)
 test_unit_coll_algorithm_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_coll_algorithm_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_coll_flow_test_SOURCES = test/unit/coll_flow_test.c $(coll_trial)
 test_unit_coll_flow_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_coll_flow_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_coll_reads_test_SOURCES = test/unit/coll_reads_test.c \
+    $(coll_trial)
+test_unit_coll_reads_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_coll_shared_test_SOURCES = test/unit/coll_shared_test.c \
+    $(coll_trial)
+test_unit_coll_shared_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_coll_topo_test_SOURCES = test/unit/coll_topo_test.c
 test_unit_coll_topo_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_coll_topo_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 endif

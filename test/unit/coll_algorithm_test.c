@@ -14,7 +14,7 @@
 #include <string.h>
 
 #ifndef MEMBERS_MAX
-#define MEMBERS_MAX WORLD_MAX
+#define MEMBERS_MAX 17
 #endif
 
 static struct world world;

@@ -7,6 +7,7 @@
 #include "support/coll_trial.h"
 #include "support/seed.h"
 
+#include "am/ctx.h"
 #include "collectives/coll.h"
 
 #include <string.h>
@@ -157,10 +158,13 @@ static void test_ahead(void **state)
     static unsigned char from[AHEAD][32], to[RANKS][AHEAD][32];
     struct am_coll_group *group[RANKS];
     uint32_t done[RANKS] = {0};
+    static const struct am_option list[] = {{"AM_COLL_SHARED", "no"},
+                                            {NULL, NULL}};
+    const struct am_option *options[] = {list, list, list, list, list, list};
     struct world world;
 
     (void)state;
-    world_open(&world, RANKS, NULL);
+    world_open(&world, RANKS, options);
     assert_int_equal(am_coll_group_open(world.ctx[0], 9, NULL, 0, &group[0]),
                      AM_OK);
     for (uint32_t i = 0; i < AHEAD; i++) {
@@ -294,7 +298,8 @@ static void test_forged(void **state)
         uint64_t words[8];
         char data[64] = {0};
         uint32_t from = (uint32_t)draw(2); /* two of them lie */
-        uint32_t handler = AM_COLL_H_DATA + (uint32_t)draw(4);
+        uint32_t handler = draw(5) == 0 ? AM_COLL_H_NUDGE
+                                        : AM_COLL_H_DATA + (uint32_t)draw(4);
 
         for (int j = 0; j < 8; j++) {
             words[j] = draw(3) == 0 ? am_prng_next(&prng) : draw(9);
@@ -327,6 +332,59 @@ static void test_forged(void **state)
     }
     trial_group_close(&good);
     trial_group_close(&victim);
+    world_close(&world);
+}
+
+/* A member dies: collectives under way end at all others with an error, those
+ * that come later are refused, and groups without it go on. */
+static void test_death(void **state)
+{
+    static const uint32_t living[] = {0, 1, 2, 3, 4};
+    static char buffer[RANKS][RANKS * 9000], other[RANKS][RANKS * 9000];
+    static const struct am_option quiet[] = {{"AM_LOG", "none"}, {NULL, NULL}};
+    const struct am_option *options[] = {quiet, quiet, quiet,
+                                         quiet, quiet, quiet};
+    struct trial_group tg, rest;
+    am_status_t status[RANKS];
+    struct trial t = {.kind = AM_COLL_ALLREDUCE, .count = 5000};
+    struct world world;
+
+    (void)state;
+    world_open(&world, RANKS, options);
+    trial_group_open(&tg, &world, 1, all, RANKS);
+    trial_group_open(&rest, &world, 2, living, 5);
+    trial(&tg, &t, &prng);
+    for (uint32_t i = 0; i < 5; i++) {
+        struct am_coll_call call = {.kind = AM_COLL_ALLTOALL,
+                                    .send = buffer[i],
+                                    .recv = other[i],
+                                    .count = 9000};
+
+        status[i] = AM_DONE;
+        assert_int_equal(am_coll_start(tg.group[i], &call, keep_status,
+                                       &status[i]),
+                         AM_OK);
+    }
+    polls(&world, 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(status[i], AM_DONE); /* under way */
+        am_peer_dead(world.ctx[i]->peers[5], "the test says so");
+        (void)am_ctx_poll(world.ctx[i]); /* says so once */
+    }
+    for (int i = 0; i < 2000; i++) {
+        world_poll(&world);
+    }
+    for (uint32_t i = 0; i < 5; i++) {
+        struct am_coll_call call = {.kind = AM_COLL_BARRIER};
+
+        assert_int_equal(status[i], AM_ERR_PEER);
+        assert_int_equal(am_coll_start(tg.group[i], &call, keep_status,
+                                       &status[i]),
+                         AM_ERR_PEER);
+    }
+    trial_group_close(&tg);
+    trial(&rest, &t, &prng);
+    trial_group_close(&rest);
     world_close(&world);
 }
 
@@ -372,6 +430,7 @@ int main(void)
             cmocka_unit_test(test_disagreement),
             cmocka_unit_test(test_bad_calls),
             cmocka_unit_test(test_forged),
+            cmocka_unit_test(test_death),
             cmocka_unit_test(test_close),
     };
 

@@ -1,11 +1,12 @@
 # test/unit
 
 if HAVE_CMOCKA
+# What a program is linked with that says nothing else: tests.
+LDADD = libamtest.la $(CMOCKA_LIBS)
 check_PROGRAMS += test/unit/am_pmi_test
 TESTS += test/unit/am_pmi_test
 test_unit_am_pmi_test_SOURCES = test/unit/am_pmi_test.c
 test_unit_am_pmi_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_unit_am_pmi_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 endif
 
 TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test
@@ -28,43 +29,30 @@ check_PROGRAMS += $(base_tests)
 TESTS += $(base_tests)
 test_unit_base_barrier_test_SOURCES = test/unit/base_barrier_test.c
 test_unit_base_barrier_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_base_barrier_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_binalloc_test_SOURCES = test/unit/base_binalloc_test.c
 test_unit_base_binalloc_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_base_binalloc_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_config_test_SOURCES = test/unit/base_config_test.c
 test_unit_base_config_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_base_config_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_copy_test_SOURCES = test/unit/base_copy_test.c
 test_unit_base_copy_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_base_copy_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_env_test_SOURCES = test/unit/base_env_test.c
 test_unit_base_env_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_base_env_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_log_test_SOURCES = test/unit/base_log_test.c
 test_unit_base_log_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_base_log_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_pool_test_SOURCES = test/unit/base_pool_test.c
 test_unit_base_pool_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_base_pool_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_crc32c_test_SOURCES = test/unit/base_crc32c_test.c
 test_unit_base_crc32c_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_base_crc32c_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_prng_test_SOURCES = test/unit/base_prng_test.c
 test_unit_base_prng_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_base_prng_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_ring_test_SOURCES = test/unit/base_ring_test.c
 test_unit_base_ring_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_base_ring_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_seqwin_test_SOURCES = test/unit/base_seqwin_test.c
 test_unit_base_seqwin_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_base_seqwin_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_trace_test_SOURCES = test/unit/base_trace_test.c
 test_unit_base_trace_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_base_trace_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_base_twheel_test_SOURCES = test/unit/base_twheel_test.c
 test_unit_base_twheel_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_base_twheel_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 endif
 
 # chan, fault
@@ -75,38 +63,43 @@ chan_tests = test/unit/chan_stack_test \
     test/unit/chan_window_peer_test \
     test/unit/chan_window_random_test \
     test/unit/chan_window_rate_test \
+    test/unit/chan_window_early_test \
     test/unit/chan_window_test \
-    test/unit/dev_fault_test
+    test/unit/dev_fault_test \
+    test/unit/dev_meter_test test/unit/dev_profile_test \
+    test/unit/shm_near_test
 check_PROGRAMS += $(chan_tests)
 TESTS += $(chan_tests)
 test_unit_chan_stack_test_SOURCES = test/unit/chan_stack_test.c \
     test/conform/dev_world.c test/support/pipe_dev.c test/support/dev_open.c
 test_unit_chan_stack_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_chan_stack_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_dev_fault_test_SOURCES = test/unit/dev_fault_test.c \
     test/support/pipe_dev.c test/support/dev_open.c
 test_unit_dev_fault_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_dev_fault_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_dev_meter_test_SOURCES = test/unit/dev_meter_test.c
+test_unit_dev_meter_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_dev_profile_test_SOURCES = test/unit/dev_profile_test.c
+test_unit_dev_profile_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_near_test_SOURCES = test/unit/shm_near_test.c
+test_unit_shm_near_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_window_test_SOURCES = test/unit/chan_window_test.c \
     test/support/window_pair.c
 test_unit_chan_window_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_chan_window_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_chan_window_loss_test_SOURCES = test/unit/chan_window_loss_test.c \
     test/support/window_pair.c
 test_unit_chan_window_loss_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_chan_window_loss_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_chan_window_peer_test_SOURCES = test/unit/chan_window_peer_test.c \
     test/support/window_pair.c
 test_unit_chan_window_peer_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_chan_window_peer_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 test_unit_chan_window_rate_test_SOURCES = test/unit/chan_window_rate_test.c \
     test/support/window_pair.c
 test_unit_chan_window_rate_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_chan_window_rate_test_LDADD = libamtest.la $(CMOCKA_LIBS)
+test_unit_chan_window_early_test_SOURCES = test/unit/chan_window_early_test.c \
+    test/support/window_pair.c
+test_unit_chan_window_early_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_window_random_test_SOURCES = \
     test/unit/chan_window_random_test.c test/support/window_pair.c
 test_unit_chan_window_random_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_chan_window_random_test_LDADD = libamtest.la $(CMOCKA_LIBS)
 endif
 
 include test/unit/msg.mk

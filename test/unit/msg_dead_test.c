@@ -1,8 +1,10 @@
 /*
  * A peer process is killed: what was under way to and from it ends with
  * AM_ERR_PEER, each exactly once; messages that are here can be received; new
- * sends are refused.
+ * sends are refused.  So does what waits for one that nothing ever came from.
  */
+#include "config.h"
+
 #include "support/cm.h"
 #include "support/msg_world.h"
 
@@ -35,16 +37,27 @@ static void exchange(int fd, struct am_ctx *ctx, uint32_t rank)
     assert_int_equal(am_connect_all(ctx, blobs), AM_OK);
 }
 
-static struct am_ctx *ctx_open(uint32_t rank, const char *proto)
+/* NULL: on the devices that the environment names. */
+static struct am_ctx *ctx_open_on(const char *devices, uint32_t rank,
+                                  const char *proto)
 {
-    const struct am_option options[] = {
-            {"AM_PROTO", proto}, {"AM_BUFFER_BYTES", "1m"}, {"AM_LOG", "none"}};
-    struct am_params params = {
-            .rank = rank, .size = 2, .options = options, .option_count = 3};
+    const struct am_option options[] = {{"AM_PROTO", proto},
+                                        {"AM_BUFFER_BYTES", "1m"},
+                                        {"AM_LOG", "none"},
+                                        {"AM_DEVICES", devices}};
+    struct am_params params = {.rank = rank,
+                               .size = 2,
+                               .options = options,
+                               .option_count = devices == NULL ? 3 : 4};
     struct am_ctx *ctx;
 
     assert_int_equal(am_open(&params, &ctx), AM_OK);
     return ctx;
+}
+
+static struct am_ctx *ctx_open(uint32_t rank, const char *proto)
+{
+    return ctx_open_on(NULL, rank, proto);
 }
 
 /* The child: sends a small message and a large one, which nobody receives
@@ -212,11 +225,70 @@ static void test_buffered_of_the_dead(void **state)
     close(fds[1]);
 }
 
+/* A receive from a rank that died before anything went between the two. */
+static void never_met(const char *devices)
+{
+    const struct am_msg_envelope envelope = {1, 1, 1};
+    const struct am_msg_mask mask = MASK_EXACT;
+    struct ended ended = {0};
+    char text[8];
+    struct am_data into = am_data_contig(text, sizeof(text));
+    struct am_ctx *ctx;
+    int fds[2];
+    pid_t child;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        exchange(fds[1], ctx_open_on(devices, 1, MIXED), 1);
+        raise(SIGKILL);
+    }
+    ctx = ctx_open_on(devices, 0, MIXED);
+    exchange(fds[0], ctx, 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(am_msg_irecv(ctx, &envelope, &mask, &into, ended_done,
+                                  &ended, &ended.status, &ended.req),
+                     AM_OK);
+    wait_dead(ctx, &ended);
+    am_close(ctx);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void test_never_met_shm(void **state)
+{
+    never_met("shm");
+}
+
+static void test_never_met_udp(void **state)
+{
+#ifdef AM_UDP
+    setenv("AM_UDP_IF", "lo", 0);
+    never_met("udp");
+#else
+    skip();
+#endif
+}
+
+static void test_never_met_ofi(void **state)
+{
+#ifdef AM_OFI
+    setenv("AM_OFI_DOMAIN", "lo", 0);
+    never_met("ofi");
+#else
+    skip();
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_killed),
             cmocka_unit_test(test_buffered_of_the_dead),
+            cmocka_unit_test(test_never_met_shm),
+            cmocka_unit_test(test_never_met_udp),
+            cmocka_unit_test(test_never_met_ofi),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

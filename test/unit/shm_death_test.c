@@ -8,6 +8,7 @@
 
 #include "am/ctx.h"
 #include "dev/shm/shm.h"
+#include "dev/shm/shm_wait.h"
 
 #include <am.h>
 #include <errno.h>

@@ -314,6 +314,125 @@ static void test_killed_rank(void **state)
     assert_int_equal(shm_entries(), 0);
 }
 
+/* Rank 1 is killed.  Rank 0 rests between polls, as a program does that has
+ * something else to do: deaths are looked for by the clock, however few the
+ * polls are. */
+static int resting_body(struct rank *me)
+{
+    static const struct am_option quiet[] = {{"AM_LOG", "none"}};
+    int status = 0;
+
+    enum {
+        REST_US = 1000,
+        POLLS_MAX = 2048
+    };
+
+    if (open_rank(me, quiet, 1) != 0) {
+        return 2;
+    }
+    rank_meet(me, 0, 2);
+    if (me->rank == 1) {
+        raise(SIGKILL);
+    }
+    for (int i = 0; i < POLLS_MAX && status != AM_ERR_PEER; i++) {
+        status = am_ctx_poll(me->ctx);
+        usleep(REST_US);
+    }
+    return status == AM_ERR_PEER ? 0 : 3;
+}
+
+/* Rank 1 is killed.  Each wait of rank 0 is a sleep of at most 20 ms, some of
+ * which must be enough. */
+static int sleeper_body(struct rank *me)
+{
+    static const struct am_option sleep[] = {{"AM_LOG", "none"},
+                                             {"AM_WAIT", "sleep"}};
+    int status = 0;
+
+    enum {
+        WAITS_MAX = 40
+    };
+
+    if (open_rank(me, sleep, 2) != 0) {
+        return 2;
+    }
+    rank_meet(me, 0, 2);
+    if (me->rank == 1) {
+        raise(SIGKILL);
+    }
+    for (int i = 0; i < WAITS_MAX && status != AM_ERR_PEER; i++) {
+        status = am_ctx_poll_wait(me->ctx);
+    }
+    return status == AM_ERR_PEER ? 0 : 3;
+}
+
+static void test_resting(void **state)
+{
+    static const int expected[] = {0, -SIGKILL};
+
+    run_ranks(2, resting_body, expected);
+    run_ranks(2, sleeper_body, expected);
+}
+
+/* Rank 2's part of the exchange: it goes no further, once rank 1 is open. */
+static int exchange_and_die(void *arg, const void *mine, void *all,
+                            size_t bytes)
+{
+    struct rank *me = arg;
+
+    (void)rank_exchange(me, mine, all, bytes);
+    if (me->rank == 2) {
+        while (atomic_load(&me->board->flag[0]) == 0) {
+            sched_yield();
+        }
+        raise(SIGKILL);
+    }
+    return 0;
+}
+
+/* Rank 2 is killed in am_open.  Rank 1 has opened before, rank 0 waits for rank
+ * 2 and cannot open: it lives on, but to rank 1 it is gone like a dead one. */
+static int no_job_body(struct rank *me)
+{
+    static const struct am_option quiet[] = {{"AM_LOG", "none"}};
+    const struct am_params params = {.rank = me->rank,
+                                     .size = me->size,
+                                     .allgather = exchange_and_die,
+                                     .allgather_arg = me,
+                                     .options = quiet,
+                                     .option_count = 1};
+    am_status_t status = am_open(&params, &me->ctx);
+
+    if (me->rank == 0) {
+        while (atomic_load(&me->board->flag[1]) == 0) {
+            sched_yield();
+        }
+        return status == AM_ERR_PEER ? 0 : 2;
+    }
+    if (status != AM_OK) {
+        return 3;
+    }
+    atomic_store(&me->board->flag[0], 1);
+    while (!am_peer_is_dead(me->ctx, 0)) {
+        (void)am_ctx_poll_wait(me->ctx);
+    }
+    atomic_store(&me->board->flag[1], 1);
+    status = am_ctx_request(me->ctx, 0, H_PING, NULL, 0, NULL, 0);
+    if (status != AM_ERR_PEER ||
+        strstr(am_peer_death(me->ctx, 0), "could not open") == NULL) {
+        return 4;
+    }
+    am_close(me->ctx);
+    return 0;
+}
+
+static void test_no_job(void **state)
+{
+    static const int expected[] = {0, 0, -SIGKILL};
+
+    run_ranks(3, no_job_body, expected);
+}
+
 /* All are killed while they send: nothing stays behind. */
 static int all_killed_body(struct rank *me)
 {
@@ -506,6 +625,8 @@ int main(void)
             cmocka_unit_test(test_sleep_for_space),
             cmocka_unit_test(test_leaving_rank),
             cmocka_unit_test(test_killed_rank),
+            cmocka_unit_test(test_resting),
+            cmocka_unit_test(test_no_job),
             cmocka_unit_test(test_all_killed),
             cmocka_unit_test(test_killed_late_peer),
             cmocka_unit_test(test_idle_peer_memory),

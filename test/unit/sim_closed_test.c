@@ -107,7 +107,7 @@ static uint64_t lanai_build_ps(const struct ns_machine *machine, uint64_t bytes)
     }
     if (machine->lanai.transfer != NS_LANAI_PIO) {
         /* the line is fetched, as the DMA has taken it out of the cache */
-        return own_ps + host->memory_latency_ps +
+        return own_ps + host->fetch_ps + host->memory_latency_ps +
                ns_bytes_ps(host->line_bytes, host->memory_bytes_per_second) +
                ns_copy_ps(host, NS_MEMORY_SHARED, bytes);
     }
@@ -146,7 +146,7 @@ static void closed_form_lanai(const char *machine, const char *set)
                              lanai->clock_ps);
     if (!pio) {
         assert_int_equal(stage_ps(&scene, NS_STAGE_DMA_OUT),
-                         ns_bus_dma_ps(&all->bus, bytes));
+                         lanai->dma_start_ps + ns_bus_dma_ps(&all->bus, bytes));
         assert_int_equal(stage_ps(&scene, NS_STAGE_INJECT), 0);
     }
     assert_int_equal(stage_ps(&scene, NS_STAGE_HEAD),
@@ -160,7 +160,7 @@ static void closed_form_lanai(const char *machine, const char *set)
                       lanai->host_dma_cycles) *
                              lanai->clock_ps);
     assert_int_equal(stage_ps(&scene, NS_STAGE_DMA_IN),
-                     ns_bus_dma_ps(&all->bus, bytes));
+                     lanai->dma_start_ps + ns_bus_dma_ps(&all->bus, bytes));
     check_sum(&scene);
     ping_close(&scene);
 }

@@ -293,7 +293,8 @@ static void test_known(void **state)
 /* What a put takes when both TLBs know its pages is what the device says. */
 static void body_cost(struct scene *scene, struct ns_sim_node *view)
 {
-    static uint8_t from[1 << 18], to[1 << 18];
+    /* whole pages, wherever the linker would have them: each has 64 */
+    static _Alignas(4096) uint8_t from[1 << 18], to[1 << 18];
     static const size_t sizes[] = {4, 65536, 1 << 18};
     struct node *node = node_open(view);
     const struct am_linfn *row = &node->dev->attr.perf.put;

@@ -106,15 +106,19 @@ static void copier(void *arg, struct ns_host *host)
     }
     from_ps = host->cpu.now_ps; /* whole lines: none is fetched */
     port->ops->store(port, address, bytes, 4096);
-    assert_int_equal(host->cpu.now_ps - from_ps, 30000 + 4096 * 8000);
+    assert_int_equal(host->cpu.now_ps - from_ps,
+                     30000 + 64 * 1000 + (4096 - 64) * 8000);
     port->ops->flush(port, address, 4096);
     from_ps = host->cpu.now_ps;
     port->ops->load(port, address, bytes, 100);
     assert_int_equal(host->cpu.now_ps - from_ps,
-                     2 * line_ps + 30000 + 100 * 8000);
+                     2 * line_ps + 30000 + 64 * 1000 + 36 * 8000);
     from_ps = host->cpu.now_ps;
     port->ops->load(port, address, bytes, 100);
-    assert_int_equal(host->cpu.now_ps - from_ps, 30000 + 100 * 8000);
+    assert_int_equal(host->cpu.now_ps - from_ps, 30000 + 64 * 1000 + 36 * 8000);
+    from_ps = host->cpu.now_ps; /* a flag: as if it were in the cache */
+    port->ops->load(port, address, bytes, 4);
+    assert_int_equal(host->cpu.now_ps - from_ps, 30000 + 4 * 1000);
     *(bool *)arg = true;
 }
 

@@ -3,6 +3,7 @@
  * conservation, and the same trace however it is run.
  */
 #include "support/cm.h"
+#include "support/sim_dev.h"
 #include "support/sim_ping.h"
 
 #include "dev/snic/snic.h"
@@ -69,6 +70,102 @@ static void test_not_ready(void **state)
     ping_run(&scene, "sp-thin");
     assert_int_equal(scene.flood_received, SNIC_HELD_MAX);
     ping_close(&scene);
+}
+
+/* --------------------------------------------------- words of 32 bits on the SP */
+
+enum {
+    WORDS = 12, /* more than are looked at, after a header of four */
+    HDR_WORDS = 4
+};
+
+struct words {
+    uint64_t hdr[HDR_WORDS], data[WORDS]; /* sent */
+    bool said;                            /* that the data is words */
+    uint32_t got;
+};
+
+static void words_packet(void *user, uint32_t class, const void *hdr,
+                         size_t hdr_bytes, void *data, size_t data_bytes)
+{
+    struct words *words = ((struct sim_peer *)user)->node;
+
+    (void)class;
+    assert_int_equal(hdr_bytes, sizeof(words->hdr));
+    assert_memory_equal(hdr, words->hdr, hdr_bytes);
+    assert_int_equal(data_bytes, sizeof(words->data));
+    assert_memory_equal(data, words->data, data_bytes);
+    words->got++;
+}
+
+static void words_body(void *arg, struct ns_sim_node *view)
+{
+    struct words *words = arg;
+    struct sim_peer peers[2] = {0};
+    uint64_t stats[AM_DEV_STAT_COUNT] = {0};
+    char error[128];
+    const struct am_dev_params params = {.up = {.packet = words_packet},
+                                         .stats = stats,
+                                         .error = error,
+                                         .error_bytes = sizeof(error)};
+    struct am_dev *dev = sim_dev_open_peers(view, params, words, peers);
+
+    if (view->rank == 0) {
+        dev->words = words->said;
+        assert_int_equal(dev->ops->send(peers[1].ep, AM_DEV_REQUEST, words->hdr,
+                                        sizeof(words->hdr), words->data,
+                                        sizeof(words->data)),
+                         AM_OK);
+        dev->words = false;
+    }
+    while (view->rank == 1 && words->got == 0) {
+        sim_dev_poll(dev);
+    }
+    sim_dev_close(view, dev);
+}
+
+/* Time of a packet on the wire, in which the words whose bit is set need more
+ * than 32 bits; all words must come as they went. */
+static uint64_t words_ps(uint32_t wide, bool said)
+{
+    char error[256] = "";
+    struct words words = {.said = said};
+    const struct ns_sim_params params = {.nodes = 2,
+                                         .limit_ps = NS_PS_PER_SECOND};
+    struct ns_machine *machine =
+            ns_machine_load("sp-thin", NULL, 0, error, sizeof(error));
+    struct ns_sim_result result;
+    struct ns_sim *sim = ns_sim_open(machine, &params, error, sizeof(error));
+
+    for (uint32_t i = 0; i < WORDS; i++) {
+        words.data[i] = UINT32_MAX - i;
+        words.data[i] += (wide >> i & 1) != 0 ? UINT64_C(7) << 32 : 0;
+    }
+    assert_non_null(sim);
+    if (ns_sim_run(sim, words_body, &words, &result, error, sizeof(error)) !=
+        0) {
+        fail_msg("%s", error);
+    }
+    assert_int_equal(words.got, 1);
+    ns_sim_close(sim);
+    free(machine);
+    return result.end_ps;
+}
+
+/* Of the words of a message that is words only, the last eight need 4 bytes
+ * each on their way if their values allow it, whichever they are. */
+static void test_words(void **state)
+{
+    uint64_t whole_ps = words_ps(0xfff, true);
+
+    (void)state;
+    assert_true(words_ps(0, true) < whole_ps);
+    assert_int_equal(words_ps(0, false), whole_ps);
+    assert_int_equal(words_ps(0x00f, true), words_ps(0, true));
+    for (uint32_t i = 0; i < WORDS; i++) {
+        (void)words_ps(1u << i, true);
+        (void)words_ps(0xfff & ~(1u << i), true);
+    }
 }
 
 /* -------------------------------------------------------------- determinism */
@@ -147,6 +244,7 @@ int main(void)
             cmocka_unit_test(test_no_loss),
             cmocka_unit_test(test_overflow),
             cmocka_unit_test(test_not_ready),
+            cmocka_unit_test(test_words),
             cmocka_unit_test(test_determinism),
             cmocka_unit_test(test_hash_differs),
     };

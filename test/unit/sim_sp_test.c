@@ -208,8 +208,9 @@ static void test_loggp_myrinet(void **state)
     fit_myrinet("myrinet-ppro", "net.switch=250 ns", 63, 2500000, 6250, 250000);
     fit_myrinet("myrinet-ppro", "net.link=80 MB/s", 1, 200000, 12500, 100000);
     fit_myrinet("myrinet-ppro", "net.buffer=2 packets", 63, 1000000, 6250, 0);
-    /* 3 switches, light on both ends */
-    fit_myrinet("myrinet-p3", "net.link=200 MB/s", 63, 500000, 5000, 100000);
+    /* 3 switches, 100 ns each; light on both ends, 820 ns each, which holds one
+     * packet as a switch does */
+    fit_myrinet("myrinet-p3", "net.link=200 MB/s", 63, 1940000, 5000, 820000);
 }
 
 /* Boards of 16 nodes: two more links between them, and every one of them in

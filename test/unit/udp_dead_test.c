@@ -89,7 +89,7 @@ static void job_open(const char *silence_s)
                                         {"AM_RELIABILITY", "none"}};
     struct udp_address addresses[2];
     const void *parts[2] = {&addresses[0], &addresses[1]};
-    size_t bytes[2] = {sizeof(addresses[0]), sizeof(addresses[1])};
+    size_t bytes[2] = {udp_address_bytes(4), udp_address_bytes(4)};
     uint64_t nonce = am_env_random(am_env_real());
     uint64_t hdr[2] = {0};
 

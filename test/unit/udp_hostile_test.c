@@ -113,7 +113,7 @@ static struct udp_address address_of(const struct node *node)
 
     assert_int_equal(node->dev->ops->address(node->dev, &address,
                                              sizeof(address)),
-                     sizeof(address));
+                     udp_address_bytes(4));
     return address;
 }
 
@@ -145,7 +145,7 @@ static void scene_open(struct scene *scene, const char *auth)
     scene->relay.receiver = local_port(address.port);
     address.port = bound.sin_port;
     assert_int_equal(scene->sender.dev->ops->connect(
-                             scene->sender.dev, &address, sizeof(address),
+                             scene->sender.dev, &address, udp_address_bytes(4),
                              UINT32_MAX, &scene->sender, &scene->sender.ep),
                      AM_OK);
     /* knows where the receiver is, but not its key, nor its number */
@@ -153,7 +153,7 @@ static void scene_open(struct scene *scene, const char *auth)
     address.key[5] ^= 1;
     address.nonce ^= UINT64_C(1) << 40;
     assert_int_equal(scene->stranger.dev->ops->connect(
-                             scene->stranger.dev, &address, sizeof(address),
+                             scene->stranger.dev, &address, udp_address_bytes(4),
                              UINT32_MAX, &scene->stranger, &scene->stranger.ep),
                      AM_OK);
 }

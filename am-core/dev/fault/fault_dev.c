@@ -251,6 +251,14 @@ bool fault_drained(struct am_dev *dev)
     return !fault_holds(fault) && lower->ops->drained(lower);
 }
 
+am_status_t fault_arm(struct am_dev *dev, uint64_t *most_ns)
+{
+    struct fault_dev *fault = fault_of(dev);
+
+    return fault_holds(fault) ? AM_ERR_AGAIN
+                              : am_dev_arm(fault->wrap.lower, most_ns);
+}
+
 void fault_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
 {
     struct fault_dev *fault = fault_of(dev);

@@ -97,6 +97,7 @@ static void fault_close(struct am_dev *dev)
 
         fault_disconnect(&ep->wrap.base);
     }
+    lower->abandoned = dev->abandoned;
     lower->ops->close(lower);
     fault_free(fault);
 }
@@ -148,6 +149,8 @@ static const struct am_dev_ops fault_ops = {
         .fetch_add = am_dev_no_fetch_add,
         .map = am_dev_no_map,
         .wait = fault_wait,
+        .watch = am_wrap_watch,
+        .arm = fault_arm,
         .check = am_wrap_check,
         .describe = fault_describe,
 };

@@ -332,6 +332,20 @@ static void self_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
     }
 }
 
+/* What comes, this context has sent: there is nothing to watch. */
+static am_status_t self_arm(struct am_dev *dev, uint64_t *most_ns)
+{
+    struct self_dev *self = self_of(dev);
+
+    for (struct am_list *link = self->eps.next; link != &self->eps;
+         link = link->next) {
+        if (!self_is_idle(am_container(link, struct self_ep, link))) {
+            return AM_ERR_AGAIN;
+        }
+    }
+    return AM_OK;
+}
+
 const struct am_dev_ops am_dev_self_ops = {
         .name = "self",
         .number = AM_DEV_NUMBER_SELF,
@@ -359,6 +373,7 @@ const struct am_dev_ops am_dev_self_ops = {
         .fetch_add = self_fetch_add,
         .map = am_dev_no_map,
         .wait = self_wait,
+        .arm = self_arm,
         .check = am_dev_no_check,
         .describe = am_dev_no_describe,
 };

@@ -6,10 +6,12 @@
  *   shm_sock.c  the sockets that pass a segment's descriptor round
  *   shm_seg.c   making, mapping and checking a segment
  *   shm_tx.c    the data path: send
+ *   shm_front.c how much of a large data ring is in use
  *   shm_rx.c    the data path: poll
+ *   shm_lanes.c which lanes polls look at
  *   shm_mem.c   put, get, fetch-and-add, memory that peers may write
  *   shm_topo.c  the node, from hwloc
- *   shm_wait.c  spin, yield, sleep; who else wants the core
+ *   shm_wait.h  waiting: shm_wait.c, shm_event.c
  *   shm_alive.c dead peers
  *   shm_look.c  lanes that somebody has written nonsense to
  */
@@ -18,8 +20,9 @@
 
 #include "base/barrier.h"
 #include "base/forked.h"
-#include "dev/dev.h"
+#include "dev/meter.h"
 #include "dev/shm/shm_layout.h"
+#include "dev/shm/shm_near.h"
 
 struct shm_dev;
 
@@ -68,7 +71,7 @@ struct shm_tx {
     char *data;
     uint64_t told;        /* of the tail, to the receiver */
     uint32_t front_bytes; /* of a large ring: what is used of it so far */
-    uint32_t front_laps;  /* times that a long payload went back to the start */
+    uint32_t front_laps;  /* times that the sender went back to its start */
     uint64_t pad[2];      /* two cache lines */
 };
 
@@ -106,6 +109,7 @@ struct shm_ep {
     struct shm_seg *seg; /* NULL until the segment is mapped */
     struct shm_rank *peer;
     struct shm_tail *tail_out, *tail_in;
+    uint64_t sorted_at;  /* where the receivers were at the last sorting */
     const char *broken;  /* what is wrong with its lanes; NULL: nothing */
     uint32_t index;      /* of the peer in seg */
     uint32_t rank;       /* UINT32_MAX when outside the job */
@@ -163,14 +167,16 @@ static_assert(sizeof(struct shm_address) == 32, "wire format");
 struct shm_dev {
     struct am_dev base;
     /* hot: what poll reads */
-    struct shm_ep **active;
-    uint32_t active_count;
+    struct shm_ep **active; /* the lanes that are open: shm_lanes.c */
+    uint32_t busy_count, active_count;
     uint32_t looks;       /* of the next poll, besides the first */
     uint32_t polls;       /* for the rare work of poll */
+    uint32_t quiet_at;
     bool broken;          /* a lane is, and up does not know it yet */
     bool look;            /* shm_look is due */
     uint32_t socket_mask; /* serve the sockets when polls & mask is 0 */
-    struct shm_seg *segs; /* the job's first, then late pairs */
+    struct shm_seg *segs; /* the job's and those of late pairs */
+    struct shm_seg *seg_at; /* the next to be looked at for new lanes; NULL: segs */
     uint64_t *stats;
     /* set-up */
     struct shm_config config;
@@ -190,10 +196,14 @@ struct shm_dev {
     uint32_t served_count;    /* leader: ranks that have the segment */
     struct shm_local *locals; /* by local index */
     struct shm_ep *eps;
+    struct am_meter meters[AM_DISTANCE_COUNT];
+    struct shm_near near; /* of a CPU that this context may run on */
+    bool near_known;
     /* memory */
     bool cma;                 /* process_vm_readv works here */
     struct am_binalloc *heap; /* free blocks of my heap in the job segment */
     /* waiting */
+    int bell, ringer; /* datagrams: rung by others, to ring others; -1: none */
     bool membarrier; /* asymmetric fence available */
     bool crowd_known, crowded;
     bool paired;          /* at most two ranks to a core */
@@ -229,6 +239,8 @@ am_status_t shm_seg_create(struct shm_dev *dev, uint32_t count, uint32_t self,
 am_status_t shm_seg_attach(struct shm_dev *dev, int fd, uint32_t count,
                            uint32_t self, uint64_t nonce,
                            struct shm_seg **seg_p);
+/* To the device's list, and the next to be looked at for new lanes. */
+void shm_seg_add(struct shm_dev *dev, struct shm_seg *seg);
 void shm_seg_close(struct shm_seg *seg);
 struct shm_rank *shm_seg_rank(struct shm_seg *seg, uint32_t index);
 /* My heap in the segment. */
@@ -257,6 +269,9 @@ am_status_t shm_send_fill(struct am_dev_ep *ep, uint32_t class, const void *hdr,
 bool shm_tx_refresh(struct shm_tx *tx);
 /* Start the next run; false when no slot is free. */
 bool shm_tx_advance(struct shm_tx *tx);
+/* A packet that needs `need` bytes of a large ring, and would leave its front at
+ * `at`: the bytes to skip, to the ring's start, or 0: it goes where it is. */
+uint64_t shm_front_leave(struct shm_tx *tx, uint32_t at, uint64_t need);
 bool shm_reply_ready(struct am_dev_ep *ep);
 int shm_poll(struct am_dev *dev, uint32_t packets_max);
 /* Deliver all that a dead peer has left. */
@@ -270,6 +285,17 @@ bool shm_has_packet(const struct shm_dev *dev);
 bool shm_ep_has_packet(const struct shm_ep *ep);
 /* Has a peer opened a lane that poll does not look at yet? */
 bool shm_has_lane(const struct shm_dev *dev);
+
+/* ----------------------------------------------------------- shm_lanes.c */
+
+/* Look at this endpoint's lane from now on.  AM_ERR_MEMORY. */
+am_status_t shm_lanes_add(struct shm_dev *dev, struct shm_ep *ep);
+void shm_lanes_remove(struct shm_dev *dev, const struct shm_ep *ep);
+/* Look at some quiet lanes: true when one had a packet, which is busy now. */
+bool shm_lanes_look_quiet(struct shm_dev *dev);
+/* Every few thousand polls: those without a packet since the last time are
+ * quiet. */
+void shm_lanes_sort(struct shm_dev *dev);
 
 /* ------------------------------------------------------------ shm_init.c */
 
@@ -311,7 +337,9 @@ void shm_sockets_close(struct shm_dev *dev);
 
 /* ------------------------------------------------------------- shm_mem.c */
 
-void shm_mem_probe(struct shm_dev *dev);
+/* Is single copy there?  Femtoseconds for each byte of it, from one buffer of
+ * this process to another. */
+uint64_t shm_mem_probe(struct shm_dev *dev);
 void shm_mem_close(struct shm_dev *dev);
 am_status_t shm_mem_register(struct am_dev *dev, void *base, size_t bytes,
                              struct am_dev_key *key);
@@ -330,23 +358,22 @@ am_status_t shm_fetch_add(struct am_dev_ep *ep, const struct am_dev_key *key,
 void *shm_map(struct am_dev_ep *ep, const struct am_dev_key *key, size_t offset,
               size_t bytes);
 
+/* ------------------------------------------------------------ shm_cost.c */
+
+/* What is known before the first copy: the capabilities must be. */
+void shm_costs_open(struct shm_dev *dev, const struct am_profile *profile,
+                    bool learn, uint64_t single_fs);
+/* Costs or capabilities have changed, by more than what a meter sees. */
+void shm_costs_changed(struct shm_dev *dev);
+/* Give the endpoint the meter of its distance, if that is known by now. */
+void shm_costs_place(struct shm_dev *dev, struct shm_ep *ep);
+/* Do the ranks outnumber the cores, and how long is a turn then? */
+void shm_costs_crowd(struct shm_dev *dev, bool crowded, uint64_t turn_ps);
+
 /* ------------------------------------------------------------ shm_topo.c */
 
 /* One line about the node and where this process may run; its length. */
 size_t shm_topo_describe(char *text, size_t bytes);
-
-/* ------------------------------------------------------------ shm_wait.c */
-
-void shm_wait_init(struct shm_dev *dev);
-void shm_wait(struct am_dev *dev, uint64_t idle, bool may_sleep);
-/* Ring the bell of a sleeping peer; off the fast path. */
-void shm_wake(struct shm_ep *ep);
-/* Do more contexts than cores compete for the cores I may run on? */
-bool shm_is_crowded(struct shm_dev *dev);
-/* CPUs that the ranks of this node have, as far as one of them can tell. */
-uint32_t shm_cpu_count(void);
-/* Publish my CPU mask in a segment. */
-void shm_cpus_publish(struct shm_rank *me);
 
 /* ------------------------------------------------------------ shm_look.c */
 

@@ -117,6 +117,12 @@ static bool has_closed(struct shm_seg *seg, uint32_t index)
     return atomic_load(&shm_seg_rank(seg, index)->state) == SHM_RANK_CLOSED;
 }
 
+/* It lives, perhaps, but it is not of the job. */
+static bool has_failed(struct shm_seg *seg, uint32_t index)
+{
+    return atomic_load(&shm_seg_rank(seg, index)->state) == SHM_RANK_FAILED;
+}
+
 /* The dead wait on no CPU: nobody need yield to them. */
 static void leave_core(struct shm_seg *seg, uint32_t index)
 {
@@ -161,6 +167,7 @@ void shm_check(struct am_dev *adev)
 
     for (uint32_t i = 0; i < count; i++) {
         struct shm_local *local = &dev->locals[i];
+        bool failed = dev->job != NULL && has_failed(dev->job, i);
         char why[80];
 
         if (local->misled && !local->dead) {
@@ -170,7 +177,8 @@ void shm_check(struct am_dev *adev)
         }
         if (local->pid == dev->pid || local->dead ||
             (dev->job != NULL && has_closed(dev->job, i)) ||
-            !has_ended(local->pid, local->start, &local->pidfd)) {
+            (!failed &&
+             !has_ended(local->pid, local->start, &local->pidfd))) {
             continue;
         }
         if (dev->job != NULL && has_closed(dev->job, i)) {
@@ -180,7 +188,8 @@ void shm_check(struct am_dev *adev)
         if (dev->job != NULL) {
             leave_core(dev->job, i);
         }
-        snprintf(why, sizeof(why), "process %u has died", local->pid);
+        snprintf(why, sizeof(why), "process %u %s", local->pid,
+                 failed ? "could not open the job" : "has died");
         shm_ep_die(dev, shm_ep_of_local(dev, i), why);
     }
     check_late(dev);

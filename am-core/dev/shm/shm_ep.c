@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "dev/shm/shm.h"
+#include "dev/shm/shm_wait.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,7 @@ am_status_t shm_ep_create(struct shm_dev *dev, void *user, uint32_t rank,
     memset(ep, 0, sizeof(*ep));
     ep->ep.dev = &dev->base;
     ep->ep.user = user;
+    ep->ep.meter = &dev->meters[AM_DISTANCE_CACHE];
     ep->rank = rank;
     ep->next = dev->eps;
     dev->eps = ep;
@@ -135,8 +137,7 @@ static am_status_t connect_late(struct shm_dev *dev,
     }
     close(seg->fd);
     seg->fd = -1;
-    seg->next = dev->segs;
-    dev->segs = seg;
+    shm_seg_add(dev, seg);
     (*ep_p)->pid = address->pid;
     (*ep_p)->start = address->start;
     shm_ep_bind(*ep_p, seg, 1);
@@ -183,12 +184,7 @@ static void ep_close(struct shm_dev *dev, struct shm_ep *ep)
 {
     ep->dead = true;
     ep->tx_open = false;
-    for (uint32_t i = 0; i < dev->active_count; i++) {
-        if (dev->active[i] == ep) {
-            dev->active[i] = dev->active[--dev->active_count];
-            return;
-        }
-    }
+    shm_lanes_remove(dev, ep);
 }
 
 /* Off the device's list, with the pair's segment. */
@@ -205,6 +201,9 @@ static void late_free(struct shm_dev *dev, struct shm_ep *ep)
     }
     *ep_at = ep->next;
     *seg_at = ep->seg->next;
+    if (dev->seg_at == ep->seg) {
+        dev->seg_at = ep->seg->next;
+    }
     shm_seg_close(ep->seg);
     free(ep);
 }
@@ -242,28 +241,12 @@ am_dev_presence_t shm_presence(struct am_dev_ep *dep)
 void shm_job_ready(struct shm_dev *dev, struct shm_seg *seg)
 {
     dev->job = seg;
-    seg->next = dev->segs;
-    dev->segs = seg;
+    shm_seg_add(dev, seg);
     for (struct shm_ep *ep = dev->eps; ep != NULL; ep = ep->next) {
         if (ep->seg == NULL && ep->rank != UINT32_MAX) {
             shm_ep_bind(ep, seg, ep->index);
         }
     }
-}
-
-/* Poll this endpoint's lane from now on. */
-static am_status_t ep_activate(struct shm_dev *dev, struct shm_ep *ep)
-{
-    struct shm_ep **active =
-            realloc(dev->active, (dev->active_count + 1) * sizeof(ep));
-
-    if (active == NULL) {
-        return AM_ERR_MEMORY;
-    }
-    dev->active = active;
-    dev->active[dev->active_count++] = ep;
-    ep->rx_open = true;
-    return AM_OK;
 }
 
 /* The endpoint of index in seg; made, and announced upwards, if new. */
@@ -313,7 +296,8 @@ int shm_attach_new(struct shm_dev *dev, struct shm_seg *seg)
         }
         ep = ep_accept(dev, seg, i);
         if (ep != NULL && ep->ep.user != NULL &&
-            ep_activate(dev, ep) == AM_OK) {
+            shm_lanes_add(dev, ep) == AM_OK) {
+            ep->rx_open = true;
             count++;
         }
     }

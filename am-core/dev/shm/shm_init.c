@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "dev/shm/shm.h"
+#include "dev/shm/shm_wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,8 +112,6 @@ static uint64_t host_hash(void)
     return hash;
 }
 
-/* Measured on the reference machine (docs/performance.md): the line transfer
- * and the copies of both sides; single copy is measured when opened. */
 static void attr_fill(struct shm_dev *dev)
 {
     struct am_dev_attr *attr = &dev->base.attr;
@@ -123,10 +122,6 @@ static void attr_fill(struct shm_dev *dev)
     attr->reply_bytes_max = dev->config.packet_bytes / 4;
     attr->hdr_bytes_max = 8 + 8 * AM_WORDS_MAX;
     attr->depth = (uint32_t)dev->config.slots;
-    attr->perf.send_overhead = (struct am_linfn){15000, 18000};
-    attr->perf.recv_overhead = (struct am_linfn){15000, 18000};
-    attr->perf.wire = (struct am_linfn){55000, 0};
-    attr->perf.gap_ps = 15000;
 }
 
 /* Take the values over, and judge those that depend on each other. */
@@ -160,7 +155,7 @@ static void in_child(void *arg)
     struct shm_dev *dev = arg;
 
     dev->forked = true;
-    dev->active_count = 0;
+    dev->active_count = dev->busy_count = 0;
     for (struct shm_ep *ep = dev->eps; ep != NULL; ep = ep->next) {
         ep->dead = true;
         ep->tx_open = false;
@@ -200,10 +195,12 @@ static am_status_t shm_open(const struct am_dev_params *params,
     dev->start = shm_process_start(dev->pid);
     dev->host = host_hash();
     dev->listener = -1;
+    dev->bell = -1;
+    dev->ringer = -1;
     dev->leader_socket = -1;
     dev->socket_mask = 4095;
     attr_fill(dev);
-    shm_mem_probe(dev);
+    shm_costs_open(dev, params->profile, params->learn, shm_mem_probe(dev));
     shm_wait_init(dev);
     status = shm_listen(dev);
     if (status != AM_OK) {
@@ -328,6 +325,8 @@ const struct am_dev_ops am_shm_ops = {
         .fetch_add = shm_fetch_add,
         .map = shm_map,
         .wait = shm_wait,
+        .watch = shm_watch,
+        .arm = shm_arm,
         .check = shm_check,
         .describe = shm_describe,
 };

@@ -28,7 +28,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SHM_MAGIC      0x616d2d73686d3032ull /* "am-shm02" */
+#define SHM_MAGIC      0x616d2d73686d3033ull /* "am-shm03" */
 #define SHM_LINE       64
 #define SHM_SLOT_BYTES 56 /* header, words and payload inside a slot */
 #define SHM_EXT_BYTES  48 /* header and words in a slot with a payload out */
@@ -88,20 +88,29 @@ static_assert(sizeof(struct shm_tail) == SHM_LINE, "a tail is a cache line");
 #define SHM_TAIL_AT  (2 * sizeof(struct shm_head))
 #define SHM_SLOTS_AT (SHM_TAIL_AT + sizeof(struct shm_tail))
 
-/* No word that is wrong by chance says that a rank has closed. */
+/* No word that is wrong by chance says that a rank has closed, or that it could
+ * not open the job. */
 enum {
     SHM_RANK_OPEN = 0,
-    SHM_RANK_CLOSED = 0x636c6f73
+    SHM_RANK_CLOSED = 0x636c6f73,
+    SHM_RANK_FAILED = 0x6661696c
+};
+
+/* How a rank that sleeps is woken. */
+enum {
+    SHM_SLEEP_FUTEX = 1,    /* by its bell */
+    SHM_SLEEP_DATAGRAM = 2, /* by a byte to its socket: shm_event.c */
 };
 
 struct shm_rank {
     /* line 0: written by the owner, read by every sender */
-    _Atomic uint32_t sleeping;
+    _Atomic uint32_t sleeping; /* SHM_SLEEP_*, 0: awake */
     _Atomic uint32_t state;
     _Atomic uint32_t pid;  /* 0 until the rank has mapped the segment */
     _Atomic uint32_t core; /* 1 + the CPU on which it waits; 0: not awake */
     _Atomic uint64_t cpus[SHM_CPU_WORDS];
-    char pad0[SHM_LINE - 16 - 8 * SHM_CPU_WORDS];
+    _Atomic uint64_t bell_nonce; /* names the socket of SHM_SLEEP_DATAGRAM */
+    char pad0[SHM_LINE - 24 - 8 * SHM_CPU_WORDS];
     /* line 1: written by senders that ring or attach */
     _Atomic uint32_t bell;
     _Atomic uint32_t attached; /* lanes opened to this rank, counted */

@@ -20,6 +20,7 @@
 #include "config.h"
 
 #include "dev/shm/shm_inl.h"
+#include "dev/shm/shm_wait.h"
 
 #include <stdio.h>
 

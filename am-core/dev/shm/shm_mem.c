@@ -37,17 +37,17 @@ static unsigned key_kind(const struct am_dev_key *key)
 }
 
 /* Is single copy there, and what does it cost? */
-void shm_mem_probe(struct shm_dev *dev)
+uint64_t shm_mem_probe(struct shm_dev *dev)
 {
     uint64_t start, best = UINT64_MAX;
     char *from, *to;
 
     if (dev->config.cma == SHM_CMA_OFF) {
-        return;
+        return 0;
     }
     from = calloc(2, SHM_PROBE_BYTES);
     if (from == NULL) {
-        return;
+        return 0;
     }
     to = from + SHM_PROBE_BYTES;
     memset(from, 1, 2 * SHM_PROBE_BYTES);
@@ -62,12 +62,6 @@ void shm_mem_probe(struct shm_dev *dev)
         elapsed = am_env_now(dev->env) - start;
         best = elapsed < best ? elapsed : best;
     }
-    dev->base.attr.perf.get =
-            (struct am_linfn){1000000, best * 1000 / SHM_PROBE_BYTES};
-    if (dev->config.cma == SHM_CMA_ON) {
-        dev->base.attr.perf.get = (struct am_linfn){0, 0};
-    }
-    dev->base.attr.perf.put = dev->base.attr.perf.get;
     if (dev->cma) {
         dev->base.attr.caps |= AM_DEV_CAP_PUT | AM_DEV_CAP_GET;
     } else {
@@ -76,6 +70,7 @@ void shm_mem_probe(struct shm_dev *dev)
                "messages are copied through shared memory");
     }
     free(from);
+    return best * 1000 / SHM_PROBE_BYTES;
 }
 
 void shm_mem_close(struct shm_dev *dev)
@@ -149,11 +144,16 @@ void *shm_map(struct am_dev_ep *dep, const struct am_dev_key *key,
 
 /* Move all of `local` with process_vm_*; the kernel moves at most IOV_MAX
  * pieces and may stop early, so go on until all is done. */
-static am_status_t vm_copy(struct shm_dev *dev, bool put, pid_t pid,
+static am_status_t vm_copy(struct shm_ep *ep, bool put,
                            const struct iovec *local, uint32_t count,
                            char *remote)
 {
+    struct shm_dev *dev = shm_dev_of(ep->ep.dev);
+    pid_t pid = (pid_t)ep->pid;
+
     for (uint32_t i = 0; i < count; i++) {
+        uint64_t start = am_meter_start(ep->ep.meter, dev->env, AM_COPY_SINGLE,
+                                        local[i].iov_len);
         size_t done = 0;
 
         while (done < local[i].iov_len) {
@@ -170,6 +170,7 @@ static am_status_t vm_copy(struct shm_dev *dev, bool put, pid_t pid,
             remote += got;
             dev->stats[AM_DEV_STAT_COPY_BYTES] += (uint64_t)got;
         }
+        am_meter_stop(ep->ep.meter, dev->env, AM_COPY_SINGLE, done, start);
     }
     return AM_OK;
 }
@@ -220,7 +221,7 @@ static am_status_t transfer(struct am_dev_ep *dep, bool put,
     if (!dev->cma || key_kind(key) != SHM_KEY_VM) {
         return AM_ERR_UNSUPPORTED;
     }
-    status = vm_copy(dev, put, (pid_t)key_owner(key), local, count,
+    status = vm_copy(ep, put, local, count,
                      (char *)(uintptr_t)key->w[0] + offset);
     if (status == AM_ERR_UNSUPPORTED && errno != EFAULT) {
         dev->cma = false;
@@ -229,6 +230,7 @@ static am_status_t transfer(struct am_dev_ep *dep, bool put,
                "shm: process_vm_%s to process %u is not allowed (%m): "
                "messages are copied through shared memory",
                put ? "writev" : "readv", (unsigned)key_owner(key));
+        shm_costs_changed(dev);
     }
     return status == AM_OK ? AM_DONE : status;
 }

@@ -60,7 +60,8 @@ rx_data(struct shm_ep *ep, uint32_t class, struct shm_slot *slot, uint64_t ctl)
     uint32_t lead = hdr_out ? 0 : offset % SHM_LINE;
     uint32_t start = offset - lead;
     uint64_t total =
-            shm_data_need(hdr_out ? hdr_bytes : 0, (uint64_t)lead + bytes);
+            shm_data_need(rx->ring_bytes, hdr_out ? hdr_bytes : 0,
+                          (uint64_t)lead + bytes);
     uint32_t at = (uint32_t)(rx->data_head & (rx->ring_bytes - 1));
     uint32_t skip = start == 0 && at != 0 ? rx->ring_bytes - at : 0;
     char *data = rx->data + offset;
@@ -95,8 +96,10 @@ rx_data(struct shm_ep *ep, uint32_t class, struct shm_slot *slot, uint64_t ctl)
  * at the ring's end. */
 static inline bool reply_has_room(struct shm_tx *tx, uint64_t packet_bytes)
 {
-    return shm_tx_has_slot(tx) &&
-           shm_tx_has_data(tx, 2 * (packet_bytes + 2 * SHM_LINE));
+    uint64_t most = packet_bytes + 2 * SHM_LINE +
+                    shm_data_gap(tx->ring_bytes, SHM_GAP_MOST);
+
+    return shm_tx_has_slot(tx) && shm_tx_has_data(tx, 2 * most);
 }
 
 bool shm_reply_ready(struct am_dev_ep *dep)
@@ -227,16 +230,46 @@ bool shm_has_lane(const struct shm_dev *dev)
     return false;
 }
 
-/* Every few polls: lanes that peers have opened; rarely: the sockets. */
-static __attribute__((noinline)) int poll_rare(struct shm_dev *dev)
+#define SEG_LOOKS 4
+
+static inline int attach_if_new(struct shm_dev *dev, struct shm_seg *seg)
+{
+    bool new = atomic_load_explicit(&seg->me->attached,
+                                    memory_order_relaxed) != seg->attached_seen;
+
+    return new ? shm_attach_new(dev, seg) : 0;
+}
+
+/* Lanes that peers have opened: in some of the segments, by turns. */
+static int poll_segs(struct shm_dev *dev)
 {
     int count = 0;
 
-    for (struct shm_seg *seg = dev->segs; seg != NULL; seg = seg->next) {
-        if (atomic_load_explicit(&seg->me->attached, memory_order_relaxed) !=
-            seg->attached_seen) {
-            count += shm_attach_new(dev, seg);
-        }
+    if (dev->seg_at == NULL) {
+        dev->seg_at = dev->segs;
+    }
+    for (int left = SEG_LOOKS; left > 0 && dev->seg_at != NULL; left--) {
+        struct shm_seg *seg = dev->seg_at;
+
+        dev->seg_at = seg->next;
+        count += attach_if_new(dev, seg);
+    }
+    return count;
+}
+
+#define SORT_MASK 4095 /* polls */
+
+/* Every few polls: lanes that peers have opened; rarely: the sockets, but less so
+ * where nothing comes but by them: there the polls themselves may be rare. */
+static __attribute__((noinline)) int poll_rare(struct shm_dev *dev)
+{
+    uint32_t mask = dev->active_count == 0 ? dev->socket_mask & 15
+                                           : dev->socket_mask;
+    struct shm_seg *job = dev->job;
+    int count = job != NULL ? attach_if_new(dev, job) : 0;
+
+    if (dev->segs != job || (job != NULL && job->next != NULL)) {
+        count += poll_segs(dev); /* there are late pairs */
     }
     if (dev->look) {
         dev->look = false;
@@ -245,8 +278,11 @@ static __attribute__((noinline)) int poll_rare(struct shm_dev *dev)
     if (dev->broken) {
         shm_breaks_tell(dev);
     }
-    if ((dev->polls & dev->socket_mask) == 0) {
+    if ((dev->polls & mask) == 0) {
         shm_sockets_serve(dev);
+    }
+    if ((dev->polls & SORT_MASK) == 0) {
+        shm_lanes_sort(dev);
     }
     return count;
 }
@@ -257,7 +293,7 @@ static __attribute__((noinline)) int poll_from(struct shm_dev *dev,
 {
     int count = 0;
 
-    for (uint32_t i = first; i < dev->active_count; i++) {
+    for (uint32_t i = first; i < dev->busy_count; i++) {
         struct shm_ep *ep = dev->active[i];
 
         if (rx_is_stamped(&ep->rx[AM_DEV_REPLY])) {
@@ -273,6 +309,13 @@ static __attribute__((noinline)) int poll_from(struct shm_dev *dev,
     return count;
 }
 
+/* The busy lanes and some of the quiet ones. */
+static __attribute__((noinline)) int poll_all(struct shm_dev *dev, uint32_t max)
+{
+    (void)shm_lanes_look_quiet(dev); /* first: those who are loud do not stop it */
+    return poll_from(dev, 0, max);
+}
+
 /* An empty poll, of which there are many, saves no register.  A context that
  * only waits has asked for many looks: from here the way to the handler is
  * shorter than from a loop around polls. */
@@ -282,8 +325,11 @@ int shm_poll(struct am_dev *adev, uint32_t packets_max)
     uint32_t looks = dev->looks;
 
     dev->looks = 0;
+    if (SHM_UNLIKELY(dev->busy_count < dev->active_count)) {
+        return poll_all(dev, packets_max);
+    }
     for (;;) {
-        for (uint32_t i = 0; i < dev->active_count; i++) {
+        for (uint32_t i = 0; i < dev->busy_count; i++) {
             struct shm_ep *ep = dev->active[i];
 
             if (rx_is_stamped(&ep->rx[AM_DEV_REPLY]) ||

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "dev/shm/shm_inl.h"
+#include "dev/shm/shm_wait.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -244,11 +245,19 @@ am_status_t shm_seg_attach(struct shm_dev *dev, int fd, uint32_t count,
     return seg_map(dev, fd, self, &header, seg_p);
 }
 
+void shm_seg_add(struct shm_dev *dev, struct shm_seg *seg)
+{
+    seg->next = dev->segs;
+    dev->segs = dev->seg_at = seg;
+}
+
 void shm_seg_close(struct shm_seg *seg)
 {
     if (!seg->dev->forked) {
         atomic_store_explicit(&seg->me->core, 0, memory_order_relaxed);
-        am_publish32(&seg->me->state, SHM_RANK_CLOSED);
+        am_publish32(&seg->me->state, seg->dev->base.abandoned
+                                              ? SHM_RANK_FAILED
+                                              : SHM_RANK_CLOSED);
     }
     munmap(seg->base, seg->geometry.total);
     if (seg->fd >= 0) {
@@ -302,7 +311,6 @@ void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
                 .mask = depth - 1,
                 .ring_bytes = seg->header.ring_bytes[c],
                 .data_limit = seg->header.ring_bytes[c],
-                .front_bytes = SHM_FRONT_BYTES,
                 .shared = (struct shm_head *)out + c,
                 .data = out + seg->geometry.data[c],
         };
@@ -316,6 +324,7 @@ void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
         shm_rx_start(&ep->rx[c]);
     }
     seg->eps[index] = ep;
+    shm_costs_place(seg->dev, ep);
 }
 
 void shm_ep_announce(struct shm_ep *ep)

@@ -13,6 +13,7 @@
 #include "config.h"
 
 #include "dev/shm/shm.h"
+#include "dev/shm/shm_wait.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -37,21 +38,22 @@ struct shm_hello {
     uint64_t start; /* of the sender's process: shm_process_start */
 };
 
-static socklen_t socket_name(struct sockaddr_un *name, uint64_t nonce)
+uint32_t shm_socket_name(struct sockaddr_un *name, const char *what,
+                         uint64_t nonce)
 {
     memset(name, 0, sizeof(*name));
     name->sun_family = AF_UNIX;
     /* sun_path[0] == 0: the abstract name space */
-    snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "libam-%016llx",
-             (unsigned long long)nonce);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-                       strlen(name->sun_path + 1));
+    snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "%s-%016llx",
+             what, (unsigned long long)nonce);
+    return (uint32_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+                      strlen(name->sun_path + 1));
 }
 
 am_status_t shm_listen(struct shm_dev *dev)
 {
     struct sockaddr_un name;
-    socklen_t length = socket_name(&name, dev->nonce);
+    socklen_t length = shm_socket_name(&name, "libam", dev->nonce);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0 || bind(fd, (struct sockaddr *)&name, length) != 0 ||
@@ -153,7 +155,7 @@ static uint32_t same_user(int socket)
 static int socket_connect(uint64_t nonce)
 {
     struct sockaddr_un name;
-    socklen_t length = socket_name(&name, nonce);
+    socklen_t length = shm_socket_name(&name, "libam", nonce);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0) {
@@ -284,8 +286,7 @@ static void serve_offer(struct shm_dev *dev, int socket,
     }
     seg->maker_pid = same_user(socket);
     seg->maker_start = hello->start;
-    seg->next = dev->segs;
-    dev->segs = seg;
+    shm_seg_add(dev, seg);
 }
 
 /* Has the visitor said what it wants, and got it?  Its hello may come later
@@ -393,4 +394,5 @@ void shm_sockets_close(struct shm_dev *dev)
     if (dev->leader_socket >= 0) {
         close(dev->leader_socket);
     }
+    shm_bell_close(dev);
 }

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "dev/shm/shm_inl.h"
+#include "dev/shm/shm_wait.h"
 
 #include <string.h>
 
@@ -91,29 +92,6 @@ __attribute__((noinline)) bool shm_tx_refresh(struct shm_tx *tx)
     return sound;
 }
 
-/* A payload of `bytes` would leave the front of the ring that is in use.  Go
- * back to the ring's start if the receiver has consumed what lay there, else
- * take more of the ring.  Returns the bytes to skip. */
-static __attribute__((noinline)) uint64_t
-tx_leave_front(struct shm_tx *tx, uint32_t at, uint64_t bytes)
-{
-    uint64_t skip = tx->ring_bytes - at;
-
-    (void)shm_tx_refresh(tx);
-    if (tx->data_tail + skip + bytes > tx->data_limit) {
-        while (tx->front_bytes < at + bytes) {
-            tx->front_bytes *= 2;
-        }
-        return 0;
-    }
-    if (bytes > SHM_FRONT_SHORT && ++tx->front_laps >= SHM_FRONT_LAPS &&
-        tx->front_bytes < tx->ring_bytes) {
-        tx->front_bytes *= 2;
-        tx->front_laps = 0;
-    }
-    return skip;
-}
-
 /* Bytes to skip so that `bytes` lie contiguous: at the ring's tail, or at its
  * start (shm_inl.h tells when). */
 static inline uint64_t tx_data_skip(struct shm_tx *tx, uint64_t bytes)
@@ -128,9 +106,9 @@ static inline uint64_t tx_data_skip(struct shm_tx *tx, uint64_t bytes)
 
         return empty && at > 0 && bytes <= at ? tx->ring_bytes - at : 0;
     }
-    return SHM_LIKELY(at + bytes <= tx->front_bytes || at == 0)
+    return SHM_LIKELY(at + bytes <= tx->front_bytes)
                    ? 0
-                   : tx_leave_front(tx, at, bytes);
+                   : shm_front_leave(tx, at, bytes);
 }
 
 __attribute__((noinline)) bool shm_tx_advance(struct shm_tx *tx)
@@ -193,18 +171,10 @@ static __attribute__((noinline)) am_status_t tx_open(struct shm_ep *ep)
     return AM_OK;
 }
 
-/* A payload as it is given: by a function that writes it, or an address. */
-struct payload {
-    am_dev_fill_fn fill;
-    void *arg;
-    const void *data;
-    size_t bytes;
-};
-
 /* A packet whose payload goes through the data ring. */
 static __attribute__((noinline)) am_status_t
 send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
-          size_t hdr_bytes, const struct payload *payload)
+          size_t hdr_bytes, const struct shm_payload *payload)
 {
     uint64_t *stats = shm_dev_of(ep->ep.dev)->stats;
     struct shm_tx *tx = &ep->tx[class];
@@ -213,9 +183,10 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     uint32_t lead = hdr_out || payload->fill != NULL
                             ? 0
                             : shm_data_lead(payload->data, bytes);
-    uint64_t total = shm_data_need(hdr_out ? hdr_bytes : 0, lead + bytes);
-    struct shm_slot *slot;
+    uint64_t total = shm_data_need(tx->ring_bytes, hdr_out ? hdr_bytes : 0,
+                                   lead + bytes);
     uint64_t skip, place;
+    struct shm_slot *slot;
     uint32_t at;
 
     if (hdr_bytes + bytes > ep->seg->header.packet_bytes[class]) {
@@ -243,10 +214,10 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     } else {
         copy_words(slot->u.ext.hdr, hdr, hdr_bytes);
     }
-    if (payload->fill != NULL) {
-        payload->fill(payload->arg, tx->data + at, bytes);
-    } else if (bytes > 0) {
-        memcpy(tx->data + at, payload->data, bytes);
+    if (SHM_UNLIKELY(bytes >= AM_METER_BYTES)) {
+        shm_payload_write_timed(ep, payload, tx->data + at);
+    } else {
+        shm_payload_write(payload, tx->data + at);
     }
     stats[AM_DEV_STAT_COPY_BYTES] += bytes;
     stats[AM_DEV_STAT_TX_PACKETS]++;
@@ -284,8 +255,9 @@ am_status_t shm_send(struct am_dev_ep *dep, uint32_t class, const void *hdr,
         }
     }
     if (hdr_bytes + data_bytes > SHM_SLOT_BYTES) {
-        return send_data(ep, class, hdr, hdr_bytes,
-                         &(struct payload){.data = data, .bytes = data_bytes});
+        return send_data(
+                ep, class, hdr, hdr_bytes,
+                &(struct shm_payload){.data = data, .bytes = data_bytes});
     }
     if (!shm_tx_has_slot(tx)) {
         shm_dev_of(dep->dev)->stats[AM_DEV_STAT_TX_AGAIN]++;
@@ -341,7 +313,7 @@ send_payload(struct am_dev_ep *dep, uint32_t class, uint64_t first,
     hdr[0] = first;
     copy_words(hdr + 1, words, hdr_bytes - sizeof(first));
     return send_data(ep, class, hdr, hdr_bytes,
-                     &(struct payload){.data = data, .bytes = data_bytes});
+                     &(struct shm_payload){.data = data, .bytes = data_bytes});
 }
 
 /* No payload, or one word of it: so few registers that none is saved. */
@@ -378,7 +350,7 @@ am_status_t shm_send_fill(struct am_dev_ep *dep, uint32_t class,
         fill(arg, payload, data_bytes);
         return shm_send(dep, class, hdr, hdr_bytes, payload, data_bytes);
     }
-    return send_data(
-            ep, class, hdr, hdr_bytes,
-            &(struct payload){.fill = fill, .arg = arg, .bytes = data_bytes});
+    return send_data(ep, class, hdr, hdr_bytes,
+                     &(struct shm_payload){
+                             .fill = fill, .arg = arg, .bytes = data_bytes});
 }

@@ -12,6 +12,7 @@
 
 #include "base/config.h"
 #include "dev/shm/shm.h"
+#include "dev/shm/shm_wait.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -113,14 +114,13 @@ bool shm_is_crowded(struct shm_dev *dev)
 {
     if (!dev->crowd_known && dev->job != NULL) {
         dev->crowded = crowd_compute(dev, &dev->crowd_known);
-        dev->base.attr.perf.shared_core = dev->crowded;
-        dev->base.attr.perf.turn_ps = dev->crowded ? TURN_PS : 0;
+        shm_costs_crowd(dev, dev->crowded, TURN_PS);
     }
     return dev->crowded;
 }
 
 /* Tell all whom I share memory with on which CPU I wait; 0: on none. */
-static void core_publish(struct shm_dev *dev, uint32_t core)
+void shm_core_publish(struct shm_dev *dev, uint32_t core)
 {
     for (struct shm_seg *seg = dev->segs; seg != NULL; seg = seg->next) {
         if (atomic_load_explicit(&seg->me->core, memory_order_relaxed) !=
@@ -155,7 +155,7 @@ static bool core_is_shared(struct shm_dev *dev)
 {
     uint32_t core = 1 + (uint32_t)sched_getcpu();
 
-    core_publish(dev, core);
+    shm_core_publish(dev, core);
     for (struct shm_seg *seg = dev->segs; seg != NULL; seg = seg->next) {
         if (core_is_in(seg, core)) {
             return true;
@@ -197,7 +197,7 @@ static bool core_spread(struct shm_dev *dev)
     uint32_t mine = (uint32_t)sched_getcpu(), best = mine;
     cpu_set_t may, one;
 
-    core_publish(dev, 1 + mine);
+    shm_core_publish(dev, 1 + mine);
     if (dev->job == NULL || mine >= SPREAD_CPUS ||
         !cores_count(dev->job, mine, counts) || counts[mine] < 2 ||
         sched_getaffinity(0, sizeof(may), &may) != 0) {
@@ -215,7 +215,7 @@ static bool core_spread(struct shm_dev *dev)
         return false;
     }
     (void)sched_setaffinity(0, sizeof(may), &may);
-    core_publish(dev, 1 + best);
+    shm_core_publish(dev, 1 + best);
     return true;
 }
 
@@ -244,6 +244,16 @@ void shm_wait_init(struct shm_dev *dev)
                     0) == 0;
 }
 
+bool shm_announce_sleep(struct shm_dev *dev, uint32_t how)
+{
+    shm_core_publish(dev, 0);
+    for (struct shm_seg *seg = dev->segs; seg != NULL; seg = seg->next) {
+        atomic_store(&seg->me->sleeping, how);
+    }
+    return dev->membarrier &&
+           syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
 /* Sleep until a packet comes; `brief` when something else is waited for too. */
 static void nap(struct shm_dev *dev, bool brief)
 {
@@ -255,8 +265,8 @@ static void nap(struct shm_dev *dev, bool brief)
                                          : NAP_BLIND_NS};
     bool idle = false;
 
-    core_publish(dev, 0);
-    atomic_store(&me->sleeping, 1);
+    shm_core_publish(dev, 0);
+    atomic_store(&me->sleeping, SHM_SLEEP_FUTEX);
     if (rung) {
         (void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
     }
@@ -267,7 +277,7 @@ static void nap(struct shm_dev *dev, bool brief)
                errno == ETIMEDOUT;
     }
     atomic_store(&me->sleeping, 0);
-    core_publish(dev, 1 + (uint32_t)sched_getcpu());
+    shm_core_publish(dev, 1 + (uint32_t)sched_getcpu());
     shm_sockets_serve(dev);
     if (idle && rung) { /* nothing for so long: is that so? */
         dev->look = true;
@@ -279,11 +289,17 @@ __attribute__((noinline)) void shm_wake(struct shm_ep *ep)
 {
     struct shm_dev *dev = shm_dev_of(ep->ep.dev);
 
-    if (atomic_exchange(ep->peer_sleeping, 0) == 0) {
+    uint32_t how = atomic_exchange(ep->peer_sleeping, 0);
+
+    if (how == 0) {
         return; /* somebody else rang */
     }
-    atomic_fetch_add(&ep->peer->bell, 1);
-    (void)syscall(SYS_futex, &ep->peer->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
+    if (how == SHM_SLEEP_DATAGRAM) {
+        shm_bell_ring(dev, atomic_load(&ep->peer->bell_nonce));
+    } else {
+        atomic_fetch_add(&ep->peer->bell, 1);
+        (void)syscall(SYS_futex, &ep->peer->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
+    }
     dev->stats[AM_DEV_STAT_WAKE]++;
 }
 
@@ -325,8 +341,6 @@ static bool wait_auto(struct shm_dev *dev, uint64_t idle)
 void shm_wait(struct am_dev *adev, uint64_t idle, bool may_sleep)
 {
     struct shm_dev *dev = shm_dev_of(adev);
-    bool met = dev->job != NULL && (dev->local_index != 0 ||
-                                    dev->served_count == dev->local_count - 1);
 
     switch ((shm_wait_t)dev->config.wait) {
     case SHM_WAIT_SPIN:
@@ -343,7 +357,7 @@ void shm_wait(struct am_dev *adev, uint64_t idle, bool may_sleep)
         }
         break;
     }
-    if (met) {
+    if (shm_is_met(dev)) {
         nap(dev, !may_sleep);
     } else {
         sched_yield();

@@ -14,7 +14,7 @@
  * remote gets, which peers put in by their number.
  *
  *   0 ... own - 1 | own ... 31
- *   by destination  remote gets, by source
+ *   by destination  remote gets, by the link that the answer takes
  *
  * A slot is a packet's payload.  There are as many as one FIFO has descriptors,
  * so that no FIFO is ever full; a slot is free again when the head of its FIFO

@@ -27,6 +27,7 @@ static void attr_set(struct am_dev_attr *attr, const struct ns_bgp_facts *facts)
                      .recv_overhead = {facts->receive_ps, facts->copy_byte_fs},
                      .wire = {facts->wire_ps, byte_fs},
                      .gap_ps = facts->packet_ps,
+                     .gap_byte_fs = byte_fs,
                      .put = facts->put ? remote : (struct am_linfn){0, 0},
                      .get = facts->put ? remote : (struct am_linfn){0, 0}},
     };

@@ -63,6 +63,25 @@ static uint32_t counter_take(struct snic_dev *snic, uint64_t base,
     return counter;
 }
 
+/* The link on which packets of `from` to `to`, or most of them, begin. */
+static uint32_t link_of(const struct ns_bgp_facts *facts, uint32_t from,
+                        uint32_t to)
+{
+    from /= facts->processes;
+    to /= facts->processes;
+    for (uint32_t d = 0; d < 3; d++) {
+        uint32_t side = facts->side[d];
+        uint32_t up = (to % side + side - from % side) % side;
+
+        if (up != 0) {
+            return 2 * d + (2 * up > side);
+        }
+        from /= side;
+        to /= side;
+    }
+    return 0; /* in the same node */
+}
+
 /* Let `node` put `bytes` at `address` of its memory at `offset` of my counter.
  */
 static void remote_get(struct snic_dev *snic, uint32_t node, uint64_t address,
@@ -84,7 +103,8 @@ static void remote_get(struct snic_dev *snic, uint32_t node, uint64_t address,
             .kind = NS_BGP_REMOTE_GET,
             .flags = NS_BGP_SHARED,
             .index = (uint8_t)(bgp->own +
-                               snic->port->node % bgp->facts->remote_fifos),
+                               link_of(bgp->facts, node, snic->port->node) %
+                                       bgp->facts->remote_fifos),
             .count = NS_BGP_COUNTER_NONE,
             .destination = node,
             .bytes = sizeof(there),

@@ -94,6 +94,7 @@ void lanai_transmit(struct snic_dev *snic, struct snic_tx *tx)
     if (pio) {
         port->ops->pio_write(port, lanai_slot(lanai), image, bytes);
     } else {
+        port->ops->charge(port, NS_WORK_FETCH, 1);
         port->ops->store(port, slot, image, bytes);
     }
     port->ops->mark(port, NS_STAGE_BUILD);

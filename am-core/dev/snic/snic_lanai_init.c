@@ -3,6 +3,8 @@
  */
 #include "dev/snic/snic_lanai.h"
 
+#include "base/assert.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +81,7 @@ static void attr_set(struct am_dev_attr *attr,
                      .recv_overhead = {facts->receive_ps, facts->copy_byte_fs},
                      .wire = {facts->wire_ps, 2 * byte_fs},
                      .gap_ps = facts->packet_ps,
+                     .gap_byte_fs = byte_fs,
                      .put = {copies ? facts->put_ps : 0,
                              copies ? facts->put_byte_fs : 0}},
     };
@@ -114,6 +117,23 @@ static struct lanai *lanai_new(struct ns_port *port)
     return lanai;
 }
 
+/* All are empty, which their numbers say, and the NI's.  Their first lines are in
+ * the cache from now on, until packets come there. */
+static void buffers_offer(struct ns_port *port, const struct lanai *lanai)
+{
+    static const uint8_t empty[256];
+
+    AM_ASSERT(port->line_bytes <= sizeof(empty));
+    for (uint32_t i = 0; i < lanai->facts->receive_buffers; i++) {
+        port->ops->store(port, lanai->rx_base + i * lanai->slot_bytes, empty,
+                         port->line_bytes);
+    }
+    for (uint32_t i = 0; i < lanai->facts->receive_buffers; i++) {
+        port->ops->pio_store(port, NS_LANAI_REG_FREE,
+                             lanai->rx_base + i * lanai->slot_bytes, 4);
+    }
+}
+
 static am_status_t lanai_open(struct snic_dev *snic)
 {
     struct ns_port *port = snic->port;
@@ -126,10 +146,7 @@ static am_status_t lanai_open(struct snic_dev *snic)
     snic->nic_data = lanai;
     attr_set(&snic->base.attr, facts);
     port->ops->pio_store(port, NS_LANAI_REG_STATUS, lanai->status, 4);
-    for (uint32_t i = 0; i < facts->receive_buffers; i++) {
-        port->ops->pio_store(port, NS_LANAI_REG_FREE,
-                             lanai->rx_base + i * lanai->slot_bytes, 4);
-    }
+    buffers_offer(port, lanai);
     forward_write(snic);
     port->ops->pio_store(port, NS_LANAI_REG_INTERRUPT, 1, 4);
     return AM_OK;

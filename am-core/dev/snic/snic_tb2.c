@@ -6,6 +6,9 @@
  *   slot states   free -> filled, not rung -> rung -> (adapter clears) free
  *                 ^ tx_tail (known free before)    ^ bell      ^ tx_next
  *
+ * The paper's words have 32 bits, and each byte costs host, bus and link: of a
+ * message that is words only, those that fit 32 bits go as such.
+ *
  * Facts from Chang et al. 1996, section 2.
  */
 #include "dev/snic/snic.h"
@@ -20,7 +23,14 @@
 enum {
     USER_CLASS,
     USER_HDR_BYTES,
-    USER_DATA_BYTES
+    USER_DATA_BYTES,
+    USER_NARROW /* bit i: the last word but i has 4 bytes and not 8 */
+};
+
+enum {
+    WORD = sizeof(uint64_t),
+    NARROW = sizeof(uint32_t),
+    NARROW_MAX = 8 /* words that may be narrow */
 };
 
 AM_STATIC_ASSERT(sizeof(struct ns_tb2_header) == NS_TB2_HEADER_BYTES,
@@ -100,11 +110,36 @@ static bool tb2_room(struct snic_dev *snic, uint32_t spare)
     return tb2->tx_used + spare < tb2->facts->send_entries;
 }
 
+/* Make those of the last words narrow that can be; the words' bytes then. */
+static uint32_t words_pack(uint8_t *words, uint32_t bytes, uint8_t *narrow_p)
+{
+    uint32_t count = bytes / WORD, to = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t left = count - 1 - i;
+        uint32_t width = WORD;
+        uint64_t word;
+
+        memcpy(&word, words + (size_t)i * WORD, WORD);
+        if (left < NARROW_MAX && word <= UINT32_MAX) {
+            const uint32_t narrow = (uint32_t)word;
+
+            memcpy(words + to, &narrow, NARROW);
+            *narrow_p |= (uint8_t)(1 << left);
+            width = NARROW;
+        } else {
+            memcpy(words + to, &word, WORD);
+        }
+        to += width;
+    }
+    return to;
+}
+
 static void tb2_transmit(struct snic_dev *snic, struct snic_tx *tx)
 {
     struct tb2 *tb2 = snic->nic_data;
     struct ns_port *port = snic->port;
-    const struct ns_tb2_header header = {
+    struct ns_tb2_header header = {
             .node = (uint16_t)tx->info.node,
             /* one route for a pair of nodes, so that packets stay in order */
             .route = (uint8_t)((port->node + tx->info.node) %
@@ -114,11 +149,15 @@ static void tb2_transmit(struct snic_dev *snic, struct snic_tx *tx)
                      [USER_DATA_BYTES] = (uint8_t)tx->info.data_bytes},
     };
     uint8_t *image = tx->body - NS_TB2_HEADER_BYTES;
-    uint32_t bytes =
-            NS_TB2_HEADER_BYTES + tx->info.hdr_bytes + tx->info.data_bytes;
-    uint32_t units = (bytes + NS_TB2_LENGTH_UNIT - 1) / NS_TB2_LENGTH_UNIT;
     uint32_t entry = entry_of(tb2->tx_base, tb2->tx_next);
+    uint32_t bytes = NS_TB2_HEADER_BYTES + tx->info.hdr_bytes;
+    uint32_t units;
 
+    bytes += snic->base.words ? words_pack(tx->body + tx->info.hdr_bytes,
+                                           tx->info.data_bytes,
+                                           &header.user[USER_NARROW])
+                              : tx->info.data_bytes;
+    units = (bytes + NS_TB2_LENGTH_UNIT - 1) / NS_TB2_LENGTH_UNIT;
     memcpy(image, &header, sizeof(header));
     port->ops->charge(port, NS_WORK_SEND, 1);
     port->ops->store(port, entry, image, bytes);
@@ -159,6 +198,55 @@ static void pop(struct snic_dev *snic, uint32_t entry)
     }
 }
 
+/* The narrow words of `info`, as it came, become whole, the last one first. */
+static void words_unpack(const struct snic_info *info, uint32_t narrow,
+                         struct snic_rx *rx)
+{
+    uint8_t *words = rx->data;
+    uint32_t from = rx->info.data_bytes;
+
+    for (uint32_t to = info->data_bytes; to > 0;) {
+        uint32_t width = (narrow & 1) != 0 ? NARROW : WORD;
+        uint64_t word = 0;
+
+        from -= width;
+        to -= WORD;
+        memcpy(&word, words + from, width);
+        memcpy(words + to, &word, WORD);
+        narrow >>= 1;
+    }
+    rx->info.data_bytes = info->data_bytes;
+}
+
+/* Copy a packet out; false, and counted, when it cannot be one. */
+static bool packet_take(struct snic_dev *snic, uint32_t entry,
+                        const struct ns_tb2_header *header, struct snic_rx *rx)
+{
+    const struct snic_info info = {
+            .node = header->node,
+            .class = header->user[USER_CLASS],
+            .hdr_bytes = header->user[USER_HDR_BYTES],
+            .data_bytes = header->user[USER_DATA_BYTES],
+            .credits = 0, /* the window above has its own */
+    };
+    uint32_t narrow = header->user[USER_NARROW];
+    struct snic_info sent = info;
+
+    if (narrow != 0 && (info.data_bytes % WORD != 0 ||
+                        narrow >> info.data_bytes / WORD != 0)) {
+        snic->stats[AM_DEV_STAT_RX_BAD]++;
+        return false;
+    }
+    sent.data_bytes -= (uint32_t)__builtin_popcount(narrow) * (WORD - NARROW);
+    if (!snic_take(snic, &sent, entry + NS_TB2_HEADER_BYTES, rx)) {
+        return false;
+    }
+    if (narrow != 0) {
+        words_unpack(&info, narrow, rx);
+    }
+    return true;
+}
+
 static bool tb2_receive(struct snic_dev *snic, struct snic_rx *rx)
 {
     struct tb2 *tb2 = snic->nic_data;
@@ -168,7 +256,6 @@ static bool tb2_receive(struct snic_dev *snic, struct snic_rx *rx)
 
     while (!taken) {
         uint32_t entry = entry_of(tb2->rx_base, tb2->rx_next);
-        struct snic_info info;
 
         /* Not coherent: drop the line, so that memory is looked at. */
         port->ops->flush(port, entry, NS_TB2_HEADER_BYTES);
@@ -177,14 +264,7 @@ static bool tb2_receive(struct snic_dev *snic, struct snic_rx *rx)
             return false;
         }
         port->ops->mark(port, NS_STAGE_POLLED);
-        info = (struct snic_info){
-                .node = header.node,
-                .class = header.user[USER_CLASS],
-                .hdr_bytes = header.user[USER_HDR_BYTES],
-                .data_bytes = header.user[USER_DATA_BYTES],
-                .credits = 0, /* the window above has its own */
-        };
-        taken = snic_take(snic, &info, entry + NS_TB2_HEADER_BYTES, rx);
+        taken = packet_take(snic, entry, &header, rx);
         pop(snic, entry);
     }
     port->ops->mark(port, NS_STAGE_COPIED);
@@ -207,7 +287,8 @@ static void attr_set(struct am_dev_attr *attr, const struct ns_tb2_facts *facts)
             .perf = {.send_overhead = {facts->send_ps, facts->copy_byte_fs},
                      .recv_overhead = {facts->receive_ps, facts->copy_byte_fs},
                      .wire = {facts->wire_ps, byte_fs},
-                     .gap_ps = facts->packet_ps},
+                     .gap_ps = facts->packet_ps,
+                     .gap_byte_fs = byte_fs},
     };
 }
 

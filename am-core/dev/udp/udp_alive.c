@@ -196,6 +196,19 @@ void udp_check(struct am_dev *base)
 
 /* ------------------------------------------------------------------ waiting */
 
+am_status_t udp_watch(struct am_dev *base, int epoll)
+{
+    struct udp_dev *dev = udp_dev_of(base);
+
+    return dev->fd < 0 ? AM_OK : am_dev_watch_fd(epoll, dev->fd);
+}
+
+/* A datagram that waits is seen by who looks at the descriptor. */
+am_status_t udp_arm(struct am_dev *base, uint64_t *most_ns)
+{
+    return AM_OK;
+}
+
 void udp_wait(struct am_dev *base, uint64_t idle, bool may_sleep)
 {
     struct udp_dev *dev = udp_dev_of(base);

@@ -57,10 +57,11 @@ static bool address_take(const struct udp_dev *dev, const void *part,
 {
     union udp_sockaddr to;
 
-    if (part == NULL || bytes != sizeof(*address)) {
+    if (part == NULL || bytes != udp_address_bytes(dev->me.version)) {
         return false;
     }
-    memcpy(address, part, sizeof(*address));
+    memset(address, 0, sizeof(*address));
+    memcpy(address, part, bytes);
     if (address->version != dev->me.version || address->port == 0) {
         return false;
     }

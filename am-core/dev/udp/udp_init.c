@@ -254,12 +254,13 @@ static void udp_close(struct am_dev *base)
 static size_t udp_address(struct am_dev *base, void *to, size_t bytes_max)
 {
     struct udp_dev *dev = udp_dev_of(base);
+    size_t bytes = udp_address_bytes(dev->me.version);
 
-    if (bytes_max < sizeof(dev->me)) {
+    if (bytes_max < bytes) {
         return 0;
     }
-    memcpy(to, &dev->me, sizeof(dev->me));
-    return sizeof(dev->me);
+    memcpy(to, &dev->me, bytes);
+    return bytes;
 }
 
 static size_t udp_describe(struct am_dev *base, char *text, size_t bytes)
@@ -286,6 +287,8 @@ const struct am_dev_ops am_udp_ops = {
         .number = AM_DEV_NUMBER_UDP,
         .config = &udp_config_table,
         .config_bytes = sizeof(struct udp_config),
+        .own_ends = true,
+        .far = true,
         .open = udp_open,
         .close = udp_close,
         .address = udp_address,
@@ -310,6 +313,8 @@ const struct am_dev_ops am_udp_ops = {
         .fetch_add = am_dev_no_fetch_add,
         .map = am_dev_no_map,
         .wait = udp_wait,
+        .watch = udp_watch,
+        .arm = udp_arm,
         .check = udp_check,
         .describe = udp_describe,
 };

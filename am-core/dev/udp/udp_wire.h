@@ -52,14 +52,21 @@ struct udp_address {
     /* The key of packets to this context; when it comes from AM_UDP_KEY, a
      * fingerprint of that, by which two jobs' keys are told apart. */
     uint8_t key[UDP_KEY_BYTES];
-    uint8_t ip[16]; /* the first 4 for version 4 */
-    uint16_t port;  /* in network order */
-    uint8_t version; /* of IP: 4 or 6 */
-    uint8_t flags;
     uint32_t packet_bytes; /* largest that it sends */
+    uint16_t port;         /* in network order */
+    uint8_t version;       /* of IP: 4 or 6 */
+    uint8_t flags;
+    uint8_t ip[16]; /* the last 12 are not sent for version 4 */
 };
 
 AM_STATIC_ASSERT(sizeof(struct udp_address) == 48, "wire format");
-AM_STATIC_ASSERT(offsetof(struct udp_address, port) == 40, "wire format");
+AM_STATIC_ASSERT(offsetof(struct udp_address, ip) == 32, "wire format");
+
+/* How much of it is sent: the name of an MPI port, in which it stands with
+ * shm's, has little room. */
+static inline size_t udp_address_bytes(uint8_t version)
+{
+    return offsetof(struct udp_address, ip) + (version == 4 ? 4 : 16);
+}
 
 #endif

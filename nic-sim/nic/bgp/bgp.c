@@ -122,6 +122,7 @@ static void facts_set(struct ns_bgp_facts *facts,
             .reception_bytes = (uint32_t)bgp->reception_bytes,
             .mtu_bytes = (uint32_t)bgp->mtu_bytes,
             .put = (uint32_t)bgp->put,
+            .processes = (uint32_t)bgp->processes,
             .send_ps = machine->host.send_ps + machine->host.pio_ps,
             .receive_ps = machine->host.receive_ps + machine->host.pio_ps,
             .put_ps = machine->host.put_ps,
@@ -183,6 +184,7 @@ static void *bgp_open(struct ns_host *host, void *arg,
     }
     net->process[number] = process;
     facts_set(&process->facts, machine);
+    ns_torus_shape(net->torus, process->facts.side);
     if (number % per_node == 0) {
         process->facts.tree_packets = (uint32_t)machine->tree.buffer_packets;
         ns_tree_attach(net->tree, node->index, node, tree_arrived);

@@ -2,7 +2,7 @@
  * The Blue Gene/P node's DMA: an engine that injects and one that receives,
  * one packet at a time each, for the FIFOs and counters of four groups.
  *
- *   injection FIFOs -round robin-> [descriptor] packet -> torus
+ *   injection FIFOs ----in turn--> [descriptor] packet -> torus
  *                                                      \-> this node itself
  *   torus, this node --one by one--> packet -> reception FIFO   (memory FIFO)
  *                                           -> memory, counter  (direct put)
@@ -38,6 +38,7 @@ struct ns_bgp_fifo {
     uint32_t head, tail;            /* ever sent, ever put in */
     uint32_t sent_bytes;            /* of the present descriptor */
     uint64_t ready_ps;              /* `present`, once begun, is here */
+    uint64_t turn;                  /* the node's when it last had its own */
     struct ns_bgp_descriptor present;
     struct ns_torus_packet *packet; /* its next one, without payload yet */
 };
@@ -105,7 +106,8 @@ struct ns_bgp_node {
     struct ns_bgp_sets sets[NS_BGP_GROUPS];
     struct ns_bgp_engine inject, receive;
     struct ns_event fetched; /* a descriptor that an idle engine waits for */
-    uint32_t turn;           /* FIFO of all groups to look at first */
+    uint64_t turn;           /* packets injected so far */
+    uint32_t likely;         /* FIFO that may well have waited longest */
     struct ns_bgp_fifo *injecting; /* whose packet the engine has */
     struct ns_bgp_group *injecting_group;
     struct ns_torus_packet *offered;            /* by the torus */

@@ -1,6 +1,6 @@
 /*
- * The injecting engine: round robin over the FIFOs that have descriptors, a
- * packet at a time; one whose way is full waits, the others go on.  A FIFO's
+ * The injecting engine: in turn over the FIFOs that have descriptors, a packet
+ * at a time; one whose way is full waits, the others go on.  A FIFO's
  * first descriptor is fetched while the engine serves other FIFOs.
  */
 #include "nic/bgp/bgp.h"
@@ -210,32 +210,37 @@ static void fetch_wait(struct ns_bgp_node *node, uint64_t time_ps)
     ns_event_schedule(&node->component, &node->fetched, NS_PHASE_NIC, time_ps);
 }
 
-/* Begin the FIFO's next packet, unless its way is full. */
-static bool inject_from(struct ns_bgp_node *node, struct ns_bgp_group *group,
-                        struct ns_bgp_fifo *fifo)
+/* May the FIFO's next packet go: is it here, and has its way room? */
+static bool inject_ready(struct ns_bgp_node *node, struct ns_bgp_group *group,
+                         struct ns_bgp_fifo *fifo)
 {
-    const struct ns_machine *machine = node->net->machine;
-    uint64_t now_ps = ns_engine_now(node->component.engine);
-
-    if (fifo->ready_ps > now_ps) {
+    if (fifo->ready_ps > ns_engine_now(node->component.engine)) {
         fetch_wait(node, fifo->ready_ps);
         return false;
     }
     if (fifo->packet == NULL) {
         packet_begin(group, fifo);
     }
-    if (!packet_has_room(node, fifo->packet)) {
-        return false;
-    }
+    return packet_has_room(node, fifo->packet);
+}
+
+static void inject_begin(struct ns_bgp_node *node, struct ns_bgp_group *group,
+                         struct ns_bgp_fifo *fifo)
+{
+    const struct ns_machine *machine = node->net->machine;
+
     ns_bgp_mark(node, NS_STAGE_FW_OUT);
+    fifo->turn = ++node->turn;
+    node->likely =
+            (uint32_t)(fifo - group->injection + 1) % NS_BGP_INJECTION_FIFOS;
     node->injecting = fifo;
     node->injecting_group = group;
     node->inject.busy = true;
     ns_event_schedule(
             &node->component, &node->inject.event, NS_PHASE_NIC,
-            now_ps + ns_bgp_cycles_ps(node->net, machine->bgp.packet_cycles) +
+            ns_engine_now(node->component.engine) +
+                    ns_bgp_cycles_ps(node->net, machine->bgp.packet_cycles) +
                     ns_bus_dma_ps(&machine->bus, fifo->packet->bytes));
-    return true;
 }
 
 /* Ask for the first descriptors of all FIFOs; bad ones are dropped at once. */
@@ -253,24 +258,39 @@ static void fetch_all(struct ns_bgp_node *node)
     }
 }
 
+/* Bit i is FIFO (first + i) modulo their number. */
+static uint32_t rotated(uint32_t fifos, uint32_t first)
+{
+    return fifos >> first |
+           fifos << (NS_BGP_INJECTION_FIFOS - first) % NS_BGP_INJECTION_FIFOS;
+}
+
+/* Of the FIFOs that can, the one goes on that has waited longest.  Turns by
+ * number alone would starve some: where all ways are full, whichever frees its
+ * own next has two FIFOs, and always the same of these is nearer to the turn. */
 void ns_bgp_inject_start(struct ns_bgp_node *node)
 {
-    uint32_t all = NS_BGP_GROUPS * NS_BGP_INJECTION_FIFOS;
+    struct ns_bgp_group *group = NULL;
+    struct ns_bgp_fifo *next = NULL;
 
     fetch_all(node);
-    for (uint32_t i = 0; i < NS_BGP_GROUPS + 1 && !node->inject.busy; i++) {
-        uint32_t first = i == 0 ? node->turn % NS_BGP_INJECTION_FIFOS : 0;
-        uint32_t g = (node->turn / NS_BGP_INJECTION_FIFOS + i) % NS_BGP_GROUPS;
-        struct ns_bgp_group *group = &node->group[g];
-        uint32_t left = node->sets[g].active >> first << first;
+    for (uint32_t g = 0; g < NS_BGP_GROUPS && !node->inject.busy; g++) {
+        uint32_t left = rotated(node->sets[g].active, node->likely);
 
-        for (; left != 0 && !node->inject.busy; left &= left - 1) {
-            uint32_t f = (uint32_t)__builtin_ctz(left);
+        for (; left != 0; left &= left - 1) {
+            uint32_t f = (uint32_t)__builtin_ctz(left) + node->likely;
+            struct ns_bgp_fifo *fifo =
+                    &node->group[g].injection[f % NS_BGP_INJECTION_FIFOS];
 
-            if (inject_from(node, group, &group->injection[f])) {
-                node->turn = (g * NS_BGP_INJECTION_FIFOS + f + 1) % all;
+            if ((next == NULL || fifo->turn < next->turn) &&
+                inject_ready(node, &node->group[g], fifo)) {
+                next = fifo;
+                group = &node->group[g];
             }
         }
+    }
+    if (next != NULL) {
+        inject_begin(node, group, next);
     }
 }
 

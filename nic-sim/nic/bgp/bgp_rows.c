@@ -12,7 +12,6 @@ static const char *const no_yes[] = {"no", "yes", NULL};
 
 const struct ns_machine_row ns_bgp_rows[] = {
         NS_ROW("host.driver_put", TIME, 0, NS_ROW_MS, HOST(put_ps)),
-        NS_ROW("host.mpi_call", TIME, 0, NS_ROW_MS, HOST(call_ps)),
         NS_ROW("host.interrupt", TIME, 0, NS_ROW_MS, BGP(interrupt_ps)),
         NS_ROW("nic.clock", FREQUENCY, 1, 1000000, BGP(clock_ps)),
         NS_ROW("nic.descriptor", CYCLES, 1, 1000000, BGP(descriptor_cycles)),

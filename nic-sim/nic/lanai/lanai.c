@@ -3,8 +3,6 @@
  */
 #include "nic/lanai/lanai.h"
 
-#include "host/copy.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,60 +171,6 @@ static const struct ns_nic_ops lanai_ops = {
 
 /* ------------------------------------------------------------------- set-up */
 
-/* A remote copy between pages that both TLBs know, and its notice.  Both NIs
- * and both buses work at a time: the slowest stage tells the rate. */
-static void put_facts_set(struct ns_lanai_facts *facts,
-                          const struct ns_machine *machine)
-{
-    const struct ns_lanai_settings *lanai = &machine->lanai;
-    const struct ns_host_settings *host = &machine->host;
-    uint64_t bytes = facts->mtu_bytes - NS_LANAI_HEADER_BYTES;
-    uint64_t remote_ps = lanai->remote_cycles * lanai->clock_ps;
-    uint64_t bus_ps = ns_bus_dma_ps(&machine->bus, bytes);
-    uint64_t nic_ps = facts->packet_ps + remote_ps +
-                      lanai->fetched_cycles * lanai->clock_ps;
-
-    facts->put_ps = facts->send_ps + host->tlb_ps + 2 * host->pio_ps +
-                    2 * facts->wire_ps + 2 * remote_ps + facts->receive_ps;
-    facts->put_byte_fs = (bus_ps > nic_ps ? bus_ps : nic_ps) * 1000 / bytes;
-}
-
-static void facts_set(struct ns_lanai_facts *facts,
-                      const struct ns_machine *machine)
-{
-    const struct ns_lanai_settings *lanai = &machine->lanai;
-    const struct ns_host_settings *host = &machine->host;
-    uint64_t flow = lanai->reliability == NS_LANAI_NONE ? lanai->window_cycles
-                    : lanai->reliability == NS_LANAI_NI
-                            ? lanai->retransmit_cycles
-                            : 0;
-    uint64_t in = lanai->receive_cycles + lanai->host_dma_cycles + flow;
-    uint64_t out =
-            lanai->send_cycles + flow +
-            (lanai->transfer == NS_LANAI_PIO ? 0 : lanai->host_dma_cycles);
-
-    *facts = (struct ns_lanai_facts){
-            .send_slots = (uint32_t)ns_lanai_slots(lanai),
-            .receive_buffers = (uint32_t)lanai->host_buffers,
-            .mtu_bytes = ns_lanai_mtu(lanai),
-            .reliability = (uint32_t)lanai->reliability,
-            .transfer = (uint32_t)lanai->transfer,
-            .multicast_host = (uint32_t)lanai->multicast_host,
-            .binomial = (uint32_t)lanai->binomial,
-            .send_ps = host->send_ps + 2 * host->pio_ps,
-            .receive_ps = host->receive_ps + host->pio_ps,
-            .copy_byte_fs = ns_copy_byte_fs(host, NS_MEMORY_SHARED,
-                                            ns_lanai_mtu(lanai)),
-            .wire_ps = (in + out) * lanai->clock_ps +
-                       2 * machine->myrinet.switch_ps,
-            .packet_ps = (in + lanai->done_cycles) * lanai->clock_ps,
-            .bytes_per_second = machine->bus.bytes_per_second,
-    };
-    if (lanai->transfer == NS_LANAI_RCPY) {
-        put_facts_set(facts, machine);
-    }
-}
-
 static void lanai_close(void *nic)
 {
     struct ns_lanai *lanai = nic;
@@ -302,7 +246,7 @@ static struct ns_lanai *lanai_new(const struct ns_machine *machine,
     }
     lanai->settings = &machine->lanai;
     lanai->nodes = nodes;
-    facts_set(&lanai->facts, machine);
+    ns_lanai_facts_set(&lanai->facts, machine);
     if (!lanai_alloc(lanai)) {
         lanai_close(lanai);
         return NULL;
@@ -314,6 +258,7 @@ static struct ns_lanai *lanai_new(const struct ns_machine *machine,
     am_list_init(&lanai->forward_queue);
     ns_lanai_goback_init(lanai);
     ns_event_init(&lanai->watchdog, ns_lanai_watchdog_run);
+    ns_event_init(&lanai->dma_start, ns_lanai_dma_start_run);
     return lanai;
 }
 

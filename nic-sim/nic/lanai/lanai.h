@@ -177,11 +177,16 @@ struct ns_lanai {
     struct ns_lanai_job *jobs;
     uint32_t jobs_max, job_head, job_count;
     struct ns_bus_request dma;
+    struct ns_event dma_start;
     uint64_t packet_count;
     uint64_t stats[NS_LANAI_STAT_COUNT];
 };
 
 #define NS_LANAI_NO_GROUP UINT32_MAX
+
+/* lanai_facts.c */
+void ns_lanai_facts_set(struct ns_lanai_facts *facts,
+                        const struct ns_machine *machine);
 
 /* lanai_check.c */
 bool ns_lanai_busy(const void *nic);
@@ -294,6 +299,7 @@ void ns_lanai_job_queue(struct ns_lanai *lanai, struct ns_lanai_job job);
 void ns_lanai_left(void *nic);
 void ns_lanai_deliver(void *nic, struct ns_packet *packet);
 void ns_lanai_watchdog_run(struct ns_event *event);
+void ns_lanai_dma_start_run(struct ns_event *event);
 
 /* lanai_rows.c: the machine file's settings. */
 extern const struct ns_machine_row ns_lanai_rows[];

@@ -146,14 +146,29 @@ void ns_lanai_left(void *nic)
 
 static void job_done(struct ns_bus_request *request);
 
-static void job_start(struct ns_lanai *lanai)
+void ns_lanai_dma_start_run(struct ns_event *event)
 {
+    struct ns_lanai *lanai = am_container(event, struct ns_lanai, dma_start);
     const struct ns_packet *packet = lanai->jobs[lanai->job_head].packet;
 
     ns_bus_dma(&lanai->host->bus, &lanai->dma,
                packet == NULL ? sizeof(uint32_t)
                               : packet->bytes - NS_LANAI_WIRE_BYTES,
                job_done);
+}
+
+/* The engine and the bridge need their time first, whatever the NI's clock is;
+ * the bus is free for others meanwhile. */
+static void job_start(struct ns_lanai *lanai)
+{
+    uint64_t start_ps = lanai->settings->dma_start_ps;
+
+    if (start_ps == 0) {
+        ns_lanai_dma_start_run(&lanai->dma_start);
+        return;
+    }
+    ns_event_schedule(&lanai->component, &lanai->dma_start, NS_PHASE_NIC,
+                      ns_engine_now(lanai->component.engine) + start_ps);
 }
 
 void ns_lanai_job_queue(struct ns_lanai *lanai, struct ns_lanai_job job)

@@ -18,10 +18,12 @@ mpi_core_sources += src/mpid/ch4/netmod/am/func_table.c \
                     src/mpid/ch4/netmod/am/am_mpich5.c \
                     src/mpid/ch4/netmod/am/am_win.c \
                     src/mpid/ch4/netmod/am/am_coll.c \
+                    src/mpid/ch4/netmod/am/am_group.c \
                     src/mpid/ch4/netmod/am/am_dead.c \
                     src/mpid/ch4/netmod/am/am_rma.c \
                     src/mpid/ch4/netmod/am/am_revoke.c \
                     src/mpid/ch4/netmod/am/am_agree.c \
+                    src/mpid/ch4/netmod/am/am_shrink.c \
                     src/mpid/ch4/netmod/am/am_hooks.c
 
 errnames_txt_files += src/mpid/ch4/netmod/am/errnames.txt

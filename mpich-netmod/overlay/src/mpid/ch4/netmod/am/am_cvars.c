@@ -24,7 +24,6 @@ cvars:
       description : >-
         largest message, above AM_EAGER_MAX, stored in a buffer at the receiver; auto: by
         cost. Unit: bytes. libam's default: auto.
-
     - name        : MPIR_CVAR_CH4_AM_BUFFERING
       category    : CH4_AM
       type        : string
@@ -37,7 +36,6 @@ cvars:
         the receiver), cmmd (never: data leaves when the receive is posted), pvm (packed
         at the sender, unpacked at the receiver); all but mpi overrule AM_PROTO. One of
         mpi, nx, cmmd, pvm. libam's default: mpi.
-
     - name        : MPIR_CVAR_CH4_AM_BUFFER_BINS
       category    : CH4_AM
       type        : string
@@ -47,7 +45,6 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         bins of that region for small messages, count x bytes. libam's default: 8x1k.
-
     - name        : MPIR_CVAR_CH4_AM_BUFFER_BYTES
       category    : CH4_AM
       type        : string
@@ -58,7 +55,6 @@ cvars:
       description : >-
         a sender's region at this receiver, made when it first asks; at most 16m each; 0:
         none. Unit: bytes. libam's default: 64k.
-
     - name        : MPIR_CVAR_CH4_AM_CHAN_ACK_DELAY
       category    : CH4_AM
       type        : string
@@ -69,7 +65,6 @@ cvars:
       description : >-
         Time after which a packet is acknowledged at the latest (timer). Unit: us. libam's
         default: 100.
-
     - name        : MPIR_CVAR_CH4_AM_CHAN_ACK_FRACTION
       category    : CH4_AM
       type        : string
@@ -80,7 +75,6 @@ cvars:
       description : >-
         One part in so many of the sender's window is acknowledged by a packet of its own;
         0 is 4 for nack, 2 for timer. libam's default: 0.
-
     - name        : MPIR_CVAR_CH4_AM_CHAN_CHUNK
       category    : CH4_AM
       type        : string
@@ -92,7 +86,6 @@ cvars:
         Packets of one chunk, which has one sequence number and one acknowledgement; at
         most half a window, and 8 on a network that drops (udp). Unit: packets. libam's
         default: 36.
-
     - name        : MPIR_CVAR_CH4_AM_CHAN_CHUNKS
       category    : CH4_AM
       type        : string
@@ -103,7 +96,6 @@ cvars:
       description : >-
         Unacknowledged chunks of AM_CHAN_CHUNK packets, at most; not on a network that
         drops. Unit: chunks. libam's default: 2.
-
     - name        : MPIR_CVAR_CH4_AM_CHAN_GIVE_UP
       category    : CH4_AM
       type        : string
@@ -115,7 +107,6 @@ cvars:
         How long a peer that owes an acknowledgement may say nothing before it counts as
         dead; a peer that computes says nothing. 0: for ever. Unit: s. libam's default:
         7200.
-
     - name        : MPIR_CVAR_CH4_AM_CHAN_KEEPALIVE
       category    : CH4_AM
       type        : string
@@ -126,7 +117,6 @@ cvars:
       description : >-
         Polls without an acknowledgement after which the peer is asked what it wants
         (nack). Unit: polls. libam's default: 1000.
-
     - name        : MPIR_CVAR_CH4_AM_CHAN_LINGER
       category    : CH4_AM
       type        : string
@@ -136,7 +126,6 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         How long a close waits for peers that say nothing. Unit: ms. libam's default: 200.
-
     - name        : MPIR_CVAR_CH4_AM_CHAN_PACKET_BYTES
       category    : CH4_AM
       type        : string
@@ -147,7 +136,6 @@ cvars:
       description : >-
         Largest packet, header and data; at most the device's. Unit: bytes. libam's
         default: 4k.
-
     - name        : MPIR_CVAR_CH4_AM_CHAN_REPLY_WINDOW
       category    : CH4_AM
       type        : string
@@ -158,7 +146,6 @@ cvars:
       description : >-
         Unacknowledged packets of replies to one peer, at most. Unit: packets. libam's
         default: 76.
-
     - name        : MPIR_CVAR_CH4_AM_CHAN_REQUEST_WINDOW
       category    : CH4_AM
       type        : string
@@ -169,7 +156,6 @@ cvars:
       description : >-
         Unacknowledged packets of requests to one peer, at most. Unit: packets. libam's
         default: 75.
-
     - name        : MPIR_CVAR_CH4_AM_CHAN_RTO
       category    : CH4_AM
       type        : string
@@ -180,7 +166,6 @@ cvars:
       description : >-
         Time without an acknowledgement after which all is sent again (timer); doubles
         each time. Unit: us. libam's default: 1000.
-
     - name        : MPIR_CVAR_CH4_AM_CHAN_RTO_MAX
       category    : CH4_AM
       type        : string
@@ -190,7 +175,6 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Largest AM_CHAN_RTO after doubling. Unit: us. libam's default: 100000.
-
     - name        : MPIR_CVAR_CH4_AM_COLL_ALLGATHER
       category    : CH4_AM
       type        : string
@@ -201,7 +185,6 @@ cvars:
       description : >-
         algorithm of allgather; auto: by cost; am_info --coll shows them (name, kary:4,
         name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
-
     - name        : MPIR_CVAR_CH4_AM_COLL_ALLREDUCE
       category    : CH4_AM
       type        : string
@@ -212,7 +195,6 @@ cvars:
       description : >-
         algorithm of allreduce; auto: by cost; am_info --coll shows them (name, kary:4,
         name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
-
     - name        : MPIR_CVAR_CH4_AM_COLL_ALLTOALL
       category    : CH4_AM
       type        : string
@@ -223,7 +205,6 @@ cvars:
       description : >-
         algorithm of all-to-all; auto: by cost; am_info --coll shows them (name, kary:4,
         name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
-
     - name        : MPIR_CVAR_CH4_AM_COLL_BARRIER
       category    : CH4_AM
       type        : string
@@ -234,7 +215,6 @@ cvars:
       description : >-
         algorithm of barrier; auto: by cost; am_info --coll shows them (name, kary:4,
         name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
-
     - name        : MPIR_CVAR_CH4_AM_COLL_BCAST
       category    : CH4_AM
       type        : string
@@ -245,7 +225,6 @@ cvars:
       description : >-
         algorithm of broadcast; auto: by cost; am_info --coll shows them (name, kary:4,
         name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
-
     - name        : MPIR_CVAR_CH4_AM_COLL_EAGER_MAX
       category    : CH4_AM
       type        : string
@@ -256,7 +235,6 @@ cvars:
       description : >-
         largest message of a collective that is sent before its receiver says where it
         goes, at most one packet; the same on all ranks. Unit: bytes. libam's default: 8k.
-
     - name        : MPIR_CVAR_CH4_AM_COLL_EXSCAN
       category    : CH4_AM
       type        : string
@@ -268,7 +246,6 @@ cvars:
         algorithm of exclusive scan; auto: by cost; am_info --coll shows them (name,
         kary:4, name/64k for pieces of 64 KiB); the same on all ranks. libam's default:
         auto.
-
     - name        : MPIR_CVAR_CH4_AM_COLL_GATHER
       category    : CH4_AM
       type        : string
@@ -279,7 +256,6 @@ cvars:
       description : >-
         algorithm of gather; auto: by cost; am_info --coll shows them (name, kary:4,
         name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
-
     - name        : MPIR_CVAR_CH4_AM_COLL_REDUCE
       category    : CH4_AM
       type        : string
@@ -290,7 +266,6 @@ cvars:
       description : >-
         algorithm of reduce; auto: by cost; am_info --coll shows them (name, kary:4,
         name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
-
     - name        : MPIR_CVAR_CH4_AM_COLL_REDUCE_SCATTER
       category    : CH4_AM
       type        : string
@@ -302,7 +277,6 @@ cvars:
         algorithm of reduce-scatter; auto: by cost; am_info --coll shows them (name,
         kary:4, name/64k for pieces of 64 KiB); the same on all ranks. libam's default:
         auto.
-
     - name        : MPIR_CVAR_CH4_AM_COLL_SCAN
       category    : CH4_AM
       type        : string
@@ -313,7 +287,6 @@ cvars:
       description : >-
         algorithm of scan; auto: by cost; am_info --coll shows them (name, kary:4,
         name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
-
     - name        : MPIR_CVAR_CH4_AM_COLL_SCATTER
       category    : CH4_AM
       type        : string
@@ -324,7 +297,16 @@ cvars:
       description : >-
         algorithm of scatter; auto: by cost; am_info --coll shows them (name, kary:4,
         name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
-
+    - name        : MPIR_CVAR_CH4_AM_COLL_SHARED
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        groups within a node have memory that all members see, for the algorithms named
+        shared; asked at the group's first member. libam's default: yes.
     - name        : MPIR_CVAR_CH4_AM_COLL_WINDOW
       category    : CH4_AM
       type        : string
@@ -335,7 +317,6 @@ cvars:
       description : >-
         such messages that may wait at a receiver from each sender; the same on all ranks.
         Unit: messages. libam's default: 64.
-
     - name        : MPIR_CVAR_CH4_AM_CONNECT_TIMEOUT
       category    : CH4_AM
       type        : string
@@ -346,7 +327,6 @@ cvars:
       description : >-
         how long a job's ranks wait for each other when they start. Unit: ms. libam's
         default: 60000.
-
     - name        : MPIR_CVAR_CH4_AM_DEVICES
       category    : CH4_AM
       type        : string
@@ -355,8 +335,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        devices that may be used, by name, with commas between. libam's default: auto.
-
+        devices that may be used, by name, with commas between; auto: those of the host,
+        and udp when the job has ranks on another host; ofi opens only where it is named.
+        libam's default: auto.
     - name        : MPIR_CVAR_CH4_AM_EAGER_MAX
       category    : CH4_AM
       type        : string
@@ -366,7 +347,6 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         largest message sent eagerly; auto: by cost. Unit: bytes. libam's default: auto.
-
     - name        : MPIR_CVAR_CH4_AM_EXPLAIN
       category    : CH4_AM
       type        : string
@@ -376,8 +356,7 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         log the protocol table, with its reasons, of each kind of peer when it is first
-        used. libam's default: no.
-
+        used, and when it changes. libam's default: no.
     - name        : MPIR_CVAR_CH4_AM_FAULT
       category    : CH4_AM
       type        : string
@@ -389,7 +368,17 @@ cvars:
         Faults to inject below the channel, for example
         drop=1/100,dup=1/50,reorder=1/20,corrupt=1/100,delay=1/50:16,stall=1/10:8,seed=7;
         the same on all ranks. libam's default: none.
-
+    - name        : MPIR_CVAR_CH4_AM_LEARN
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        the costs that protocols are chosen by follow what long copies are seen to take;
+        no: they stay as they are at the start; off by default, as its choices were not
+        yet shown to be better than those by the built-in costs. libam's default: no.
     - name        : MPIR_CVAR_CH4_AM_LOG
       category    : CH4_AM
       type        : string
@@ -400,7 +389,67 @@ cvars:
       description : >-
         level (none, error, warn, info, debug, trace, data), or level:file with %r for the
         rank. libam's default: warn.
-
+    - name        : MPIR_CVAR_CH4_AM_OFI_DOMAIN
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        its domain, as fi_info lists them, such as eth0 or mlx5_0; empty: the provider's
+        first that is not the loopback interface. libam's default: none.
+    - name        : MPIR_CVAR_CH4_AM_OFI_MULTI
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        receive buffers that take many packets each, where the provider has them; off: one
+        packet each. libam's default: on.
+    - name        : MPIR_CVAR_CH4_AM_OFI_PACKET
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        largest packet of the ofi device; the same on all ranks. Unit: bytes. libam's
+        default: 16k.
+    - name        : MPIR_CVAR_CH4_AM_OFI_PROVIDER
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        provider of libfabric that the ofi device uses, as fi_info lists them, such as
+        tcp;ofi_rxm; empty: the first that reaches other hosts; the same on all ranks.
+        libam's default: none.
+    - name        : MPIR_CVAR_CH4_AM_OFI_READS
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        gets by the provider's reads of remote memory, where it has them; a key that is no
+        good then ends the connection over TCP. libam's default: off.
+    - name        : MPIR_CVAR_CH4_AM_OFI_SILENCE
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        how long a peer may say nothing before it counts as dead; one that computes
+        without a call says nothing; 0: for ever. Unit: s. libam's default: 7200.
     - name        : MPIR_CVAR_CH4_AM_PREFIX_BYTES
       category    : CH4_AM
       type        : string
@@ -410,7 +459,6 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         length of that prefix. Unit: bytes. libam's default: 4k.
-
     - name        : MPIR_CVAR_CH4_AM_PREFIX_MAX
       category    : CH4_AM
       type        : string
@@ -421,7 +469,17 @@ cvars:
       description : >-
         largest message, above the others, sent by rendezvous with a prefix; auto: by
         cost. Unit: bytes. libam's default: auto.
-
+    - name        : MPIR_CVAR_CH4_AM_PROFILE
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        file of am_tune with the costs that this machine begins with; auto:
+        ~/.config/libam/profile-HOST, else libam/profile in the system's folder of
+        settings, if there is one; none. libam's default: auto.
     - name        : MPIR_CVAR_CH4_AM_PROTO
       category    : CH4_AM
       type        : string
@@ -433,7 +491,6 @@ cvars:
         protocol of messages: auto, one name to force it, or a list with the largest
         message of each, such as eager:1k,buffered:8k,prefix:256k,get. libam's default:
         auto.
-
     - name        : MPIR_CVAR_CH4_AM_RELIABILITY
       category    : CH4_AM
       type        : string
@@ -446,7 +503,6 @@ cvars:
         timer on simulated Myrinet whose hosts have to do it (lanai.reliability=host),
         nack elsewhere; the same on all ranks. One of auto, none, nack, timer. libam's
         default: auto.
-
     - name        : MPIR_CVAR_CH4_AM_RNDV
       category    : CH4_AM
       type        : string
@@ -457,7 +513,6 @@ cvars:
       description : >-
         rendezvous above the thresholds; auto: by cost. One of auto, prefix, get, put.
         libam's default: auto.
-
     - name        : MPIR_CVAR_CH4_AM_SHM_CMA
       category    : CH4_AM
       type        : string
@@ -469,7 +524,6 @@ cvars:
         single copy by process_vm_readv and writev where it is allowed: auto where it
         costs less than a stream, on always, off never. One of auto, off, on. libam's
         default: auto.
-
     - name        : MPIR_CVAR_CH4_AM_SHM_PACKET
       category    : CH4_AM
       type        : string
@@ -480,7 +534,6 @@ cvars:
       description : >-
         largest packet, at most a quarter of AM_SHM_RING; 0 is 64k, or that quarter where
         it is less. Unit: bytes. libam's default: 0.
-
     - name        : MPIR_CVAR_CH4_AM_SHM_RING
       category    : CH4_AM
       type        : string
@@ -492,7 +545,6 @@ cvars:
         payload ring from one process to another; 0 is 1m for up to 4 processes, 512k for
         up to 8, and 256k for more, or for more than there are CPUs. Unit: bytes. libam's
         default: 0.
-
     - name        : MPIR_CVAR_CH4_AM_SHM_SLOTS
       category    : CH4_AM
       type        : string
@@ -503,7 +555,17 @@ cvars:
       description : >-
         64-byte slots of each class from one process to another. Unit: slots. libam's
         default: 256.
-
+    - name        : MPIR_CVAR_CH4_AM_SIM_COMPUTE
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        time that a program's own computation takes on a simulated machine (am_sim --mpi):
+        none; declared, what it tells am_compute; measured:F, its processor time times F,
+        which is not the same in every run. libam's default: none.
     - name        : MPIR_CVAR_CH4_AM_SIM_ENGINE
       category    : CH4_AM
       type        : string
@@ -514,7 +576,6 @@ cvars:
       description : >-
         set by am_sim --mpi for the programs that it starts: the simulator of whose
         machine they are ranks. libam's default: none.
-
     - name        : MPIR_CVAR_CH4_AM_SIM_MACHINE
       category    : CH4_AM
       type        : string
@@ -526,7 +587,6 @@ cvars:
         simulated machine of am_perf and am_sim when their command lines name none: one of
         am_sim --list, or a file; empty: am_perf runs on this machine. libam's default:
         none.
-
     - name        : MPIR_CVAR_CH4_AM_STATS
       category    : CH4_AM
       type        : string
@@ -537,7 +597,6 @@ cvars:
       description : >-
         file that the counters are written to at the end, %r for the rank; - for stderr.
         libam's default: none.
-
     - name        : MPIR_CVAR_CH4_AM_TRACE
       category    : CH4_AM
       type        : string
@@ -548,7 +607,6 @@ cvars:
       description : >-
         file that a Chrome trace is written to at the end, %r for the rank. libam's
         default: none.
-
     - name        : MPIR_CVAR_CH4_AM_TRACE_RECORDS
       category    : CH4_AM
       type        : string
@@ -558,7 +616,6 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         length of the trace ring. Unit: records. libam's default: 64k.
-
     - name        : MPIR_CVAR_CH4_AM_UDP_AUTH
       category    : CH4_AM
       type        : string
@@ -569,7 +626,6 @@ cvars:
       description : >-
         a keyed mac on each packet, and no packet twice; the same on all ranks. libam's
         default: on.
-
     - name        : MPIR_CVAR_CH4_AM_UDP_BUFFER
       category    : CH4_AM
       type        : string
@@ -580,7 +636,6 @@ cvars:
       description : >-
         the kernel's memory for what comes and waits, as far as it allows. Unit: bytes.
         libam's default: 4m.
-
     - name        : MPIR_CVAR_CH4_AM_UDP_IF
       category    : CH4_AM
       type        : string
@@ -591,7 +646,6 @@ cvars:
       description : >-
         interface of the udp device, by name or by its network in CIDR notation; empty:
         the one that the route to the world takes. libam's default: none.
-
     - name        : MPIR_CVAR_CH4_AM_UDP_KEY
       category    : CH4_AM
       type        : string
@@ -602,7 +656,6 @@ cvars:
       description : >-
         key of the job, 32 hexadecimal digits, handed to all ranks by who starts them;
         empty: each context makes a key, which its address carries. libam's default: none.
-
     - name        : MPIR_CVAR_CH4_AM_UDP_PACKET
       category    : CH4_AM
       type        : string
@@ -613,7 +666,6 @@ cvars:
       description : >-
         largest packet with IP's header; 0: what the interface carries whole. Unit: bytes.
         libam's default: 0.
-
     - name        : MPIR_CVAR_CH4_AM_UDP_PORTS
       category    : CH4_AM
       type        : string
@@ -624,7 +676,6 @@ cvars:
       description : >-
         ports that its socket may have, for firewalls: any, one, or a range such as
         40000-40100, of which each context takes the first free one. libam's default: any.
-
     - name        : MPIR_CVAR_CH4_AM_UDP_SILENCE
       category    : CH4_AM
       type        : string
@@ -635,7 +686,6 @@ cvars:
       description : >-
         how long a peer may say nothing before it counts as dead; one that computes
         without a call says nothing; 0: for ever. Unit: s. libam's default: 7200.
-
     - name        : MPIR_CVAR_CH4_AM_UNEXP_MAX
       category    : CH4_AM
       type        : string
@@ -646,7 +696,6 @@ cvars:
       description : >-
         cap on memory for unexpected payload; at the cap senders use rendezvous or wait.
         Unit: bytes. libam's default: 64m.
-
     - name        : MPIR_CVAR_CH4_AM_WAIT
       category    : CH4_AM
       type        : string
@@ -691,15 +740,24 @@ MPIDI_AM_cvar_t MPIDI_AM_cvars[] = {
     {"AM_COLL_REDUCE_SCATTER", &MPIR_CVAR_CH4_AM_COLL_REDUCE_SCATTER, NULL},
     {"AM_COLL_SCAN", &MPIR_CVAR_CH4_AM_COLL_SCAN, NULL},
     {"AM_COLL_SCATTER", &MPIR_CVAR_CH4_AM_COLL_SCATTER, NULL},
+    {"AM_COLL_SHARED", &MPIR_CVAR_CH4_AM_COLL_SHARED, NULL},
     {"AM_COLL_WINDOW", &MPIR_CVAR_CH4_AM_COLL_WINDOW, NULL},
     {"AM_CONNECT_TIMEOUT", &MPIR_CVAR_CH4_AM_CONNECT_TIMEOUT, NULL},
     {"AM_DEVICES", &MPIR_CVAR_CH4_AM_DEVICES, NULL},
     {"AM_EAGER_MAX", &MPIR_CVAR_CH4_AM_EAGER_MAX, NULL},
     {"AM_EXPLAIN", &MPIR_CVAR_CH4_AM_EXPLAIN, NULL},
     {"AM_FAULT", &MPIR_CVAR_CH4_AM_FAULT, NULL},
+    {"AM_LEARN", &MPIR_CVAR_CH4_AM_LEARN, NULL},
     {"AM_LOG", &MPIR_CVAR_CH4_AM_LOG, NULL},
+    {"AM_OFI_DOMAIN", &MPIR_CVAR_CH4_AM_OFI_DOMAIN, NULL},
+    {"AM_OFI_MULTI", &MPIR_CVAR_CH4_AM_OFI_MULTI, NULL},
+    {"AM_OFI_PACKET", &MPIR_CVAR_CH4_AM_OFI_PACKET, NULL},
+    {"AM_OFI_PROVIDER", &MPIR_CVAR_CH4_AM_OFI_PROVIDER, NULL},
+    {"AM_OFI_READS", &MPIR_CVAR_CH4_AM_OFI_READS, NULL},
+    {"AM_OFI_SILENCE", &MPIR_CVAR_CH4_AM_OFI_SILENCE, NULL},
     {"AM_PREFIX_BYTES", &MPIR_CVAR_CH4_AM_PREFIX_BYTES, NULL},
     {"AM_PREFIX_MAX", &MPIR_CVAR_CH4_AM_PREFIX_MAX, NULL},
+    {"AM_PROFILE", &MPIR_CVAR_CH4_AM_PROFILE, NULL},
     {"AM_PROTO", &MPIR_CVAR_CH4_AM_PROTO, NULL},
     {"AM_RELIABILITY", &MPIR_CVAR_CH4_AM_RELIABILITY, NULL},
     {"AM_RNDV", &MPIR_CVAR_CH4_AM_RNDV, NULL},
@@ -707,6 +765,7 @@ MPIDI_AM_cvar_t MPIDI_AM_cvars[] = {
     {"AM_SHM_PACKET", &MPIR_CVAR_CH4_AM_SHM_PACKET, NULL},
     {"AM_SHM_RING", &MPIR_CVAR_CH4_AM_SHM_RING, NULL},
     {"AM_SHM_SLOTS", &MPIR_CVAR_CH4_AM_SHM_SLOTS, NULL},
+    {"AM_SIM_COMPUTE", &MPIR_CVAR_CH4_AM_SIM_COMPUTE, NULL},
     {"AM_SIM_ENGINE", &MPIR_CVAR_CH4_AM_SIM_ENGINE, NULL},
     {"AM_SIM_MACHINE", &MPIR_CVAR_CH4_AM_SIM_MACHINE, NULL},
     {"AM_STATS", &MPIR_CVAR_CH4_AM_STATS, NULL},

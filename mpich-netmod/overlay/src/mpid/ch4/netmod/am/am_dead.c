@@ -17,34 +17,30 @@
 #include "am_ft.h"
 #include "am_pt2pt.h"
 
-/* The libam peer of a rank of the communicator if it has died, else UINT32_MAX. */
-static uint32_t dead_rank(struct am_ctx *ctx, MPIR_Comm * comm, int rank, int vci)
+/* The libam peer of a rank of the communicator; UINT32_MAX: there is no such rank. */
+static uint32_t peer_of(MPIR_Comm * comm, int rank, int vci)
 {
-    uint32_t peer;
-
-    if (rank < 0 || rank >= comm->remote_size) {
-        return UINT32_MAX;
-    }
-    peer = MPIDI_AM_PEER(MPIDIU_comm_rank_to_av(comm, rank), vci, vci);
-    return am_peer_is_dead(ctx, peer) ? peer : UINT32_MAX;
+    return rank < 0 || rank >= comm->remote_size ? UINT32_MAX :
+        MPIDI_AM_PEER(MPIDIU_comm_rank_to_av(comm, rank), vci, vci);
 }
 
-/* The dead peer that a receive waits for, else UINT32_MAX. */
-static uint32_t only_dead(struct am_ctx *ctx, MPIR_Comm * comm, int vci,
+/* The peer that a receive waits for, if it is one, or one of those that are all
+ * dead, else UINT32_MAX. */
+static uint32_t only_source(struct am_ctx *ctx, MPIR_Comm * comm, int vci,
                           const struct am_msg_envelope *envelope, const struct am_msg_mask *mask)
 {
     uint32_t dead = UINT32_MAX;
 
     if (mask->source != 0) {
-        return dead_rank(ctx, comm, (int) envelope->source, vci);
+        return peer_of(comm, (int) envelope->source, vci);
     }
     for (int rank = 0; rank < comm->remote_size; rank++) {
         if (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && rank == comm->rank) {
             continue;
         }
-        dead = dead_rank(ctx, comm, rank, vci);
-        if (dead == UINT32_MAX) {
-            break;
+        dead = peer_of(comm, rank, vci);
+        if (!am_peer_is_dead(ctx, dead)) {
+            return UINT32_MAX;
         }
     }
     return dead;
@@ -127,18 +123,25 @@ static bool has_unacked(struct MPIDI_AM_ft *ft)
     return false;
 }
 
+/* No collective of it begins or goes on. */
+static void comm_break(MPIR_Comm * comm)
+{
+    MPIDI_AM_COMM(comm).bits |= MPIDI_AM_COMM_BROKEN;
+    MPIDI_AM_group_revoke(comm);
+}
+
 void MPIDI_AM_comm_review(struct MPIDI_AM_ft *ft)
 {
-    int *bits = &MPIDI_AM_COMM(ft->comm).bits;
-
     if (!ft->has_dead && has_dead(ft->comm)) {
         ft->has_dead = true;
         /* who is in a collective still may send to one who has given it up */
         MPIDI_AM_sinks_open(ft, true);
     }
-    *bits &= ~MPIDI_AM_COMM_UNACKED;
-    *bits |= ft->has_dead && has_unacked(ft) ? MPIDI_AM_COMM_UNACKED : 0;
-    *bits |= ft->has_dead || ft->comm->revoked ? MPIDI_AM_COMM_BROKEN : 0;
+    MPIDI_AM_COMM(ft->comm).bits &= ~MPIDI_AM_COMM_UNACKED;
+    MPIDI_AM_COMM(ft->comm).bits |= ft->has_dead && has_unacked(ft) ? MPIDI_AM_COMM_UNACKED : 0;
+    if (ft->has_dead || ft->comm->revoked) {
+        comm_break(ft->comm);
+    }
     for (struct MPIDI_AM_ft * other = MPIDI_AM_ft_list; other != NULL; other = other->next) {
         if (other == ft || !is_family(other->comm, ft->comm)) {
             continue;
@@ -147,8 +150,8 @@ void MPIDI_AM_comm_review(struct MPIDI_AM_ft *ft)
             ft->comm->revoked = other->comm->revoked = 1;
         }
         if (ft->has_dead || other->has_dead || ft->comm->revoked) {
-            *bits |= MPIDI_AM_COMM_BROKEN;
-            MPIDI_AM_COMM(other->comm).bits |= MPIDI_AM_COMM_BROKEN;
+            comm_break(ft->comm);
+            comm_break(other->comm);
         }
     }
 }
@@ -286,7 +289,7 @@ static uint32_t lost(void *arg, am_msg_done_fn done, void *done_arg,
     if (MPIDI_AM_IS_BROKEN(comm) && is_collective((int) envelope->context, (int) envelope->tag)) {
         return dead_member(ctx, comm, vci);
     }
-    return only_dead(ctx, comm, vci, envelope, mask);
+    return only_source(ctx, comm, vci, envelope, mask);
 }
 
 void MPIDI_AM_dead_open(int vci)
@@ -425,7 +428,7 @@ static uint32_t lost(void *arg, am_msg_done_fn done, void *done_arg,
     MPIR_Request *rreq = done_arg;
 
     return done != MPIDI_AM_recv_done ? UINT32_MAX :
-        only_dead(arg, rreq->comm, MPIDI_Request_get_vci(rreq), envelope, mask);
+        only_source(arg, rreq->comm, MPIDI_Request_get_vci(rreq), envelope, mask);
 }
 
 void MPIDI_AM_dead_open(int vci)

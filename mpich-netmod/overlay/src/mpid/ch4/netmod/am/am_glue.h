@@ -50,16 +50,27 @@
 #undef MPIDI_NM_mpi_rput
 #undef MPIDI_NM_mpi_rget
 #undef MPIDI_NM_mpi_fetch_and_op
-/* The release's collectives, but for small ones where ranks outnumber cores (am_coll.c). */
-#define MPIDI_NM_mpi_barrier   MPIDI_AM_generic_barrier
-#define MPIDI_NM_mpi_reduce    MPIDI_AM_generic_reduce
-#define MPIDI_NM_mpi_allreduce MPIDI_AM_generic_allreduce
-#define MPIDI_NM_mpi_alltoall  MPIDI_AM_generic_alltoall
+/* The release's collectives, but for those of a node that libam does (am_group.c), and small
+ * ones where ranks outnumber cores (am_coll.c). */
+#define MPIDI_NM_mpi_barrier    MPIDI_AM_generic_barrier
+#define MPIDI_NM_mpi_bcast      MPIDI_AM_generic_bcast
+#define MPIDI_NM_mpi_reduce     MPIDI_AM_generic_reduce
+#define MPIDI_NM_mpi_allreduce  MPIDI_AM_generic_allreduce
+#define MPIDI_NM_mpi_allgather  MPIDI_AM_generic_allgather
+#define MPIDI_NM_mpi_alltoall   MPIDI_AM_generic_alltoall
+#define MPIDI_NM_mpi_ibarrier   MPIDI_AM_generic_ibarrier
+#define MPIDI_NM_mpi_ibcast     MPIDI_AM_generic_ibcast
+#define MPIDI_NM_mpi_iallreduce MPIDI_AM_generic_iallreduce
 #include "netmod_am_fallback_coll.h"
 #undef MPIDI_NM_mpi_barrier
+#undef MPIDI_NM_mpi_bcast
 #undef MPIDI_NM_mpi_reduce
 #undef MPIDI_NM_mpi_allreduce
+#undef MPIDI_NM_mpi_allgather
 #undef MPIDI_NM_mpi_alltoall
+#undef MPIDI_NM_mpi_ibarrier
+#undef MPIDI_NM_mpi_ibcast
+#undef MPIDI_NM_mpi_iallreduce
 #include "netmod_am_fallback_part.h"
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_AM_locked_isend(const void *buf, MPI_Aint count,
@@ -366,11 +377,38 @@ MPL_STATIC_INLINE_PREFIX bool MPIDI_AM_flat_fits(MPI_Aint count, MPI_Datatype da
     return count <= most && bytes <= most && bytes * count <= most;
 }
 
+/* May libam do a collective of this communicator?  What it answers depends on that and on the
+ * lengths only, so that all ranks find the same. */
+#define MPIDI_AM_BY_GROUP(comm_, NAME_) \
+    (likely((MPIDI_AM_COMM(comm_).bits & (MPIDI_AM_COMM_NODE | MPIDI_AM_COMM_BROKEN)) == \
+            MPIDI_AM_COMM_NODE) && \
+     MPIR_CVAR_##NAME_##_INTRA_ALGORITHM == MPIR_CVAR_##NAME_##_INTRA_ALGORITHM_auto)
+
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_barrier(MPIR_Comm * comm, MPIDI_AM_ERRFLAG_PARAMETER)
 {
+    int mpi_errno;
+
+    if (MPIDI_AM_BY_GROUP(comm, BARRIER) &&
+        MPIDI_AM_group_barrier(comm, MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
+        return mpi_errno;
+    }
     return MPIDI_AM_FLAT(comm, BARRIER, 0, MPIDI_AM_BYTE) ?
         MPIDI_AM_flat_barrier(comm, MPIDI_AM_ERRFLAG_ADDRESS) :
         MPIDI_AM_generic_barrier(comm, MPIDI_AM_ERRFLAG);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_bcast(void *buffer, MPI_Aint count,
+                                                MPI_Datatype datatype, int root, MPIR_Comm * comm,
+                                                MPIDI_AM_ERRFLAG_PARAMETER)
+{
+    int mpi_errno;
+
+    if (MPIDI_AM_BY_GROUP(comm, BCAST) &&
+        MPIDI_AM_group_bcast(buffer, count, datatype, root, comm, MPIDI_AM_ERRFLAG_ADDRESS,
+                             &mpi_errno)) {
+        return mpi_errno;
+    }
+    return MPIDI_AM_generic_bcast(buffer, count, datatype, root, comm, MPIDI_AM_ERRFLAG);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce(const void *sendbuf, void *recvbuf,
@@ -378,6 +416,13 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce(const void *sendbuf, void *recv
                                                  int root, MPIR_Comm * comm,
                                                  MPIDI_AM_ERRFLAG_PARAMETER)
 {
+    int mpi_errno;
+
+    if (MPIDI_AM_BY_GROUP(comm, REDUCE) &&
+        MPIDI_AM_group_reduce(sendbuf, recvbuf, count, datatype, op, root, comm,
+                              MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
+        return mpi_errno;
+    }
     return MPIDI_AM_FLAT(comm, REDUCE, count, datatype) ?
         MPIDI_AM_flat_reduce(sendbuf, recvbuf, count, datatype, op, root, comm,
                              MPIDI_AM_ERRFLAG_ADDRESS) :
@@ -390,6 +435,13 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allreduce(const void *sendbuf, void *r
                                                     MPI_Op op, MPIR_Comm * comm,
                                                     MPIDI_AM_ERRFLAG_PARAMETER)
 {
+    int mpi_errno;
+
+    if (MPIDI_AM_BY_GROUP(comm, ALLREDUCE) &&
+        MPIDI_AM_group_allreduce(sendbuf, recvbuf, count, datatype, op, comm,
+                                 MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
+        return mpi_errno;
+    }
     return MPIDI_AM_FLAT(comm, ALLREDUCE, count, datatype) ?
         MPIDI_AM_flat_allreduce(sendbuf, recvbuf, count, datatype, op, comm,
                                 MPIDI_AM_ERRFLAG_ADDRESS) :
@@ -397,17 +449,71 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allreduce(const void *sendbuf, void *r
                                    MPIDI_AM_ERRFLAG);
 }
 
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allgather(const void *sendbuf, MPI_Aint sendcount,
+                                                    MPI_Datatype sendtype, void *recvbuf,
+                                                    MPI_Aint recvcount, MPI_Datatype recvtype,
+                                                    MPIR_Comm * comm, MPIDI_AM_ERRFLAG_PARAMETER)
+{
+    int mpi_errno;
+
+    if (MPIDI_AM_BY_GROUP(comm, ALLGATHER) &&
+        MPIDI_AM_group_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                                 MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
+        return mpi_errno;
+    }
+    return MPIDI_AM_generic_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                      comm, MPIDI_AM_ERRFLAG);
+}
+
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoall(const void *sendbuf, MPI_Aint sendcount,
                                                    MPI_Datatype sendtype, void *recvbuf,
                                                    MPI_Aint recvcount, MPI_Datatype recvtype,
                                                    MPIR_Comm * comm, MPIDI_AM_ERRFLAG_PARAMETER)
 {
+    int mpi_errno;
+
+    if (MPIDI_AM_BY_GROUP(comm, ALLTOALL) &&
+        MPIDI_AM_group_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                                MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
+        return mpi_errno;
+    }
     if (sendbuf != MPI_IN_PLACE && MPIDI_AM_FLAT(comm, ALLTOALL, recvcount, recvtype)) {
         return MPIDI_AM_flat_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                                       comm, MPIDI_AM_ERRFLAG_ADDRESS);
     }
     return MPIDI_AM_generic_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                                      comm, MPIDI_AM_ERRFLAG);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ibarrier(MPIR_Comm * comm, MPIR_Request ** request)
+{
+    if (MPIDI_AM_BY_GROUP(comm, IBARRIER) && MPIDI_AM_group_ibarrier(comm, request)) {
+        return MPI_SUCCESS;
+    }
+    return MPIDI_AM_generic_ibarrier(comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ibcast(void *buffer, MPI_Aint count,
+                                                 MPI_Datatype datatype, int root,
+                                                 MPIR_Comm * comm, MPIR_Request ** request)
+{
+    if (MPIDI_AM_BY_GROUP(comm, IBCAST) &&
+        MPIDI_AM_group_ibcast(buffer, count, datatype, root, comm, request)) {
+        return MPI_SUCCESS;
+    }
+    return MPIDI_AM_generic_ibcast(buffer, count, datatype, root, comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iallreduce(const void *sendbuf, void *recvbuf,
+                                                     MPI_Aint count, MPI_Datatype datatype,
+                                                     MPI_Op op, MPIR_Comm * comm,
+                                                     MPIR_Request ** request)
+{
+    if (MPIDI_AM_BY_GROUP(comm, IALLREDUCE) &&
+        MPIDI_AM_group_iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request)) {
+        return MPI_SUCCESS;
+    }
+    return MPIDI_AM_generic_iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 #endif
 

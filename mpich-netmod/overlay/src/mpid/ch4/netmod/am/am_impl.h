@@ -40,6 +40,7 @@ typedef struct {
     int n_ctx;
     /* in a row, of callers that do not sleep on the doorbell */
     unsigned idle_polls[MPIDI_CH4_MAX_VCIS];
+    bool virtual;               /* the time is, and MPI's own part takes some of it */
     bool crowded;               /* my node has more ranks of this world than CPUs for them */
     MPIDI_AM_phase_t phase;
     double connect_ms;          /* so long a start waits for other ranks */
@@ -239,6 +240,35 @@ int MPIDI_AM_flat_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
 int MPIDI_AM_flat_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                            MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag);
+
+/* am_group.c: collectives of libam, for communicators within the node.  The arguments are those
+ * of MPI.  False: this one is not for libam, and nothing has happened; all ranks get the same
+ * answer. */
+void MPIDI_AM_comm_node_set(MPIR_Comm * comm);
+void MPIDI_AM_comm_node_free(MPIR_Comm * comm);
+/* What is under way on a communicator that is broken ends. */
+void MPIDI_AM_group_revoke(MPIR_Comm * comm);
+bool MPIDI_AM_group_barrier(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);
+bool MPIDI_AM_group_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                          MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);
+bool MPIDI_AM_group_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                           MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm * comm,
+                           MPIDI_AM_errflag_t * errflag, int *mpi_errno);
+bool MPIDI_AM_group_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                              MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                              MPIDI_AM_errflag_t * errflag, int *mpi_errno);
+bool MPIDI_AM_group_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                              MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);
+bool MPIDI_AM_group_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                             MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);
+bool MPIDI_AM_group_ibarrier(MPIR_Comm * comm, MPIR_Request ** request);
+bool MPIDI_AM_group_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                           MPIR_Comm * comm, MPIR_Request ** request);
+bool MPIDI_AM_group_iallreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                               MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                               MPIR_Request ** request);
 
 /* am_init.c: the context of the world, what MPI_T shows of it, the summary */
 int MPIDI_AM_start(void);

@@ -60,8 +60,9 @@ int MPIDI_AM_start(void)
     int mpi_errno = MPIDI_AM_world_open();
 
     if (mpi_errno == MPI_SUCCESS) {
+        MPIDI_AM_global.virtual = am_time_is_virtual();
 #ifdef MPIR_WTIME_HOOK
-        if (am_time_is_virtual()) {
+        if (MPIDI_AM_global.virtual) {
             MPIR_wtime_hook = MPIDI_AM_wtime;
         }
 #endif
@@ -314,7 +315,7 @@ int MPIDI_AM_mpi_finalize_hook(void)
             mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
             MPIR_ERR_CHECK(mpi_errno);
         }
-        if (MPIDI_AM_WAITS_CALL && !am_time_is_virtual()) {
+        if (MPIDI_AM_WAITS_CALL && !MPIDI_AM_global.virtual) {
             (void) flush_all();
         } else {
             contexts_close();

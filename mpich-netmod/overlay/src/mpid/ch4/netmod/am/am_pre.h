@@ -44,9 +44,11 @@ typedef struct {
 #define MPIDI_AM_COMM_FLAT    1 /* small collectives go by am_coll.c */
 #define MPIDI_AM_COMM_BROKEN  2 /* no collectives: a member has died, or it is revoked */
 #define MPIDI_AM_COMM_UNACKED 4 /* a death is not acknowledged: receives from any source wait */
+#define MPIDI_AM_COMM_NODE    8 /* libam's collectives may be used (am_group.c) */
 
 typedef struct {
-    int bits;
+    unsigned bits:8;
+    unsigned place:24;          /* of its record in am_group.c; 0: it has none yet */
 } MPIDI_AM_comm_t;
 
 typedef struct {

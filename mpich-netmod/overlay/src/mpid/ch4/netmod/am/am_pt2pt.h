@@ -25,6 +25,9 @@ MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDI_AM_request(MPIR_Request_kind_t kind
 MPL_STATIC_INLINE_PREFIX void MPIDI_AM_recv_status(MPIR_Request * rreq,
                                                    const struct am_msg_status *status)
 {
+    if (unlikely(MPIDI_AM_global.virtual)) {
+        am_time_call();
+    }
     rreq->status.MPI_SOURCE = (int) status->envelope.source;
     rreq->status.MPI_TAG = (int) status->envelope.tag;
     if (unlikely(status->status != AM_OK)) {
@@ -64,6 +67,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_isend(const void *buf, MPI_Aint count, MPI
     MPIDI_Datatype_get_info(count, datatype, contig, bytes, dt_ptr, true_lb);
     if (unlikely(MPIDI_AM_is_gpu(MPIR_get_contig_ptr(buf, true_lb), bytes))) {
         return MPIDI_AM_gpu_error();
+    }
+    if (unlikely(MPIDI_AM_global.virtual)) {
+        am_time_call();
     }
     if (likely(contig || bytes == 0)) {
         buf = MPIR_get_contig_ptr(buf, true_lb);

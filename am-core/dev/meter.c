@@ -1,0 +1,204 @@
+/*
+ * The arithmetic of meter.h, in integers.
+ */
+#include "config.h"
+
+#include "dev/meter.h"
+
+enum {
+    METER_WARM = 32,  /* streams: so many copies are not timed first, as the
+                       * pages of a ring that is new take a fault each */
+    METER_EVERY = 4,  /* streams: of so many copies one is timed */
+    METER_UP = 16,    /* a longer copy moves the mean by one in so many, ... */
+    METER_DOWN = 4,   /* ... a shorter one by this: others can only add time */
+    METER_LEAP = 4,   /* a sample counts as so many times the mean at most: a
+                       * core that was taken away says nothing about copies */
+    METER_SURE = 4,   /* samples before the mean is believed */
+    METER_RATIO = 4,  /* a change of more than one in so many is used */
+    METER_REST = 32,  /* samples between two changes */
+    METER_FADE = 64,  /* samples of others until the unseen fades, by ... */
+    METER_FADES = 4,  /* ... one in so many of what is between */
+    METER_BUSY_ON = 160, /* of 256: both ways from here ... */
+    METER_BUSY_OFF = 64  /* ... until below this */
+};
+
+/* The used numbers of the way that is noticed. */
+static void perf_update(struct am_meter *meter)
+{
+    struct am_dev_perf *perf = &meter->perf;
+    const struct am_rate *rates =
+            meter->rates[perf->both_ways ? AM_WAYS_BOTH : AM_WAYS_ONE];
+
+    perf->send_overhead.per_byte_fs = rates[AM_COPY_IN].used_fs;
+    perf->recv_overhead.per_byte_fs = rates[AM_COPY_OUT].used_fs;
+    perf->put.per_byte_fs = rates[AM_COPY_SINGLE].used_fs;
+    perf->get.per_byte_fs = rates[AM_COPY_SINGLE].used_fs;
+}
+
+static void perf_changed(struct am_meter *meter)
+{
+    perf_update(meter);
+    meter->rest = METER_REST;
+    meter->changes++;
+    if (meter->changed != NULL) {
+        meter->changed(meter->arg);
+    }
+}
+
+void am_meter_prior(struct am_meter *meter, am_ways_t ways, am_copy_t copy,
+                    uint64_t byte_fs, am_from_t from)
+{
+    meter->rates[ways][copy] = (struct am_rate){.prior_fs = byte_fs,
+                                                .seen_fs = byte_fs,
+                                                .used_fs = byte_fs,
+                                                .prior_from = from,
+                                                .from = from};
+    perf_update(meter);
+}
+
+void am_meter_init(struct am_meter *meter, const struct am_dev_perf *perf,
+                   am_distance_t distance)
+{
+    const uint64_t byte_fs[AM_COPY_COUNT] = {
+            [AM_COPY_IN] = perf->send_overhead.per_byte_fs,
+            [AM_COPY_OUT] = perf->recv_overhead.per_byte_fs,
+            [AM_COPY_SINGLE] = perf->get.per_byte_fs,
+    };
+
+    *meter = (struct am_meter){.perf = *perf, .distance = distance};
+    meter->wait[AM_COPY_IN] = meter->wait[AM_COPY_OUT] = METER_WARM;
+    for (int ways = 0; ways < AM_WAYS_COUNT; ways++) {
+        for (int copy = 0; copy < AM_COPY_COUNT; copy++) {
+            am_meter_prior(meter, (am_ways_t)ways, (am_copy_t)copy,
+                           byte_fs[copy], AM_FROM_DEFAULT);
+        }
+    }
+}
+
+void am_meter_turns(struct am_meter *meter, bool shared_core, uint64_t turn_ps)
+{
+    struct am_dev_perf *perf = &meter->perf;
+
+    if (perf->shared_core != shared_core || perf->turn_ps != turn_ps) {
+        perf->shared_core = shared_core;
+        perf->turn_ps = turn_ps;
+        perf_changed(meter);
+    }
+}
+
+static bool differs(uint64_t a, uint64_t b)
+{
+    uint64_t least = a < b ? a : b;
+    uint64_t gap = a < b ? b - a : a - b;
+
+    return gap > least / METER_RATIO;
+}
+
+/* Use what was seen if it is far from what is used, and not just after a
+ * change: a table of protocols depends on it. */
+static bool adopt(struct am_meter *meter, struct am_rate *rate)
+{
+    if (meter->rest > 0 || rate->samples < METER_SURE ||
+        !differs(rate->seen_fs, rate->used_fs)) {
+        return false;
+    }
+    rate->used_fs = rate->seen_fs;
+    rate->from = AM_FROM_RUN;
+    return true;
+}
+
+static uint64_t toward(uint64_t from, uint64_t to, uint64_t part)
+{
+    return to > from ? from + (to - from) / part : from - (from - to) / part;
+}
+
+/* What is not chosen is not seen, and what was seen of it grows old: it goes
+ * back to its prior, and is tried again when it looks cheaper. */
+static bool fade(struct am_meter *meter, struct am_rate *rate)
+{
+    if (++rate->unseen < METER_FADE) {
+        return false;
+    }
+    rate->unseen = 0;
+    rate->seen_fs = toward(rate->seen_fs, rate->prior_fs, METER_FADES);
+    return adopt(meter, rate);
+}
+
+static void rate_see(struct am_rate *rate, uint64_t byte_fs)
+{
+    uint64_t most = rate->seen_fs * METER_LEAP;
+
+    if (most == 0 || most > AM_METER_BYTE_FS_MAX) {
+        most = AM_METER_BYTE_FS_MAX;
+    }
+    byte_fs = byte_fs > most ? most : byte_fs;
+    rate->seen_fs = toward(rate->seen_fs, byte_fs,
+                           byte_fs > rate->seen_fs ? METER_UP : METER_DOWN);
+    rate->unseen = 0;
+    rate->samples += rate->samples < METER_SURE;
+}
+
+void am_meter_sample(struct am_meter *meter, am_copy_t copy, size_t bytes,
+                     uint64_t elapsed_ps)
+{
+    struct am_rate *rates =
+            meter->rates[meter->perf.both_ways ? AM_WAYS_BOTH : AM_WAYS_ONE];
+    uint64_t fixed_ps =
+            copy == AM_COPY_SINGLE ? meter->perf.get.fixed_ps : 0;
+    bool changed = false;
+
+    /* the constant part is an estimate, and most of a short one */
+    elapsed_ps -= fixed_ps < elapsed_ps / 2 ? fixed_ps : elapsed_ps / 2;
+    meter->rest -= meter->rest > 0;
+    rate_see(&rates[copy], elapsed_ps / bytes * 1000 +
+                                   elapsed_ps % bytes * 1000 / bytes);
+    for (int i = 0; i < AM_COPY_COUNT; i++) {
+        changed = (i == (int)copy ? adopt(meter, &rates[i])
+                                  : fade(meter, &rates[i])) ||
+                  changed;
+    }
+    if (changed) {
+        perf_changed(meter);
+    }
+}
+
+void am_meter_busy(struct am_meter *meter, bool busy)
+{
+    bool both = meter->perf.both_ways;
+
+    meter->busy -= meter->busy / 8;
+    meter->busy += busy ? 32 : 0;
+    if (meter->busy >= METER_BUSY_ON || meter->busy < METER_BUSY_OFF) {
+        meter->perf.both_ways = meter->busy >= METER_BUSY_ON;
+    }
+    if (both != meter->perf.both_ways) {
+        perf_changed(meter);
+    }
+}
+
+void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
+                   size_t bytes, uint64_t start)
+{
+    if (start != 0) {
+        meter->wait[copy] = copy == AM_COPY_SINGLE ? 0 : METER_EVERY - 1;
+        if (!meter->perf.shared_core) {
+            am_meter_sample(meter, copy, bytes, am_env_now(env) + 1 - start);
+        }
+    }
+}
+
+const char *am_distance_name(am_distance_t distance)
+{
+    static const char *const names[AM_DISTANCE_COUNT] = {"core", "cache",
+                                                         "node", "far"};
+
+    return names[distance];
+}
+
+const char *am_from_text(am_from_t from)
+{
+    static const char *const texts[AM_FROM_COUNT] = {
+            "built in", "profile", "measured at start", "measured in this run"};
+
+    return texts[from];
+}

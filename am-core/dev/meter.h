@@ -1,0 +1,118 @@
+/*
+ * A meter keeps what the copies of a device cost, for the peers at one distance:
+ * numbers to begin with (a default, a profile, a measurement at start), and a
+ * moving mean of what is seen, which replaces them when it is far from them.
+ * A pure state machine: no clock, no memory of its own; the device owns it.
+ *
+ *   prior  --------------->  used: what the costs say (am_meter.perf)
+ *     ^                        ^
+ *     | fades to, unseen       | when it differs by more than a quarter
+ *     +-------  seen  ---------+  <---- am_meter_sample
+ *
+ * One way and both ways are told apart, as two ends that stream to each other
+ * make both copies of each byte on the same two cores: each way has numbers of
+ * its own, and those of the way that is noticed are used.
+ */
+#ifndef AM_DEV_METER_H
+#define AM_DEV_METER_H
+
+#include "dev/dev.h"
+
+/* Copies of fewer bytes are not timed: reading the clock twice would be more
+ * than a hundredth of the time. */
+#define AM_METER_BYTES ((size_t)16 * 1024)
+
+/* No copy costs more than 0.1 us for each byte; what takes longer, waits. */
+#define AM_METER_BYTE_FS_MAX UINT64_C(100000000)
+
+typedef enum {
+    AM_COPY_IN,     /* by the sender, into the device's memory */
+    AM_COPY_OUT,    /* by the receiver, out of it */
+    AM_COPY_SINGLE, /* put and get of the device */
+    AM_COPY_COUNT
+} am_copy_t;
+
+typedef enum {
+    AM_WAYS_ONE,
+    AM_WAYS_BOTH,
+    AM_WAYS_COUNT
+} am_ways_t;
+
+/* Where a number comes from. */
+typedef enum {
+    AM_FROM_DEFAULT, /* it is built in */
+    AM_FROM_PROFILE, /* AM_PROFILE */
+    AM_FROM_START,   /* measured when the device was opened */
+    AM_FROM_RUN,     /* measured since */
+    AM_FROM_COUNT
+} am_from_t;
+
+/* How far the cores of two ends are from each other. */
+typedef enum {
+    AM_DISTANCE_CORE,  /* one core, or two threads of it */
+    AM_DISTANCE_CACHE, /* they share a cache; also when it is not known */
+    AM_DISTANCE_NODE,  /* they share the memory of a NUMA node */
+    AM_DISTANCE_FAR,
+    AM_DISTANCE_COUNT
+} am_distance_t;
+
+/* One copy: femtoseconds for each byte. */
+struct am_rate {
+    uint64_t prior_fs, seen_fs, used_fs;
+    uint32_t samples; /* up to METER_SURE */
+    uint32_t unseen;  /* samples of other copies since its last */
+    am_from_t prior_from, from;
+};
+
+struct am_meter {
+    struct am_dev_perf perf; /* what costs are computed from */
+    am_distance_t distance;
+    am_from_t short_from;         /* of perf's numbers that no rate has */
+    uint32_t learns;              /* bits: 1 << am_copy_t */
+    uint32_t wait[AM_COPY_COUNT]; /* copies until the next that is timed */
+    uint32_t busy;                /* share of them, of 256: see busy() */
+    uint32_t rest;                /* samples until a change is allowed */
+    uint32_t changes;             /* times that perf has changed */
+    struct am_rate rates[AM_WAYS_COUNT][AM_COPY_COUNT];
+    void (*changed)(void *arg); /* perf has; NULL: nobody asks */
+    void *arg;
+};
+
+/* Begin with `perf`: its rates are the prior of both ways.  Nothing is learned
+ * until `learns` is set. */
+void am_meter_init(struct am_meter *meter, const struct am_dev_perf *perf,
+                   am_distance_t distance);
+/* Begin with this number, from there. */
+void am_meter_prior(struct am_meter *meter, am_ways_t ways, am_copy_t copy,
+                    uint64_t byte_fs, am_from_t from);
+/* perf.shared_core and turn_ps: do the ends of this distance take turns on a
+ * core?  Then nothing is learned, as a copy's time is mostly somebody else's. */
+void am_meter_turns(struct am_meter *meter, bool shared_core, uint64_t turn_ps);
+
+/* A copy of `bytes` (at least AM_METER_BYTES) took so long. */
+void am_meter_sample(struct am_meter *meter, am_copy_t copy, size_t bytes,
+                     uint64_t elapsed_ps);
+/* A long packet was sent; was one of the peer waiting here meanwhile? */
+void am_meter_busy(struct am_meter *meter, bool busy);
+
+const char *am_distance_name(am_distance_t distance);
+const char *am_from_text(am_from_t from);
+
+/* When a copy begins, as am_meter_stop takes it; 0: it is not to be timed. */
+static inline uint64_t am_meter_start(struct am_meter *meter,
+                                      struct am_env *env, am_copy_t copy,
+                                      size_t bytes)
+{
+    if (__builtin_expect(bytes < AM_METER_BYTES, 1) || meter == NULL ||
+        (meter->learns >> copy & 1) == 0 ||
+        (meter->wait[copy] != 0 && meter->wait[copy]-- != 0)) {
+        return 0;
+    }
+    return am_env_now(env) + 1;
+}
+
+/* ... and when it has ended. */
+void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
+                   size_t bytes, uint64_t start);
+
+#endif

@@ -1,0 +1,185 @@
+/*
+ * Who is still there, and waiting.
+ *
+ * A peer is dead when the provider says so of a packet to it.  Providers over
+ * TCP do not say it of a peer that nothing is sent to, and of one that has ended
+ * some try for ever to connect again.  So a peer that was not heard of for a
+ * while is pinged, and when it does not answer, or the provider has no space for
+ * what goes to it, its host is asked (ofi_name.c).  Who only computes is waited
+ * for as long as AM_OFI_SILENCE says; who closes in order says BYE, and what is
+ * sent to it after that is lost, as with other devices.
+ */
+#include "config.h"
+
+#include "dev/ofi/ofi.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PS_PER_S       UINT64_C(1000000000000)
+#define PING_PS        PS_PER_S         /* after so long without a word */
+#define CHECK_PS       (PS_PER_S / 10)  /* between looks */
+#define PROBE_WAIT_PS  PS_PER_S         /* between questions; doubles up to */
+#define PROBE_MOST_PS  (64 * PS_PER_S)
+#define WAIT_SPIN      256 /* empty polls: look on, then yield */
+
+/* ------------------------------------------------------------------- errors */
+
+void ofi_ep_doom(struct ofi_dev *dev, struct ofi_ep *ep, int error)
+{
+    if (ep->dead) {
+        return;
+    }
+    if (ep->left || dev->closing) { /* nobody is surprised */
+        ofi_tx_forget(dev, ep);
+        return;
+    }
+    ep->dead = true;
+    ep->error = error;
+    am_list_push(&dev->doomed, &ep->doomed_link);
+}
+
+/* Longer than a buffer, which no peer of this device sends. */
+static void rx_failed(struct ofi_dev *dev, struct ofi_rx *rx, int error)
+{
+    if (error == FI_ECANCELED) {
+        return;
+    }
+    dev->stats[AM_DEV_STAT_RX_BAD]++;
+    if (!dev->multi) {
+        rx->next_unposted = dev->unposted;
+        dev->unposted = rx;
+    }
+}
+
+void ofi_error_read(struct ofi_dev *dev)
+{
+    struct fi_cq_err_entry entry = {0};
+
+    if (fi_cq_readerr(dev->cq, &entry, 0) != 1 || entry.op_context == NULL) {
+        return;
+    }
+    switch (((struct ofi_context *)entry.op_context)->kind) {
+    case OFI_KIND_TX: {
+        struct ofi_tx *tx =
+                am_container(entry.op_context, struct ofi_tx, context);
+
+        ofi_ep_doom(dev, tx->ep, entry.err);
+        ofi_tx_done(dev, tx);
+        break;
+    }
+    case OFI_KIND_READ:
+        ofi_read_done(
+                dev,
+                am_container(entry.op_context, struct ofi_read, context),
+                entry.err);
+        break;
+    default:
+        rx_failed(dev,
+                  am_container(entry.op_context, struct ofi_rx, context),
+                  entry.err);
+    }
+}
+
+/* The upcall may let go of endpoints. */
+void ofi_doomed_tell(struct ofi_dev *dev)
+{
+    while (!am_list_is_empty(&dev->doomed)) {
+        struct ofi_ep *ep = am_container(am_list_pop(&dev->doomed),
+                                         struct ofi_ep, doomed_link);
+        char why[384], where[160];
+
+        ofi_tx_forget(dev, ep);
+        if (!ep->open) {
+            continue;
+        }
+        snprintf(why, sizeof(why), "%s (%s): %s",
+                 ofi_name_text(dev, ep->name, ep->name_bytes, where,
+                               sizeof(where)),
+                 dev->info->fabric_attr->prov_name,
+                 dev->lib.strerror(ep->error));
+        dev->base.up.dead(ep->base.user, why);
+    }
+}
+
+/* ------------------------------------------------------------------ silence */
+
+static void probe_end(struct ofi_ep *ep)
+{
+    if (ep->probe_fd >= 0) {
+        close(ep->probe_fd);
+        ep->probe_fd = -1;
+    }
+    ep->probe_wait_ps = PROBE_WAIT_PS;
+}
+
+/* Ask its host, now and then, and more and more rarely. */
+static void ep_probe(struct ofi_dev *dev, struct ofi_ep *ep, uint64_t now_ps)
+{
+    if (ep->probe_fd < 0) {
+        if (now_ps - ep->probe_ps < ep->probe_wait_ps) {
+            return;
+        }
+        ep->probe_ps = now_ps;
+        if (ep->probe_wait_ps < PROBE_MOST_PS) {
+            ep->probe_wait_ps *= 2;
+        }
+    }
+    if (ofi_name_is_gone(dev, ep->name, ep->name_bytes, &ep->probe_fd)) {
+        ofi_ep_doom(dev, ep, FI_ECONNREFUSED);
+    }
+}
+
+static void ep_look(struct ofi_dev *dev, struct ofi_ep *ep, uint64_t now_ps)
+{
+    if (ep->heard) {
+        ep->heard = ep->pinged = false;
+        ep->heard_ps = now_ps;
+        probe_end(ep);
+    }
+    if (now_ps - ep->heard_ps < PING_PS) {
+        return;
+    }
+    if (!ep->pinged) {
+        ep->pinged = ofi_tx_control(ep, OFI_FLAG_PING);
+        ep->pinged_ps = now_ps;
+    } else if (now_ps - ep->pinged_ps >= PING_PS) {
+        ep_probe(dev, ep, now_ps);
+    }
+    if (dev->config.silence_s != 0 &&
+        (now_ps - ep->heard_ps) / PS_PER_S >= dev->config.silence_s) {
+        ofi_ep_doom(dev, ep, FI_ETIMEDOUT);
+    }
+}
+
+void ofi_check(struct am_dev *base)
+{
+    struct ofi_dev *dev = ofi_dev_of(base);
+    uint64_t now_ps = am_env_now(dev->env);
+
+    if (dev->forked || now_ps - dev->check_ps < CHECK_PS) {
+        return;
+    }
+    dev->check_ps = now_ps;
+    for (struct am_list *link = dev->eps.next; link != &dev->eps;
+         link = link->next) {
+        struct ofi_ep *ep = am_container(link, struct ofi_ep, link);
+
+        if (ep->open && !ep->dead && !ep->left) {
+            ep_look(dev, ep, now_ps);
+        }
+    }
+    if (!am_list_is_empty(&dev->doomed)) {
+        ofi_doomed_tell(dev);
+    }
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+void ofi_wait(struct am_dev *base, uint64_t idle, bool may_sleep)
+{
+    if (idle >= WAIT_SPIN) {
+        am_env_relax(ofi_dev_of(base)->env, 0);
+    }
+}

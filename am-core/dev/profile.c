@@ -1,0 +1,363 @@
+/*
+ * Profiles from and to text, and whether they fit.
+ */
+#include "config.h"
+
+#include "dev/profile.h"
+
+#include <errno.h>
+#include <libconfig.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Beyond a millisecond a number is a mistake. */
+#define PROFILE_PS_MAX UINT64_C(1000000000)
+
+struct number {
+    const char *name;
+    size_t offset; /* in struct am_profile_row */
+    bool needed;
+};
+
+#define ROW(_field) offsetof(struct am_profile_row, _field)
+
+static const struct number constants[] = {{"send_ps", ROW(send_ps), true},
+                                          {"recv_ps", ROW(recv_ps), true},
+                                          {"wire_ps", ROW(wire_ps), true},
+                                          {"gap_ps", ROW(gap_ps), true},
+                                          {"single_ps", ROW(single_ps), false}};
+static const char *const ways_names[AM_WAYS_COUNT] = {"one_way", "both_ways"};
+static const char *const copy_names[AM_COPY_COUNT] = {
+        "copy_in_fs", "copy_out_fs", "single_fs"};
+
+enum {
+    CONSTANTS = sizeof(constants) / sizeof(constants[0])
+};
+
+static uint64_t *number_at(const struct am_profile_row *row, size_t offset)
+{
+    return (uint64_t *)(void *)((char *)(uintptr_t)row + offset);
+}
+
+/* ---------------------------------------------------------------- reading */
+
+struct reader {
+    const char *path;
+    char *error;
+    size_t error_bytes;
+};
+
+static am_status_t refuse(const struct reader *reader,
+                          const config_setting_t *at, const char *what)
+{
+    snprintf(reader->error, reader->error_bytes,
+             "AM_PROFILE: %s, line %u: %s; am_tune writes a new one",
+             reader->path, at == NULL ? 1 : config_setting_source_line(at),
+             what);
+    return AM_ERR_CONFIG;
+}
+
+/* A number between 1 and `most`, or 0 when it is not there and need not be. */
+static am_status_t number_read(const struct reader *reader,
+                               config_setting_t *group, const char *name,
+                               bool needed, uint64_t most, uint64_t *to)
+{
+    config_setting_t *at = config_setting_get_member(group, name);
+    int type = at == NULL ? CONFIG_TYPE_NONE : config_setting_type(at);
+    long long value;
+    char what[128];
+
+    *to = 0;
+    if (at == NULL && !needed) {
+        return AM_OK;
+    }
+    value = type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64
+                    ? config_setting_get_int64(at)
+                    : 0;
+    if (value < 1 || (uint64_t)value > most) {
+        snprintf(what, sizeof(what), "%s must be a number from 1 to %llu", name,
+                 (unsigned long long)most);
+        return refuse(reader, at == NULL ? group : at, what);
+    }
+    *to = (uint64_t)value;
+    return AM_OK;
+}
+
+static am_status_t text_read(const struct reader *reader,
+                             config_setting_t *group, const char *name,
+                             char to[AM_PROFILE_TEXT])
+{
+    const char *text;
+    char what[128];
+
+    if (config_setting_lookup_string(group, name, &text) != CONFIG_TRUE ||
+        strlen(text) >= AM_PROFILE_TEXT) {
+        snprintf(what, sizeof(what), "%s must be a text of less than %d bytes",
+                 name, AM_PROFILE_TEXT);
+        return refuse(reader, group, what);
+    }
+    strcpy(to, text);
+    return AM_OK;
+}
+
+static am_status_t ways_read(const struct reader *reader,
+                             config_setting_t *group,
+                             uint64_t byte_fs[AM_COPY_COUNT])
+{
+    am_status_t status = AM_OK;
+
+    for (int i = 0; i < AM_COPY_COUNT && status == AM_OK; i++) {
+        status = number_read(reader, group, copy_names[i], i != AM_COPY_SINGLE,
+                             AM_METER_BYTE_FS_MAX, &byte_fs[i]);
+    }
+    return status;
+}
+
+static am_status_t row_read(const struct reader *reader,
+                            config_setting_t *group, struct am_profile *profile)
+{
+    char name[AM_PROFILE_TEXT];
+    am_status_t status = text_read(reader, group, "distance", name);
+    struct am_profile_row *row = NULL;
+
+    for (int i = 0; i < AM_DISTANCE_COUNT && status == AM_OK; i++) {
+        if (strcmp(name, am_distance_name((am_distance_t)i)) == 0) {
+            row = &profile->shm[i];
+        }
+    }
+    if (status == AM_OK && (row == NULL || row->given)) {
+        return refuse(reader, group,
+                      "distance must be core, cache, node or far, and each "
+                      "may come once");
+    }
+    if (status == AM_OK) {
+        row->given = true;
+        status = text_read(reader, group, "cores", row->cores);
+    }
+    for (int i = 0; i < CONSTANTS && status == AM_OK; i++) {
+        status = number_read(reader, group, constants[i].name,
+                             constants[i].needed, PROFILE_PS_MAX,
+                             number_at(row, constants[i].offset));
+    }
+    for (int i = 0; i < AM_WAYS_COUNT && status == AM_OK; i++) {
+        config_setting_t *ways =
+                config_setting_get_member(group, ways_names[i]);
+
+        status = ways == NULL || !config_setting_is_group(ways)
+                         ? refuse(reader, group,
+                                  "one_way and both_ways must be there")
+                         : ways_read(reader, ways, row->byte_fs[i]);
+    }
+    return status;
+}
+
+static am_status_t root_read(const struct reader *reader,
+                             config_setting_t *root, struct am_profile *profile)
+{
+    config_setting_t *rows = config_setting_get_member(root, "shm");
+    uint64_t version;
+    am_status_t status = number_read(reader, root, "version", true,
+                                     AM_PROFILE_VERSION, &version);
+
+    status = status != AM_OK ? status
+                             : number_read(reader, root, "cpus", true, 1 << 20,
+                                           &profile->cpus);
+    status = status != AM_OK
+                     ? status
+                     : text_read(reader, root, "measured", profile->measured);
+    status = status != AM_OK ? status
+                             : text_read(reader, root, "host", profile->host);
+    status = status != AM_OK
+                     ? status
+                     : text_read(reader, root, "processor", profile->processor);
+    if (status == AM_OK && (rows == NULL || !config_setting_is_list(rows))) {
+        status = refuse(reader, root, "shm must be a list in parentheses");
+    }
+    for (int i = 0; status == AM_OK && i < config_setting_length(rows); i++) {
+        config_setting_t *row = config_setting_get_elem(rows, (unsigned)i);
+
+        status = config_setting_is_group(row)
+                         ? row_read(reader, row, profile)
+                         : refuse(reader, row, "shm is a list of groups");
+    }
+    return status;
+}
+
+am_status_t am_profile_read(const char *path, struct am_profile *profile,
+                            char *error, size_t error_bytes)
+{
+    const struct reader reader = {path, error, error_bytes};
+    FILE *file = fopen(path, "re");
+    am_status_t status;
+    config_t config;
+
+    if (file == NULL) {
+        return AM_ERR_SYSTEM;
+    }
+    memset(profile, 0, sizeof(*profile));
+    config_init(&config);
+    if (config_read(&config, file) == CONFIG_TRUE) {
+        status = root_read(&reader, config_root_setting(&config), profile);
+    } else {
+        snprintf(error, error_bytes,
+                 "AM_PROFILE: %s, line %d: %s; am_tune writes a new one", path,
+                 config_error_line(&config), config_error_text(&config));
+        status = AM_ERR_CONFIG;
+    }
+    config_destroy(&config);
+    fclose(file);
+    return status;
+}
+
+/* ---------------------------------------------------------------- writing */
+
+static void row_write(config_setting_t *list, am_distance_t distance,
+                      const struct am_profile_row *row)
+{
+    config_setting_t *group = config_setting_add(list, NULL, CONFIG_TYPE_GROUP);
+
+    config_setting_set_string(
+            config_setting_add(group, "distance", CONFIG_TYPE_STRING),
+            am_distance_name(distance));
+    config_setting_set_string(
+            config_setting_add(group, "cores", CONFIG_TYPE_STRING), row->cores);
+    for (int i = 0; i < CONSTANTS; i++) {
+        uint64_t value = *number_at(row, constants[i].offset);
+
+        if (value != 0) {
+            config_setting_set_int64(config_setting_add(group,
+                                                        constants[i].name,
+                                                        CONFIG_TYPE_INT64),
+                                     (long long)value);
+        }
+    }
+    for (int ways = 0; ways < AM_WAYS_COUNT; ways++) {
+        config_setting_t *at =
+                config_setting_add(group, ways_names[ways], CONFIG_TYPE_GROUP);
+
+        for (int i = 0; i < AM_COPY_COUNT; i++) {
+            if (row->byte_fs[ways][i] != 0) {
+                config_setting_set_int64(config_setting_add(at, copy_names[i],
+                                                            CONFIG_TYPE_INT64),
+                                         (long long)row->byte_fs[ways][i]);
+            }
+        }
+    }
+}
+
+bool am_profile_write(const char *path, const struct am_profile *profile)
+{
+    const char *texts[][2] = {{"measured", profile->measured},
+                              {"host", profile->host},
+                              {"processor", profile->processor}};
+    FILE *file = fopen(path, "we");
+    config_setting_t *root, *list;
+    config_t config;
+    bool written;
+
+    if (file == NULL) {
+        return false;
+    }
+    config_init(&config);
+    root = config_root_setting(&config);
+    config_setting_set_int(config_setting_add(root, "version", CONFIG_TYPE_INT),
+                           AM_PROFILE_VERSION);
+    for (int i = 0; i < 3; i++) {
+        config_setting_set_string(
+                config_setting_add(root, texts[i][0], CONFIG_TYPE_STRING),
+                texts[i][1]);
+    }
+    config_setting_set_int64(
+            config_setting_add(root, "cpus", CONFIG_TYPE_INT64),
+            (long long)profile->cpus);
+    list = config_setting_add(root, "shm", CONFIG_TYPE_LIST);
+    for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
+        if (profile->shm[i].given) {
+            row_write(list, (am_distance_t)i, &profile->shm[i]);
+        }
+    }
+    fputs("# What libam costs on this machine, by am_tune; AM_PROFILE names "
+          "it.\n",
+          file);
+    config_write(&config, file);
+    config_destroy(&config);
+    written = ferror(file) == 0;
+    return fclose(file) == 0 && written;
+}
+
+/* ---------------------------------------------------------------- machines */
+
+/* The lines of /proc/cpuinfo that name a processor, on x86, ARM and POWER. */
+static bool names_processor(const char *line)
+{
+    static const char *const keys[] = {
+            "vendor_id\t",       "cpu family\t", "model\t", "model name\t",
+            "CPU implementer\t", "CPU part\t",   "cpu\t"};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (strncmp(line, keys[i], strlen(keys[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void am_profile_machine(char *processor, size_t bytes, uint64_t *cpus_p)
+{
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    char line[256];
+    size_t at = 0;
+
+    *cpus_p = (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
+    snprintf(processor, bytes, "unknown");
+    /* the first processor's lines; an empty one follows */
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL &&
+           line[0] != '\n') {
+        char *value = strchr(line, ':');
+
+        if (names_processor(line) && value != NULL && at < bytes) {
+            value += strspn(value, ": \t");
+            value[strcspn(value, "\n")] = '\0';
+            at += (size_t)snprintf(processor + at, bytes - at, "%s%s",
+                                   at == 0 ? "" : " ", value);
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+}
+
+bool am_profile_fits(const struct am_profile *profile)
+{
+    char processor[AM_PROFILE_TEXT];
+    uint64_t cpus;
+
+    am_profile_machine(processor, sizeof(processor), &cpus);
+    return cpus == profile->cpus && strcmp(processor, profile->processor) == 0;
+}
+
+void am_profile_apply(const struct am_profile_row *row, struct am_meter *meter)
+{
+    struct am_dev_perf *perf = &meter->perf;
+
+    if (!row->given) {
+        return;
+    }
+    perf->send_overhead.fixed_ps = row->send_ps;
+    perf->recv_overhead.fixed_ps = row->recv_ps;
+    perf->wire.fixed_ps = row->wire_ps;
+    perf->gap_ps = row->gap_ps;
+    if (row->single_ps != 0) {
+        perf->get.fixed_ps = perf->put.fixed_ps = row->single_ps;
+    }
+    meter->short_from = AM_FROM_PROFILE;
+    for (int ways = 0; ways < AM_WAYS_COUNT; ways++) {
+        for (int i = 0; i < AM_COPY_COUNT; i++) {
+            if (row->byte_fs[ways][i] != 0) {
+                am_meter_prior(meter, (am_ways_t)ways, (am_copy_t)i,
+                               row->byte_fs[ways][i], AM_FROM_PROFILE);
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+/*
+ * What shared memory costs: a meter for each distance of cores, and which of
+ * them a peer has.
+ */
+#include "config.h"
+
+#include "dev/profile.h"
+#include "dev/shm/shm_inl.h"
+
+/* Measured once (docs/performance.md): a line from core to core, and the copies
+ * of both sides.  AM_PROFILE and what is seen replace them. */
+static const struct am_dev_perf perf_default = {
+        .send_overhead = {15000, 18000},
+        .recv_overhead = {15000, 18000},
+        .wire = {55000, 0},
+        .gap_ps = 15000,
+        .put = {1000000, 0},
+        .get = {1000000, 0},
+};
+
+static void meter_open(struct shm_dev *dev, struct am_meter *meter,
+                       am_distance_t distance, const struct am_profile_row *row,
+                       uint64_t single_fs)
+{
+    am_meter_init(meter, &perf_default, distance);
+    for (int ways = 0; ways < AM_WAYS_COUNT && dev->cma; ways++) {
+        am_meter_prior(meter, (am_ways_t)ways, AM_COPY_SINGLE, single_fs,
+                       AM_FROM_START);
+    }
+    if (row != NULL) {
+        am_profile_apply(row, meter);
+    }
+    if (dev->config.cma == SHM_CMA_ON) { /* for nothing, so that it is chosen */
+        meter->perf.get.fixed_ps = meter->perf.put.fixed_ps = 0;
+        am_meter_prior(meter, AM_WAYS_ONE, AM_COPY_SINGLE, 0, AM_FROM_DEFAULT);
+        am_meter_prior(meter, AM_WAYS_BOTH, AM_COPY_SINGLE, 0, AM_FROM_DEFAULT);
+    }
+}
+
+void shm_costs_open(struct shm_dev *dev, const struct am_profile *profile,
+                    bool learn, uint64_t single_fs)
+{
+    for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
+        struct am_meter *meter = &dev->meters[i];
+
+        meter_open(dev, meter, (am_distance_t)i,
+                   profile == NULL ? NULL : &profile->shm[i], single_fs);
+        if (learn && !dev->env->simulated) {
+            meter->changed = dev->base.up.costs;
+            meter->arg = dev->base.up.arg;
+            meter->learns = 1u << AM_COPY_IN | 1u << AM_COPY_OUT;
+            meter->learns |=
+                    dev->config.cma == SHM_CMA_AUTO ? 1u << AM_COPY_SINGLE : 0;
+        }
+    }
+    dev->base.attr.perf = dev->meters[AM_DISTANCE_CACHE].perf;
+}
+
+/* A CPU that this rank may run on. */
+static unsigned own_cpu(const struct shm_rank *me)
+{
+    for (unsigned i = 0; i < SHM_CPU_WORDS; i++) {
+        uint64_t word = atomic_load(&me->cpus[i]);
+
+        if (word != 0) {
+            return 64 * i + (unsigned)__builtin_ctzll(word);
+        }
+    }
+    return 0;
+}
+
+void shm_costs_changed(struct shm_dev *dev)
+{
+    if (dev->base.up.costs != NULL) {
+        dev->base.up.costs(dev->base.up.arg);
+    }
+}
+
+static void cpus_load(const struct shm_rank *rank, uint64_t *words)
+{
+    for (int i = 0; i < SHM_CPU_WORDS; i++) {
+        words[i] = atomic_load(&rank->cpus[i]);
+    }
+}
+
+void shm_costs_place(struct shm_dev *dev, struct shm_ep *ep)
+{
+    struct shm_rank *me = ep->seg == NULL ? NULL : ep->seg->me;
+    uint64_t mine[SHM_CPU_WORDS], theirs[SHM_CPU_WORDS];
+    am_distance_t distance = AM_DISTANCE_CACHE;
+
+    if (me != NULL && atomic_load(&ep->peer->pid) != 0) {
+        if (!dev->near_known) {
+            shm_near_read("/sys", own_cpu(me), &dev->near);
+            dev->near_known = true;
+        }
+        cpus_load(me, mine);
+        cpus_load(ep->peer, theirs);
+        distance = shm_near_distance(&dev->near, mine, theirs);
+    }
+    if (ep->ep.meter != &dev->meters[distance]) {
+        ep->ep.meter = &dev->meters[distance];
+        shm_costs_changed(dev);
+    }
+}
+
+void shm_costs_crowd(struct shm_dev *dev, bool crowded, uint64_t turn_ps)
+{
+    struct am_dev_perf *perf = &dev->base.attr.perf;
+
+    perf->shared_core = crowded;
+    perf->turn_ps = crowded ? turn_ps : 0;
+    for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
+        am_meter_turns(&dev->meters[i], perf->shared_core, perf->turn_ps);
+    }
+    for (struct shm_ep *ep = dev->eps; dev->crowd_known && ep != NULL;
+         ep = ep->next) {
+        shm_costs_place(dev, ep);
+    }
+}
+
+/* Is a long packet here that has not been taken yet?  Then the other end
+ * streams while this one does. */
+static bool long_packet_waits(const struct shm_rx *rx)
+{
+    const volatile struct shm_slot *slot = rx->next;
+    uint64_t ctl = am_observe64(&rx->next->ctl);
+
+    return (uint32_t)ctl == rx->lap && ctl >> 56 == SHM_DATA &&
+           slot->u.ext.place >> 32 >= AM_METER_BYTES;
+}
+
+void shm_payload_write_timed(struct shm_ep *ep,
+                             const struct shm_payload *payload, char *to)
+{
+    struct am_meter *meter = ep->ep.meter;
+    struct am_env *env = shm_dev_of(ep->ep.dev)->env;
+    uint64_t start = am_meter_start(meter, env, AM_COPY_IN, payload->bytes);
+
+    shm_payload_write(payload, to);
+    if (start != 0) {
+        am_meter_stop(meter, env, AM_COPY_IN, payload->bytes, start);
+        am_meter_busy(meter, long_packet_waits(&ep->rx[AM_DEV_REQUEST]));
+    }
+}

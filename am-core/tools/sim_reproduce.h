@@ -1,0 +1,25 @@
+/*
+ * The parts of --reproduce: a paper has one or more charts on each machine.
+ */
+#ifndef AM_TOOLS_SIM_REPRODUCE_H
+#define AM_TOOLS_SIM_REPRODUCE_H
+
+#include "tools/sim_chart.h"
+
+/* A machine with the settings of the command line, and up to two more (NULL
+ * ends them); NULL after saying why. */
+struct ns_machine *reproduce_machine(const struct sim_options *options,
+                                     const char *name, const char *const *sets);
+
+/* All charts of a paper on a machine.  The exit status. */
+typedef int (*reproduce_fn)(const struct sim_options *options,
+                            const char *machine, struct sim_chart *charts);
+
+/* sim_reproduce_sp.c */
+int reproduce_sp_mpi(const struct sim_options *options, const char *machine,
+                     struct sim_chart *charts);
+/* sim_reproduce_buffering.c */
+int reproduce_buffering(const struct sim_options *options, const char *machine,
+                        struct sim_chart *charts);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * am_tune's parts: two processes bound to cores, what they measure, and the
+ * comparison of every protocol with the one that is chosen.
+ */
+#ifndef AM_TOOLS_TUNE_H
+#define AM_TOOLS_TUNE_H
+
+#include "am/ctx.h"
+#include "dev/profile.h"
+
+enum {
+    TUNE_ROUNDS = 15, /* of each measurement; the best counts, as others may
+                       * want the cores */
+    TUNE_WINDOW = 4   /* long messages under way at a time */
+};
+
+/* This process is one of the two; each function that takes a pair is called by
+ * both.  They return 0, or -1 after a sentence on stderr. */
+struct tune_pair {
+    uint32_t rank; /* 0: it goes on after tune_pair_close, 1: it ends there */
+    int socket;    /* to the other */
+    int child;     /* rank 0's: its pid */
+    struct am_env *env;
+};
+
+int tune_pair_open(struct tune_pair *pair, const uint16_t cores[2]);
+/* For rank 1 this does not return. */
+int tune_pair_close(struct tune_pair *pair, int result);
+/* Give the other `bytes` and get as many from it; both wait for each other. */
+int tune_swap(struct tune_pair *pair, const void *mine, void *theirs,
+              size_t bytes);
+/* A context connected to the other's, or NULL.  The list ends with a NULL
+ * name; AM_DEVICES is shm, and AM_PROFILE is none unless it is in the list. */
+struct am_ctx *tune_ctx_open(struct tune_pair *pair,
+                             const struct am_option *options);
+
+/* Send `count` messages of `bytes` to the other, receive as many from it, or
+ * both; wait for all. */
+int tune_move(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
+              int sends, int receives);
+/* Half a round trip, the mean over some iterations. */
+int tune_half(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
+              int iterations, uint64_t *half_ps);
+
+/* tune_measure.c: fill all of the row but `cores`. */
+int tune_measure(struct tune_pair *pair, struct am_profile_row *row);
+/* tune_check.c: print a line for each size; NULL profile: the one in use. */
+int tune_check(struct tune_pair *pair, const char *profile);
+
+uint64_t tune_least(const uint64_t *values, int count);
+
+#endif

@@ -1,0 +1,183 @@
+/*
+ * Data that passes through the slots, a piece of each block in a turn: one copy in
+ * by who gives it, one out by each who takes it.
+ */
+#include "config.h"
+
+#include "collectives/shared/way.h"
+
+#include <string.h>
+
+static size_t offset_of(const struct am_coll_req *req)
+{
+    return req->shared.stage * req->shared.piece;
+}
+
+/* Bytes of the piece of this turn. */
+static size_t piece_of(const struct am_coll_req *req)
+{
+    size_t left = am_shared_bytes_of(req) - offset_of(req);
+
+    return left < req->shared.piece ? left : req->shared.piece;
+}
+
+/* Bytes in a slot in this turn. */
+static size_t written(const struct am_coll_req *req)
+{
+    return piece_of(req) * am_shared_blocks(req->call.kind, req->group->size);
+}
+
+static bool pieces_fit(const struct am_coll_wish *wish)
+{
+    switch (wish->kind) {
+    case AM_COLL_BARRIER:
+    case AM_COLL_BCAST:
+    case AM_COLL_REDUCE:
+    case AM_COLL_ALLREDUCE:
+    case AM_COLL_ALLGATHER:
+    case AM_COLL_REDUCE_SCATTER:
+    case AM_COLL_ALLTOALL:
+        return wish->unit <=
+               AM_SHARED_SLOT_BYTES / am_shared_blocks(wish->kind, wish->size);
+    default:
+        return false;
+    }
+}
+
+static uint32_t pieces_open(struct am_coll_req *req)
+{
+    size_t unit = am_shared_unit_of(req);
+    size_t room =
+            AM_SHARED_SLOT_BYTES / am_shared_blocks(req->call.kind, req->group->size);
+
+    req->shared.piece = room - room % unit;
+    return am_piece_count(am_shared_bytes_of(req), req->shared.piece);
+}
+
+static size_t pieces_give(const struct am_coll_req *req)
+{
+    switch (req->call.kind) {
+    case AM_COLL_BARRIER:
+        return 0;
+    case AM_COLL_BCAST:
+        return am_shared_is_root(req) ? written(req) : 0;
+    default:
+        return written(req);
+    }
+}
+
+static void pieces_write(const struct am_coll_req *req, void *to)
+{
+    const struct am_coll_call *call = &req->call;
+    uint32_t blocks = am_shared_blocks(call->kind, req->group->size);
+    size_t block = am_shared_bytes_of(req), bytes = piece_of(req);
+    const void *from = call->kind == AM_COLL_BCAST ? call->recv
+                       : call->kind == AM_COLL_ALLGATHER && call->send == NULL
+                               ? am_at(call->recv, req->group->rank * block)
+                               : am_given(call);
+
+    if (bytes == block) { /* in one piece, as they lie */
+        memcpy(to, from, blocks * bytes);
+        return;
+    }
+    for (uint32_t i = 0; i < blocks; i++) {
+        memcpy(am_at_mutable(to, i * bytes),
+               am_at(from, i * block + offset_of(req)), bytes);
+    }
+}
+
+static am_shared_whose_t pieces_whose(const struct am_coll_req *req)
+{
+    switch (req->call.kind) {
+    case AM_COLL_BCAST:
+        return am_shared_is_root(req) ? AM_SHARED_NOBODYS : AM_SHARED_ROOTS;
+    case AM_COLL_REDUCE:
+        return am_shared_is_root(req) ? AM_SHARED_ALL : AM_SHARED_NOBODYS;
+    default:
+        return AM_SHARED_ALL;
+    }
+}
+
+/* Where `block` of what a member gives lies in its slot. */
+static const void *given_by(const struct am_coll_req *req, uint32_t member,
+                            uint32_t block)
+{
+    struct am_shared_slot *slot =
+            am_shared_slot_of(req, member, req->shared.turn);
+
+    return am_at(am_shared_payload(slot, written(req)), block * piece_of(req));
+}
+
+static void copy_from(struct am_coll_req *req, uint32_t member, uint32_t block,
+                      void *to)
+{
+    size_t bytes = piece_of(req);
+
+    if (bytes > 0) {
+        memcpy(to, given_by(req, member, block), bytes);
+        am_shared_copied(req->coll, bytes);
+    }
+}
+
+/* From the last member's values to the first's, so that they meet in order. */
+static void reduce_all(struct am_coll_req *req, uint32_t block)
+{
+    char *to = am_at_mutable(req->call.recv, offset_of(req));
+    size_t count = piece_of(req) / req->op.element_bytes;
+
+    if (count == 0) {
+        return;
+    }
+    copy_from(req, req->group->size - 1, block, to);
+    for (uint32_t i = req->group->size - 1; i-- > 0;) {
+        req->op.reduce(req->op.arg, given_by(req, i, block), to, count);
+        am_shared_copied(req->coll, piece_of(req));
+    }
+}
+
+static bool pieces_take(struct am_coll_req *req)
+{
+    const struct am_coll_call *call = &req->call;
+    uint32_t rank = req->group->rank, size = req->group->size;
+    char *to = am_at_mutable(call->recv, offset_of(req));
+
+    switch (call->kind) {
+    case AM_COLL_BCAST:
+        copy_from(req, call->root, 0, to);
+        break;
+    case AM_COLL_REDUCE:
+    case AM_COLL_ALLREDUCE:
+        reduce_all(req, 0);
+        break;
+    case AM_COLL_REDUCE_SCATTER:
+        reduce_all(req, rank);
+        break;
+    case AM_COLL_ALLGATHER:
+        for (uint32_t i = 0; i < size; i++) {
+            if (i != rank || call->send != NULL) {
+                copy_from(req, i, 0, am_at_mutable(to, i * call->count));
+            }
+        }
+        break;
+    case AM_COLL_ALLTOALL:
+        for (uint32_t i = 0; i < size; i++) {
+            copy_from(req, i, rank, am_at_mutable(to, i * call->count));
+        }
+        break;
+    default:
+        break;
+    }
+    return true;
+}
+
+static void pieces_close(struct am_coll_req *req, bool at_close)
+{
+}
+
+const struct am_shared_way am_shared_by_pieces = {.fits = pieces_fit,
+                                                  .open = pieces_open,
+                                                  .gives = pieces_give,
+                                                  .write = pieces_write,
+                                                  .whose = pieces_whose,
+                                                  .take = pieces_take,
+                                                  .close = pieces_close};

@@ -1,0 +1,157 @@
+/*
+ * One read of another member's memory, and reductions of what is read.  What the
+ * device cannot read (the system does not let it, or there is no such memory any
+ * more) comes by messages, or the collective ends with the error.
+ */
+#include "config.h"
+
+#include "collectives/shared/read.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------- a read */
+
+/* What the device could not do at once has ended. */
+static void read_done(void *arg, am_status_t status)
+{
+    struct am_coll_req *req = arg;
+
+    req->flying--;
+    req->shared.reads.has_come = true;
+    if (status != AM_OK) {
+        am_coll_req_fail(req, status);
+    }
+    am_shared_nudged(req->group);
+}
+
+static void read_by_messages(struct am_coll_req *req, struct am_peer *peer,
+                             const struct am_key *key, size_t offset, void *to,
+                             size_t bytes)
+{
+    struct am_data data = am_data_contig(to, bytes);
+
+    req->flying++;
+    am_bulk_get(&req->shared.reads.bulk, peer,
+                &(struct am_transfer){.local = &data,
+                                      .key = key,
+                                      .offset = offset,
+                                      .bytes = bytes,
+                                      .done = read_done,
+                                      .arg = req});
+}
+
+static am_status_t read_by_device(struct am_coll_req *req, struct am_peer *peer,
+                                  const struct am_key *key, size_t offset,
+                                  void *to, size_t bytes)
+{
+    struct iovec local = {to, bytes};
+    struct am_dev_key dev_key = am_key_for_device(key);
+    am_status_t status;
+
+    if (am_key_device(key) != peer->dev->bottom->number) {
+        return AM_ERR_UNSUPPORTED;
+    }
+    req->flying++;
+    status = peer->dev->ops->get(peer->ep, &local, 1, &dev_key, offset,
+                                 read_done, req);
+    req->flying -= status != AM_OK;
+    return status;
+}
+
+bool am_shared_read(struct am_coll_req *req, uint32_t member, uint32_t which,
+                    size_t offset, void *to, size_t bytes)
+{
+    struct am_shared_reads *reads = &req->shared.reads;
+    uint32_t first = req->shared.turn - req->shared.stage;
+    struct am_key keys[AM_SHARED_KEYS];
+    am_status_t status = AM_ERR_PEER;
+    struct am_peer *peer;
+
+    if (reads->has_come || bytes == 0) {
+        reads->has_come = false;
+        return req->status == AM_OK;
+    }
+    peer = am_peer_get(req->coll->ctx, am_coll_member(req->group, member),
+                       &status);
+    if (peer != NULL) {
+        memcpy(keys,
+               am_shared_payload(am_shared_slot_of(req, member, first),
+                                 sizeof(keys)),
+               sizeof(keys));
+        req->coll->stats[AM_COLL_STAT_READS]++;
+        status = read_by_device(req, peer, &keys[which], offset, to, bytes);
+    }
+    if (status == AM_ERR_UNSUPPORTED) {
+        read_by_messages(req, peer, &keys[which], offset, to, bytes);
+    } else if (status != AM_OK && status != AM_DONE) {
+        am_coll_req_fail(req, status);
+    }
+    return status == AM_DONE;
+}
+
+/* ----------------------------------------------------------- read and reduce */
+
+/* The member whose values come in as number `i`: without an order of operands my
+ * own come last, and no two members begin with the same. */
+static uint32_t member_of(const struct am_coll_req *req, uint32_t i)
+{
+    uint32_t size = req->group->size;
+
+    return req->op.is_commutative ? (req->group->rank + 1 + i) % size
+                                  : size - 1 - i;
+}
+
+/* One member's values of a piece into the sum of those before.  False: they are
+ * on their way. */
+static bool values_add(struct am_coll_req *req, uint32_t i, size_t offset,
+                       void *to, size_t bytes)
+{
+    struct am_shared_reads *reads = &req->shared.reads;
+    const void *own = am_at(am_given(&req->call), offset);
+    bool is_last = i == req->group->size - 1, in_place = own == to;
+    uint32_t member = member_of(req, i);
+    /* values of mine that lie where the result goes are needed until they are in */
+    void *sum = in_place ? reads->sum : to;
+    const void *left = member == req->group->rank ? own : reads->values;
+    void *read_to = i == 0 ? sum : reads->values;
+    size_t count = bytes / req->op.element_bytes;
+
+    if (member != req->group->rank) {
+        if (!am_shared_read(req, member, AM_SHARED_GIVEN, offset, read_to,
+                            bytes)) {
+            return false;
+        }
+    } else if (i == 0) {
+        memcpy(sum, own, bytes);
+    }
+    if (is_last && in_place && req->op.is_commutative) {
+        req->op.reduce(req->op.arg, sum, to, count); /* mine are there */
+    } else if (i > 0) {
+        req->op.reduce(req->op.arg, left, sum, count);
+        if (is_last && in_place) {
+            memcpy(to, sum, bytes);
+        }
+    }
+    am_shared_copied(req->coll, i > 0 || left == own ? bytes : 0);
+    return true;
+}
+
+bool am_shared_reduce(struct am_coll_req *req, size_t offset, size_t bytes,
+                      char *to)
+{
+    struct am_shared_reads *reads = &req->shared.reads;
+    uint32_t size = req->group->size;
+    size_t items = bytes == 0 ? 0 : am_piece_count(bytes, reads->piece) * size;
+
+    while (reads->item < items) {
+        uint32_t piece = (uint32_t)(reads->item / size);
+        size_t at = piece * reads->piece;
+
+        if (!values_add(req, (uint32_t)(reads->item % size), offset + at,
+                        to + at, am_piece_bytes(bytes, reads->piece, piece))) {
+            return false;
+        }
+        reads->item++;
+    }
+    return true;
+}

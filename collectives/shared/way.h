@@ -1,0 +1,88 @@
+/*
+ * The ways in which collectives use their turns (shared.h): pieces of the data pass
+ * through the slots (shared/pieces.c), or members read from each other's memory
+ * (shared/reads.c).  The turns themselves are shared/turn.c's.
+ */
+#ifndef AM_COLLECTIVES_SHARED_WAY_H
+#define AM_COLLECTIVES_SHARED_WAY_H
+
+#include "collectives/coll.h"
+#include "collectives/shared/layout.h"
+
+/* Whose data a member takes in a turn. */
+typedef enum {
+    AM_SHARED_NOBODYS,
+    AM_SHARED_ROOTS,
+    AM_SHARED_ALL
+} am_shared_whose_t;
+
+struct am_shared_way {
+    /* Can it do this at all?  Of what all members know alike. */
+    bool (*fits)(const struct am_coll_wish *wish);
+    /* Prepare it; the number of turns, the same at all members.  0: no memory. */
+    uint32_t (*open)(struct am_coll_req *req);
+    /* Bytes that I give in this turn, at most a slot's; and write them. */
+    size_t (*gives)(const struct am_coll_req *req);
+    void (*write)(const struct am_coll_req *req, void *to);
+    am_shared_whose_t (*whose)(const struct am_coll_req *req);
+    /* All that is wanted is there: take it.  False: something of it is on its way
+     * (req->flying), or the request has failed. */
+    bool (*take)(struct am_coll_req *req);
+    /* It has ended, or cannot go on. */
+    void (*close)(struct am_coll_req *req, bool at_close);
+};
+
+/* Blocks that a member gives at once, each to another member. */
+static inline uint32_t am_shared_blocks(am_coll_kind_t kind, uint32_t size)
+{
+    return kind == AM_COLL_ALLTOALL || kind == AM_COLL_REDUCE_SCATTER ? size
+                                                                      : 1;
+}
+
+extern const struct am_shared_way am_shared_by_pieces;
+extern const struct am_shared_way am_shared_by_reads;
+
+enum {
+    AM_SHARED_READ_BYTES = 32 << 10, /* that are read to be reduced, and ... */
+    AM_SHARED_MADE_BYTES = 128 << 10 /* ... reduced for one other, at a time */
+};
+
+/* The slot of a member in this turn. */
+static inline struct am_shared_slot *
+am_shared_slot_of(const struct am_coll_req *req, uint32_t member, uint32_t turn)
+{
+    return am_shared_slot(req->group->shared, member, turn);
+}
+
+/* So much has been copied or reduced. */
+static inline void am_shared_copied(struct am_coll *coll, size_t bytes)
+{
+    am_env_charge(coll->env, AM_COST_COPY, bytes);
+    coll->stats[AM_COLL_STAT_COPY_BYTES] += bytes;
+}
+
+/* Bytes of the whole, or of a block: what call->count means. */
+static inline size_t am_shared_bytes_of(const struct am_coll_req *req)
+{
+    bool reduces = req->call.kind == AM_COLL_REDUCE ||
+                   req->call.kind == AM_COLL_ALLREDUCE ||
+                   req->call.kind == AM_COLL_REDUCE_SCATTER;
+
+    return req->call.kind == AM_COLL_BARRIER
+                   ? 0
+                   : req->call.count * (reduces ? req->op.element_bytes : 1);
+}
+
+/* Bytes that it may be cut at. */
+static inline size_t am_shared_unit_of(const struct am_coll_req *req)
+{
+    return am_shared_bytes_of(req) == req->call.count ? 1
+                                                      : req->op.element_bytes;
+}
+
+static inline bool am_shared_is_root(const struct am_coll_req *req)
+{
+    return req->group->rank == req->call.root;
+}
+
+#endif

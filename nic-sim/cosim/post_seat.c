@@ -1,0 +1,112 @@
+/*
+ * The engine's side of a rank's list: each post is done by the host's own port,
+ * and so takes the time that it takes in a fiber.
+ */
+#include "config.h"
+
+#include "cosim/post.h"
+
+#include "host/host.h"
+
+#include <string.h>
+
+/* Longer gaps would let a rank's time go round. */
+#define GAP_MOST_PS (UINT64_C(1) << 56)
+
+/* The post at `at` of the list, which need not be aligned for the compiler. */
+static struct ns_post post_at(const struct ns_box *box, uint64_t at)
+{
+    struct ns_post post;
+
+    memcpy(&post, box->posts + at, sizeof(post));
+    return post;
+}
+
+static bool post_is_sane(const struct ns_post *post,
+                         const struct ns_memory *memory)
+{
+    if (post->gap_ps > GAP_MOST_PS) {
+        return false;
+    }
+    switch ((ns_post_kind_t)post->kind) {
+    case NS_POST_STORE:
+    case NS_POST_FLUSH:
+        return ns_memory_holds(memory, post->at, post->bytes);
+    case NS_POST_REGISTER:
+        return true; /* as of an ask */
+    case NS_POST_WRITE:
+        return post->bytes > 0;
+    case NS_POST_RECORD:
+        return post->at < NS_TRACE_COUNT + NS_STAGE_COUNT;
+    case NS_POST_COUNT:
+        break;
+    }
+    return false;
+}
+
+bool ns_posts_are_sane(const struct ns_box *box, const struct ns_memory *memory)
+{
+    uint64_t left = box->post_bytes;
+
+    if (left > sizeof(box->posts) || box->tail_ps > GAP_MOST_PS) {
+        return false;
+    }
+    while (left > 0) {
+        struct ns_post post;
+
+        if (left < sizeof(post)) {
+            return false;
+        }
+        post = post_at(box, box->post_bytes - left);
+        if (!post_is_sane(&post, memory) || ns_post_bytes(&post) > left) {
+            return false;
+        }
+        left -= ns_post_bytes(&post);
+    }
+    return true;
+}
+
+static void post_do(const struct ns_post *post, const uint8_t *data,
+                    struct ns_host *host)
+{
+    struct ns_cpu *cpu = &host->cpu;
+    struct ns_port *port = &cpu->port;
+
+    switch ((ns_post_kind_t)post->kind) {
+    case NS_POST_STORE:
+        port->ops->store(port, post->at, data, post->bytes);
+        break;
+    case NS_POST_FLUSH:
+        port->ops->flush(port, post->at, post->bytes);
+        break;
+    case NS_POST_REGISTER:
+        port->ops->pio_store(port, post->at, post->value, post->bytes);
+        break;
+    case NS_POST_WRITE:
+        port->ops->pio_write(port, post->at, data, post->bytes);
+        break;
+    case NS_POST_RECORD:
+        if (post->at < NS_TRACE_COUNT) {
+            cpu->ops->trace(cpu, (ns_trace_t)post->at, post->a, post->b);
+        } else {
+            cpu->ops->mark(cpu, (ns_stage_t)(post->at - NS_TRACE_COUNT));
+        }
+        break;
+    case NS_POST_COUNT:
+        break;
+    }
+}
+
+void ns_posts_do(const struct ns_box *box, struct ns_host *host)
+{
+    for (uint64_t at = 0; at < box->post_bytes;) {
+        const struct ns_post post = post_at(box, at);
+
+        host->cpu.now_ps += post.gap_ps;
+        post_do(&post, box->posts + at + sizeof(post), host);
+        at += ns_post_bytes(&post);
+    }
+    if (box->post_bytes > 0) {
+        host->cpu.now_ps += box->tail_ps;
+    }
+}

@@ -1,0 +1,292 @@
+/*
+ * For test/mpi/programs: collectives that libam does for communicators within a
+ * node.  Blocking and not, several under way, on communicators in another order
+ * and of some ranks, in place, with datatypes that differ from rank to rank,
+ * lengths on both sides of each limit, and communicators that are freed while
+ * something is under way.
+ *
+ * usage: shared yes|no    does libam do any (its counter coll_shared)?
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS     400
+#define UNDER_WAY  6
+#define BYTES_MAX  9000
+#define RANKS_MAX  16
+#define GROUP_USES 20 /* more than a communicator needs to get a group */
+
+static int failures, rank, size;
+static unsigned draws; /* the same on all ranks */
+static unsigned char give[RANKS_MAX * BYTES_MAX], got[2 * RANKS_MAX * BYTES_MAX];
+
+static unsigned draw(unsigned below)
+{
+    draws = draws * 1103515245u + 12345u;
+    return (draws >> 8) % below;
+}
+
+static void check(int good, const char *what, int at)
+{
+    if (!good && failures++ < 10) {
+        printf("failed: %s (rank %d of %d, %d)\n", what, rank, size, at);
+    }
+}
+
+static unsigned char byte_of(int round, int from, int to, int at)
+{
+    return (unsigned char)(round * 7 + from * 31 + to * 13 + at);
+}
+
+/* Every second rank has its bytes apart from each other; *gap is 2 there. */
+static MPI_Datatype type_of(int count, int *gap)
+{
+    MPI_Datatype type;
+
+    *gap = 1 + rank % 2;
+    MPI_Type_vector(count, 1, *gap, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+static void bcast(MPI_Comm comm, int round, int bytes, int root)
+{
+    int gap;
+    MPI_Datatype type = type_of(bytes, &gap);
+
+    memset(got, 0xee, sizeof(got));
+    for (int i = 0; rank == root && i < bytes; i++) {
+        got[i * gap] = byte_of(round, root, 0, i);
+    }
+    MPI_Bcast(got, 1, type, root, comm);
+    for (int i = 0; i < bytes; i++) {
+        check(got[i * gap] == byte_of(round, root, 0, i), "bcast", bytes);
+        check(gap == 1 || got[i * gap + 1] == 0xee, "a gap of bcast", bytes);
+    }
+    MPI_Type_free(&type);
+}
+
+/* To all, or to `root` if that is not negative.  In place not with a root other than 0:
+ * MPICH 4.0.2 (MPIDI_Reduce_intra_composition_alpha) then gives MPI_IN_PLACE to a
+ * reduction of the node, of which rank 0 is the root, and crashes. */
+static void reduce(MPI_Comm comm, int round, int bytes, int root)
+{
+    int in_place = draw(2) && root <= 0, count = bytes / (int)sizeof(long);
+    long *mine = (long *)give, *sum = (long *)got;
+    int has_result = root < 0 || root == rank;
+    const void *from = mine;
+
+    for (int i = 0; i < count; i++) {
+        mine[i] = round + (long)(rank + 1) * (i + 1);
+        sum[i] = in_place ? mine[i] : -1;
+    }
+    if (in_place && has_result) {
+        from = MPI_IN_PLACE;
+    }
+    if (root < 0) {
+        MPI_Allreduce(from, sum, count, MPI_LONG, MPI_SUM, comm);
+    } else {
+        MPI_Reduce(from, sum, count, MPI_LONG, MPI_SUM, root, comm);
+    }
+    for (int i = 0; has_result && i < count; i++) {
+        long all = (long)size * (size + 1) / 2;
+
+        check(sum[i] == (long)size * round + all * (i + 1),
+              root < 0 ? "allreduce" : "reduce", count);
+    }
+}
+
+static void allgather(MPI_Comm comm, int round, int bytes)
+{
+    int gap, in_place = draw(2);
+    MPI_Datatype type = type_of(bytes, &gap), block;
+
+    /* blocks one after the other, each with its gaps */
+    MPI_Type_create_resized(type, 0, (MPI_Aint)bytes * gap, &block);
+    MPI_Type_commit(&block);
+    for (int i = 0; i < bytes; i++) {
+        give[i] = byte_of(round, rank, 0, i);
+        got[(rank * bytes + i) * gap] = give[i];
+    }
+    MPI_Allgather(in_place ? MPI_IN_PLACE : give, bytes, MPI_BYTE, got, 1, block,
+                  comm);
+    for (int r = 0; r < size; r++) {
+        for (int i = 0; i < bytes; i++) {
+            check(got[(r * bytes + i) * gap] == byte_of(round, r, 0, i),
+                  "allgather", bytes);
+        }
+    }
+    MPI_Type_free(&block);
+    MPI_Type_free(&type);
+}
+
+static void alltoall(MPI_Comm comm, int round, int bytes)
+{
+    for (int r = 0; r < size; r++) {
+        for (int i = 0; i < bytes; i++) {
+            give[r * bytes + i] = byte_of(round, rank, r, i);
+        }
+    }
+    if (draw(2)) {
+        memcpy(got, give, (size_t)(size * bytes));
+        MPI_Alltoall(MPI_IN_PLACE, 0, MPI_BYTE, got, bytes, MPI_BYTE, comm);
+    } else {
+        MPI_Alltoall(give, bytes, MPI_BYTE, got, bytes, MPI_BYTE, comm);
+    }
+    for (int r = 0; r < size; r++) {
+        for (int i = 0; i < bytes; i++) {
+            check(got[r * bytes + i] == byte_of(round, r, rank, i), "alltoall",
+                  bytes);
+        }
+    }
+}
+
+/* Several at once; with `is_last` the communicator is freed meanwhile. */
+static void under_way(MPI_Comm comm, int round, int is_last)
+{
+    static long values[UNDER_WAY][600], sums[UNDER_WAY][600];
+    MPI_Request requests[UNDER_WAY];
+    int counts[UNDER_WAY], kinds[UNDER_WAY], gap;
+
+    for (int j = 0; j < UNDER_WAY; j++) {
+        MPI_Datatype type;
+        int root = (int)draw((unsigned)size);
+
+        counts[j] = 1 + (int)draw(590);
+        kinds[j] = (int)draw(3);
+        type = type_of(counts[j] / 2, &gap);
+        for (int i = 0; i < 600; i++) {
+            values[j][i] = round + i * (rank + 1);
+            sums[j][i] = -1;
+        }
+        if (kinds[j] == 0) {
+            MPI_Iallreduce(values[j], sums[j], counts[j], MPI_LONG, MPI_SUM,
+                           comm, &requests[j]);
+        } else if (kinds[j] == 1) {
+            unsigned char *bytes = (unsigned char *)sums[j];
+
+            for (int i = 0; rank == root && i < counts[j] / 2; i++) {
+                bytes[i * gap] = byte_of(round, j, 0, i);
+            }
+            MPI_Ibcast(bytes, 1, type, root, comm, &requests[j]);
+        } else {
+            MPI_Ibarrier(comm, &requests[j]);
+        }
+        MPI_Type_free(&type);
+    }
+    if (is_last) {
+        MPI_Comm_free(&comm);
+    }
+    for (int j = 0; j < UNDER_WAY; j++) {
+        MPI_Wait(&requests[UNDER_WAY - 1 - j], MPI_STATUS_IGNORE);
+    }
+    for (int j = 0; j < UNDER_WAY; j++) {
+        unsigned char *bytes = (unsigned char *)sums[j];
+
+        for (int i = 0; kinds[j] == 0 && i < counts[j]; i++) {
+            check(sums[j][i] == (long)size * round +
+                                        (long)i * size * (size + 1) / 2,
+                  "iallreduce", counts[j]);
+        }
+        for (int i = 0; kinds[j] == 1 && i < counts[j] / 2; i++) {
+            check(bytes[i * gap] == byte_of(round, j, 0, i), "ibcast",
+                  counts[j]);
+        }
+    }
+}
+
+/* The communicator's to free. */
+static void all_of(MPI_Comm comm)
+{
+    static const int limits[] = {0,    1,    8,    48,   49,   255,  256,
+                                 1024, 1025, 2048, 4096, 4097, 8192, 9000};
+    int world_rank = rank, world_size = size;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (int i = 0; i < GROUP_USES; i++) {
+        MPI_Barrier(comm);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        int bytes = draw(2) ? limits[draw(14)] : (int)draw(600);
+        int root = (int)draw((unsigned)size);
+
+        switch (draw(6)) {
+        case 0:
+            bcast(comm, round, bytes, root);
+            break;
+        case 1:
+            reduce(comm, round, bytes, root);
+            break;
+        case 2:
+            reduce(comm, round, bytes, -1);
+            break;
+        case 3:
+            allgather(comm, round, bytes);
+            break;
+        case 4:
+            alltoall(comm, round, bytes);
+            break;
+        default:
+            under_way(comm, round, 0);
+        }
+    }
+    under_way(comm, ROUNDS, 1);
+    rank = world_rank;
+    size = world_size;
+}
+
+/* The number of collectives that went through shared memory. */
+static unsigned long long counter_read(void)
+{
+    unsigned long long number = 0;
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    int count = 0, values;
+
+    MPI_T_pvar_get_num(&count);
+    MPI_T_pvar_session_create(&session);
+    for (int i = 0; i < count; i++) {
+        char name[128];
+        int length = sizeof(name), verbosity, class, bind, read_only,
+            continuous, atomic;
+        MPI_Datatype type;
+
+        if (MPI_T_pvar_get_info(i, name, &length, &verbosity, &class, &type,
+                                NULL, NULL, NULL, &bind, &read_only,
+                                &continuous, &atomic) == MPI_SUCCESS &&
+            strstr(name, "coll_shared") != NULL) {
+            MPI_T_pvar_handle_alloc(session, i, NULL, &handle, &values);
+            MPI_T_pvar_read(session, handle, &number);
+            MPI_T_pvar_handle_free(session, &handle);
+        }
+    }
+    MPI_T_pvar_session_free(&session);
+    return number;
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    MPI_Comm comm;
+
+    MPI_Init(&argc, &argv);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    all_of(comm);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, size - rank, &comm);
+    all_of(comm);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comm);
+    draws = 1;
+    all_of(comm);
+    if (argc > 1) {
+        check((counter_read() > 0) == (strcmp(argv[1], "yes") == 0),
+              "as many as there should be by libam", (int)counter_read());
+    }
+    MPI_Finalize();
+    return failures != 0;
+}

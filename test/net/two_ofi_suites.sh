@@ -1,0 +1,15 @@
+#!/bin/sh
+# The suites of am and msg in contexts with shared memory and ofi: ranks of one
+# pretended node use the first, those of two nodes the second, by TCP on the
+# loopback interface (test/support/two_devs.h).
+set -eu
+
+export AM_DEVICES=shm,ofi AM_OFI_PROVIDER='tcp;ofi_rxm' AM_OFI_DOMAIN=lo
+failed=
+for suite in am_client am_post am_forged_random msg_proto msg_order; do
+    "./test/net/${suite}_two_ofi" || failed="$failed $suite"
+done
+if [ -n "$failed" ]; then
+    echo "over shared memory and ofi these failed:$failed" >&2
+    exit 1
+fi

@@ -1,0 +1,103 @@
+#!/bin/sh
+# am_sim --mpi with programs of MPI: two runs print the same times and have the
+# same trace, NAS kernels are verified, jobs that end badly are told in one
+# sentence and leave no process.  Needs `make mpich`.
+# shellcheck source=test/sim/common.sh
+. "${AM_SRCDIR:-.}/test/sim/common.sh"
+
+build=$(cd "${AM_BUILDDIR:-.}" && pwd)
+mpi=${MPICH_BIN:-$build/mpich/install/bin}
+[ -x "$mpi/mpicc" ] || {
+    echo "there is no MPICH here (make mpich)"
+    exit 77
+}
+LD_LIBRARY_PATH=$build/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+"$mpi/mpicc" -O2 -o "$work/job" "$source/test/sim/mpi_job.c" ||
+    bad "the program compiles"
+${MAKE:-make} -s -f "$source/benchmarks/nas/Makefile" MPICC="$mpi/mpicc" \
+    CFLAGS=-O2 O="$work/nas" "$work/nas/nas_is" "$work/nas/nas_mg" \
+    >"$work/out" 2>&1 || bad "the kernels compile: $(cat "$work/out")"
+
+on() { # MACHINE RANKS PROGRAM ARGUMENT..., into $work/out and err
+    machine=$1
+    ranks=$2
+    shift 2
+    # shellcheck disable=SC2086
+    "$sim" --mpi ${options:-} "$machine" -- "$mpi/mpiexec" -n "$ranks" "$@" \
+        >"$work/out" 2>"$work/err"
+}
+again() { # WHAT: is all that it prints as in the last run?
+    cmp -s "$work/out" "$work/once" ||
+        bad "$1 the same again: $(diff "$work/once" "$work/out")"
+}
+options=
+for machine in $all; do
+    for ranks in 2 5; do
+        on "$machine" $ranks "$work/job" ||
+            bad "$ranks ranks on $machine: $(cat "$work/err")"
+        [ "$(grep -c '^[^#].* 0\.0[0-9]* s$' "$work/out")" = 8 ] &&
+            ! grep wrong "$work/out" || bad "its times: $(cat "$work/out")"
+        cp "$work/out" "$work/once"
+        on "$machine" $ranks "$work/job" || bad "another time on $machine"
+        again "$machine"
+    done
+    # hosts that wait skip rounds, which changes nothing but events
+    options=--spin
+    on "$machine" 5 "$work/job" || bad "--spin on $machine"
+    options=
+    for file in once out; do
+        sed 's/[0-9]* events//' "$work/$file" >"$work/$file.same"
+    done
+    cmp -s "$work/once.same" "$work/out.same" ||
+        bad "polls or none on $machine: $(diff "$work/once" "$work/out")"
+done
+# MPI's own instructions, where the machine knows them: the paper's 3.2 us.
+on bgp 2 "$work/job"
+eager=$(sed -n 's/^ping-pong 8 0\.0000\([0-9]*\) s$/\1/p' "$work/out")
+[ "${eager:-0}" -gt 60800000 ] && [ "$eager" -lt 67200000 ] ||
+    bad "20 eager messages of MPI on bgp are 64 us: $(cat "$work/out")"
+
+# NAS: verified, the same again, and longer with what it declares.
+for kernel in is mg; do
+    for choice in none declared; do
+        AM_SIM_COMPUTE=$choice
+        export AM_SIM_COMPUTE
+        options=--set=host.operation=20ns
+        on sp-thin 4 "$work/nas/nas_$kernel" S ||
+            bad "$kernel $choice: $(cat "$work/err")"
+        grep -q 'Verification *= *SUCCESSFUL' "$work/out" || bad "$kernel"
+        cp "$work/out" "$work/once"
+        on sp-thin 4 "$work/nas/nas_$kernel" S
+        again "$kernel $choice"
+        cp "$work/once" "$work/$choice"
+    done
+    ! cmp -s "$work/none" "$work/declared" || bad "$kernel declares"
+done
+unset AM_SIM_COMPUTE
+options=
+
+# Jobs that end badly.
+fails() { # HOW PATTERN [OPTION...]
+    how=$1
+    pattern=$2
+    options=$3
+    on sp-thin 3 "$work/job" "$how" "$work" && bad "$how is a failure"
+    grep '^am_sim: ' "$work/err" >"$work/told"
+    [ "$(wc -l <"$work/told")" = 1 ] && grep -q "$pattern" "$work/told" ||
+        bad "$how is told: $(cat "$work/err")"
+    gone "$how"
+}
+fails kill 'rank 1 (process [0-9]*) ended before its program was over$' ""
+fails exit 'rank 1 (process [0-9]*) ended before its program was over$' ""
+fails loop 'rank 1 (process [0-9]*) computes without end' "--patience=2"
+fails forever 'the limit of 20000 us of virtual time' "--limit=20"
+fails deadlock 'deadlock at [0-9]* us of virtual time: 3 nodes wait' ""
+for rank in 0 1 2; do
+    grep -q "^  rank $rank: a send of 65536 bytes to rank $(((rank + 1) % 3)), tag 7" \
+        "$work/err" || bad "what rank $rank waits for: $(cat "$work/err")"
+done
+
+# The simulator itself is killed.
+kill_simulator "$mpi/mpiexec" 3 "$work/job" loop "$work"
+exit $failed

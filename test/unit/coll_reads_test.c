@@ -1,0 +1,203 @@
+/*
+ * Collectives whose members read each other's memory (collectives/shared/reads.c):
+ * that they send nothing, that what the device cannot read comes by messages, and
+ * that a death ends them while they wait and while they read.  What they compute
+ * is checked for every algorithm in coll_algorithm_test, with threads in
+ * coll_shared_test.
+ */
+#include "support/cm.h"
+#include "support/coll_trial.h"
+#include "support/seed.h"
+
+#include "am/ctx.h"
+#include "collectives/coll.h"
+
+#include <string.h>
+
+enum {
+    RANKS = 5,
+    LONG_BYTES = 300001
+};
+
+static struct am_prng prng;
+static const uint32_t all[] = {0, 1, 2, 3, 4};
+static const am_coll_kind_t kinds[] = {
+        AM_COLL_BCAST,          AM_COLL_REDUCE,   AM_COLL_ALLREDUCE,
+        AM_COLL_REDUCE_SCATTER, AM_COLL_ALLTOALL, AM_COLL_ALLGATHER};
+
+enum {
+    KINDS = sizeof(kinds) / sizeof(kinds[0])
+};
+
+static bool can_be_in_place(am_coll_kind_t kind)
+{
+    return kind == AM_COLL_REDUCE || kind == AM_COLL_ALLREDUCE ||
+           kind == AM_COLL_ALLGATHER;
+}
+
+/* A world whose groups read, and a first collective, after which they can. */
+static void reads_open(struct world *world, struct trial_group *tg,
+                       const struct am_option *const *options)
+{
+    struct trial t = {.kind = AM_COLL_BARRIER};
+
+    world_open(world, RANKS, options);
+    trial_group_open(tg, world, 1, all, RANKS);
+    trial(tg, &t, &prng);
+    for (int i = 0; i < KINDS; i++) {
+        trial_force(tg, kinds[i], "reads");
+    }
+}
+
+static uint64_t reads(struct world *world)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < RANKS; i++) {
+        count += world_counter(world, i, "coll_reads");
+    }
+    return count;
+}
+
+/* Each kind, long and short, with each operator. */
+static void each(struct trial_group *tg)
+{
+    for (int i = 0; i < 3 * KINDS; i++) {
+        for (int j = 0; j < 2; j++) {
+            struct trial t = {.kind = kinds[i % KINDS],
+                              .count = j == 0 ? 3 : LONG_BYTES / 16,
+                              .root = (uint32_t)i % RANKS,
+                              .op = i / KINDS,
+                              .in_place = can_be_in_place(kinds[i % KINDS]) &&
+                                          am_prng_next(&prng) % 2 == 0,
+                              .is_late = am_prng_next(&prng) % 2 == 0};
+
+            trial(tg, &t, &prng);
+        }
+    }
+}
+
+/* Each block is read once, and no message goes unless somebody sleeps. */
+static void test_silent(void **state)
+{
+    struct trial t = {.kind = AM_COLL_ALLGATHER, .count = LONG_BYTES};
+    struct trial_group tg;
+    struct world world;
+    uint64_t data;
+
+    (void)state;
+    reads_open(&world, &tg, NULL);
+    data = world_counter(&world, 1, "coll_tx_data") +
+           world_counter(&world, 1, "coll_tx_put");
+    trial(&tg, &t, &prng);
+    assert_int_equal(reads(&world), RANKS * (RANKS - 1));
+    assert_int_equal(world_counter(&world, 1, "coll_tx_data") +
+                             world_counter(&world, 1, "coll_tx_put"),
+                     data);
+    each(&tg);
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
+/* The system does not let any read, or some: what they miss comes by messages. */
+static void test_by_messages(void **state)
+{
+    static const struct am_option no[] = {{"AM_SHM_CMA", "off"}, {NULL, NULL}};
+    static const struct am_option *const options[][RANKS] = {
+            {no, no, no, no, no}, {NULL, no, NULL, NULL, no}};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct trial_group tg;
+        struct world world;
+        uint64_t before;
+
+        reads_open(&world, &tg, options[i]);
+        before = world_counter(&world, 1, "stream_bytes");
+        each(&tg);
+        assert_true(world_counter(&world, 1, "stream_bytes") > before);
+        assert_true(reads(&world) > 0);
+        trial_group_close(&tg);
+        world_settle(&world);
+        for (uint32_t j = 0; j < RANKS; j++) {
+            assert_int_equal(world_counter(&world, j, "coll_rx_bad"), 0);
+        }
+        world_close(&world);
+    }
+}
+
+/* ------------------------------------------------------------------ deaths */
+
+static void keep_status(void *arg, am_status_t status)
+{
+    *(am_status_t *)arg = status;
+}
+
+static void others_bury(struct world *world)
+{
+    for (uint32_t i = 0; i < RANKS - 1; i++) {
+        am_status_t found;
+        struct am_peer *dead = am_peer_get(world->ctx[i], RANKS - 1, &found);
+
+        assert_non_null(dead);
+        am_peer_dead(dead, "the test says so");
+        (void)am_ctx_poll(world->ctx[i]); /* says so once */
+    }
+}
+
+/* The last member does not come, or comes and dies while others read from it by
+ * messages. */
+static void test_death(void **state)
+{
+    static const struct am_option quiet[] = {
+            {"AM_LOG", "none"}, {"AM_SHM_CMA", "off"}, {NULL, NULL}};
+    static const struct am_option *const options[] = {quiet, quiet, quiet,
+                                                      quiet, quiet};
+    static char from[LONG_BYTES], to[RANKS][RANKS * LONG_BYTES];
+
+    (void)state;
+    for (uint32_t comes = 0; comes < 2; comes++) {
+        am_status_t status[RANKS];
+        struct trial_group tg;
+        struct world world;
+
+        reads_open(&world, &tg, options);
+        for (uint32_t i = 0; i < RANKS - 1 + comes; i++) {
+            struct am_coll_call call = {.kind = AM_COLL_ALLGATHER,
+                                        .send = from,
+                                        .recv = to[i],
+                                        .count = LONG_BYTES};
+
+            status[i] = AM_DONE;
+            assert_int_equal(
+                    am_coll_start(tg.group[i], &call, keep_status, &status[i]),
+                    AM_OK);
+        }
+        for (int polls = 0; polls < 3; polls++) {
+            for (uint32_t i = 0; i < RANKS - 1; i++) {
+                (void)am_ctx_poll(world.ctx[i]);
+            }
+        }
+        others_bury(&world);
+        world_settle(&world);
+        for (uint32_t i = 0; i < RANKS - 1; i++) {
+            assert_int_equal(status[i], AM_ERR_PEER);
+        }
+        if (comes == 0) {
+            trial_group_close(&tg);
+        }
+        world_close(&world); /* of a member that is in the middle of it, too */
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_silent),
+            cmocka_unit_test(test_by_messages),
+            cmocka_unit_test(test_death),
+    };
+
+    prng = test_prng("coll_reads_test");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

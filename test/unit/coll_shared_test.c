@@ -1,0 +1,342 @@
+/*
+ * Collectives through the memory of a group (collectives/shared): that they are
+ * used within a node, who waits long and is woken, deaths, calls that do not
+ * agree, memory that is given back, members that are threads.  What they compute
+ * is checked for every algorithm in coll_algorithm_test.
+ */
+#include "support/cm.h"
+#include "support/coll_trial.h"
+#include "support/seed.h"
+
+#include "am/ctx.h"
+#include "collectives/coll.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum {
+    RANKS = 6,
+    LONG_WAIT = 2000, /* polls, more than a member looks before it sleeps */
+    GROUPS = 300,
+    ROUNDS = 3000
+};
+
+static struct am_prng prng;
+static const uint32_t all[] = {0, 1, 2, 3, 4, 5};
+static const struct am_option quiet[] = {{"AM_LOG", "none"}, {NULL, NULL}};
+static const struct am_option *const all_quiet[] = {quiet, quiet, quiet,
+                                                    quiet, quiet, quiet};
+
+static void keep_status(void *arg, am_status_t status)
+{
+    *(am_status_t *)arg = status;
+}
+
+static struct am_coll_call sum_of(int64_t *value, int64_t *sum, size_t count)
+{
+    struct am_coll_call call = {.kind = AM_COLL_ALLREDUCE,
+                                .send = value,
+                                .recv = sum,
+                                .count = count};
+
+    assert_int_equal(am_coll_operator_get(AM_COLL_SUM, AM_COLL_INT64, &call.op),
+                     AM_OK);
+    return call;
+}
+
+/* Short ones of a group within a node send no message once it has its memory. */
+static void test_used(void **state)
+{
+    struct trial t = {.kind = AM_COLL_ALLREDUCE, .count = 3};
+    struct trial_group tg;
+    struct world world;
+    uint64_t sent, shared;
+
+    (void)state;
+    world_open(&world, RANKS, NULL);
+    trial_group_open(&tg, &world, 1, all, RANKS);
+    assert_int_equal(am_coll_group_shared_bytes(tg.group[0]), 0);
+    trial(&tg, &t, &prng);
+    sent = world_counter(&world, 1, "coll_tx_data");
+    shared = world_counter(&world, 1, "coll_shared");
+    for (int i = 0; i < 20; i++) {
+        trial(&tg, &t, &prng);
+    }
+    assert_int_equal(world_counter(&world, 1, "coll_tx_data"), sent);
+    assert_int_equal(world_counter(&world, 1, "coll_shared"), shared + 20);
+    assert_true(am_coll_group_shared_bytes(tg.group[3]) > 0);
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
+static void test_off(void **state)
+{
+    static const struct am_option list[] = {{"AM_COLL_SHARED", "no"},
+                                            {NULL, NULL}};
+    const struct am_option *options[] = {list, list, list};
+    struct trial t = {.kind = AM_COLL_ALLREDUCE, .count = 3};
+    struct trial_group tg;
+    struct world world;
+
+    (void)state;
+    world_open(&world, 3, options);
+    trial_group_open(&tg, &world, 1, all, 3);
+    trial(&tg, &t, &prng);
+    assert_int_equal(am_coll_group_shared_bytes(tg.group[0]), 0);
+    assert_int_equal(world_counter(&world, 1, "coll_shared"), 0);
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
+/* Start at member `i`; status[i] is AM_DONE until it has ended, maybe at once. */
+static void start(struct trial_group *tg, uint32_t i,
+                  const struct am_coll_call *call, am_status_t *status)
+{
+    am_status_t result;
+
+    status[i] = AM_DONE;
+    result = am_coll_start(tg->group[i], call, keep_status, &status[i]);
+    if (result != AM_OK) {
+        status[i] = result == AM_DONE ? AM_OK : result;
+    }
+}
+
+/* All but one wait for long, and then sleep: who comes last wakes them. */
+static void test_asleep(void **state)
+{
+    struct trial t = {.kind = AM_COLL_BARRIER};
+    int64_t value[RANKS], sum[RANKS];
+    am_status_t status[RANKS];
+    struct trial_group tg;
+    struct world world;
+
+    (void)state;
+    world_open(&world, RANKS, NULL);
+    trial_group_open(&tg, &world, 1, all, RANKS);
+    trial(&tg, &t, &prng);
+    for (uint32_t last = 0; last < RANKS; last++) {
+        uint64_t nudges = world_counter(&world, last, "coll_tx_nudge");
+
+        for (uint32_t step = 0; step < RANKS; step++) {
+            uint32_t i = (last + 1 + step) % RANKS;
+            struct am_coll_call call = sum_of(&value[i], &sum[i], 1);
+
+            value[i] = i + 1;
+            for (int j = 0; i == last && j < LONG_WAIT; j++) {
+                world_poll(&world);
+            }
+            start(&tg, i, &call, status);
+        }
+        world_settle(&world);
+        for (uint32_t i = 0; i < RANKS; i++) {
+            assert_int_equal(status[i], AM_OK);
+            assert_int_equal(sum[i], RANKS * (RANKS + 1) / 2);
+        }
+        assert_int_equal(world_counter(&world, last, "coll_tx_nudge"),
+                         nudges + RANKS - 1);
+    }
+    trial_group_close(&tg);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        assert_int_equal(world_counter(&world, i, "coll_rx_bad"), 0);
+    }
+    world_close(&world);
+}
+
+/* A member dies while others wait for it, awake or asleep. */
+static void test_death(void **state)
+{
+    struct trial t = {.kind = AM_COLL_BARRIER};
+
+    (void)state;
+    for (int sleeps = 0; sleeps < 2; sleeps++) {
+        int64_t value[RANKS] = {0}, sum[RANKS];
+        am_status_t status[RANKS];
+        struct trial_group tg;
+        struct world world;
+
+        world_open(&world, RANKS, all_quiet);
+        trial_group_open(&tg, &world, 1, all, RANKS);
+        trial(&tg, &t, &prng);
+        for (uint32_t i = 0; i < RANKS - 1; i++) {
+            struct am_coll_call call = sum_of(&value[i], &sum[i], 1);
+
+            start(&tg, i, &call, status);
+        }
+        for (int i = 0; i < (sleeps ? LONG_WAIT : 5); i++) {
+            world_poll(&world);
+        }
+        for (uint32_t i = 0; i < RANKS - 1; i++) {
+            am_status_t found;
+            struct am_peer *dead = am_peer_get(world.ctx[i], RANKS - 1, &found);
+
+            assert_int_equal(status[i], AM_DONE);
+            assert_non_null(dead);
+            am_peer_dead(dead, "the test says so");
+            (void)am_ctx_poll(world.ctx[i]); /* says so once */
+        }
+        world_settle(&world);
+        for (uint32_t i = 0; i < RANKS - 1; i++) {
+            assert_int_equal(status[i], AM_ERR_PEER);
+        }
+        trial_group_close(&tg);
+        world_close(&world);
+    }
+}
+
+/* One member calls something else: a root, a length that goes by messages, before
+ * the others or long after. */
+static void test_disagreement(void **state)
+{
+    static int64_t value[3][20000], sum[3][20000];
+    struct trial t = {.kind = AM_COLL_BARRIER};
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        am_status_t status[3];
+        struct trial_group tg;
+        struct world world;
+        uint32_t odd = (uint32_t)i % 3;
+
+        world_open(&world, 3, all_quiet);
+        trial_group_open(&tg, &world, 1, all, 3);
+        trial(&tg, &t, &prng);
+        for (uint32_t j = 0; j < 3; j++) {
+            uint32_t member = i % 2 == 0 ? j : 2 - j;
+            struct am_coll_call call =
+                    sum_of(value[member], sum[member],
+                           member == odd ? i < 4 ? 20000 : 2 : 1);
+
+            start(&tg, member, &call, status);
+            for (int k = 0; i / 2 % 2 == 0 && k < LONG_WAIT; k++) {
+                world_poll(&world);
+            }
+        }
+        for (int j = 0; j < 4 * LONG_WAIT; j++) {
+            world_poll(&world);
+        }
+        for (uint32_t j = 0; j < 3; j++) {
+            assert_int_equal(status[j], AM_ERR_INVALID);
+        }
+        trial_group_close(&tg);
+        world_close(&world);
+    }
+}
+
+/* Groups come and go, closed by their members at different times; their memory is
+ * there again. */
+static void test_given_back(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world, RANKS, NULL);
+    for (uint32_t i = 0; i < GROUPS; i++) {
+        struct trial t = {.kind = i % 2 == 0 ? AM_COLL_BCAST : AM_COLL_REDUCE,
+                          .count = 2000,
+                          .root = i % RANKS};
+        struct trial_group tg;
+
+        trial_group_open(&tg, &world, 1 + i, all, RANKS);
+        trial(&tg, &t, &prng);
+        assert_true(am_coll_group_shared_bytes(tg.group[0]) > 0);
+        trial_group_close(&tg);
+        assert_true(am_coll_of(world.ctx[0])->shared_bytes <= 1u << 20);
+    }
+    world_close(&world);
+}
+
+/* ---------------------------------------------------------------- threads */
+
+struct member {
+    struct am_coll_group *group;
+    uint64_t seed;
+    int failures;
+};
+
+static void *member_run(void *arg)
+{
+    struct member *member = arg;
+    uint32_t rank = am_coll_group_rank(member->group);
+    uint32_t size = am_coll_group_size(member->group);
+    struct am_prng draws; /* the same at all */
+    struct am_coll_operator op;
+
+    am_prng_seed(&draws, member->seed);
+    if (am_coll_operator_get(AM_COLL_SUM, AM_COLL_INT64, &op) != AM_OK) {
+        member->failures++;
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        int64_t mine[600], out[600], want = 0, last;
+        size_t count = 1 + am_prng_next(&draws) % 600;
+        uint32_t root = (uint32_t)am_prng_next(&draws) % size;
+        bool reduces = am_prng_next(&draws) % 2 == 0;
+        am_status_t status;
+
+        for (size_t j = 0; j < count; j++) {
+            mine[j] = reduces || rank == root ? (int64_t)(i + (rank + 1) * j)
+                                              : -1;
+        }
+        status = reduces ? am_coll_allreduce(member->group, mine, out, count,
+                                             &op)
+                         : am_coll_bcast(member->group, mine,
+                                         count * sizeof(*mine), root);
+        for (uint32_t r = 0; r < size; r++) {
+            want += reduces || r == root ? (int64_t)(i + (r + 1) * (count - 1))
+                                         : 0;
+        }
+        last = reduces ? out[count - 1] : mine[count - 1];
+        member->failures += status != AM_OK || last != want;
+    }
+    return NULL;
+}
+
+static void threads_run(const char *bcast, const char *allreduce)
+{
+    struct trial t = {.kind = AM_COLL_BARRIER};
+    struct member members[RANKS];
+    pthread_t threads[RANKS];
+    struct trial_group tg;
+    struct world world;
+    uint64_t seed = am_prng_next(&prng);
+
+    world_open(&world, RANKS, NULL);
+    trial_group_open(&tg, &world, 1, all, RANKS);
+    trial(&tg, &t, &prng);
+    trial_force(&tg, AM_COLL_BCAST, bcast);
+    trial_force(&tg, AM_COLL_ALLREDUCE, allreduce);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        members[i] = (struct member){tg.group[i], seed, 0};
+        assert_int_equal(
+                pthread_create(&threads[i], NULL, member_run, &members[i]), 0);
+    }
+    for (uint32_t i = 0; i < RANKS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    for (uint32_t i = 0; i < RANKS; i++) {
+        assert_int_equal(members[i].failures, 0);
+    }
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    threads_run("auto", "auto");
+    threads_run("reads", "reads");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_used),
+            cmocka_unit_test(test_off),
+            cmocka_unit_test(test_asleep),
+            cmocka_unit_test(test_death),
+            cmocka_unit_test(test_disagreement),
+            cmocka_unit_test(test_given_back),
+            cmocka_unit_test(test_threads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,195 @@
+/*
+ * The meter: what is seen replaces what was assumed, not for one odd copy, not
+ * for a little, not again at once; what is not seen any more fades; and two ways
+ * are told from one.
+ */
+#include "config.h"
+
+#include "support/cm.h"
+#include "support/seed.h"
+
+#include "dev/meter.h"
+
+#define BYTES ((size_t)64 * 1024)
+
+static const struct am_dev_perf assumed = {.send_overhead = {15000, 18000},
+                                           .recv_overhead = {15000, 18000},
+                                           .wire = {55000, 0},
+                                           .put = {1000000, 90000},
+                                           .get = {1000000, 90000}};
+
+static void count_change(void *arg)
+{
+    ++*(unsigned *)arg;
+}
+
+static void open_meter(struct am_meter *meter, unsigned *changes)
+{
+    *changes = 0;
+    am_meter_init(meter, &assumed, AM_DISTANCE_CACHE);
+    meter->learns = 7;
+    meter->changed = count_change;
+    meter->arg = changes;
+}
+
+/* `count` copies that cost so much for each byte. */
+static void see(struct am_meter *meter, am_copy_t copy, int count,
+                uint64_t byte_fs)
+{
+    uint64_t fixed_ps = copy == AM_COPY_SINGLE ? assumed.get.fixed_ps : 0;
+
+    for (int i = 0; i < count; i++) {
+        am_meter_sample(meter, copy, BYTES, fixed_ps + BYTES / 1000 * byte_fs);
+    }
+}
+
+/* As near as the meter promises: a quarter. */
+static bool is_near(uint64_t value, uint64_t wanted)
+{
+    return value > wanted - wanted / 4 && value < wanted + wanted / 4;
+}
+
+static void test_converges(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    see(&meter, AM_COPY_OUT, 300, 100000);
+    assert_true(is_near(meter.perf.recv_overhead.per_byte_fs, 100000));
+    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
+    assert_int_equal(meter.rates[0][AM_COPY_OUT].from, AM_FROM_RUN);
+    assert_int_equal(meter.rates[0][AM_COPY_IN].from, AM_FROM_DEFAULT);
+    assert_in_range(changes, 1, 6);
+    assert_int_equal(meter.changes, changes);
+    see(&meter, AM_COPY_SINGLE, 300, 300000);
+    assert_true(is_near(meter.perf.put.per_byte_fs, 300000));
+    assert_int_equal(meter.perf.get.per_byte_fs, meter.perf.put.per_byte_fs);
+    assert_int_equal(meter.perf.get.fixed_ps, assumed.get.fixed_ps);
+}
+
+/* A core that was taken away for 10 ms, once; and noise of a fifth. */
+static void test_is_steady(void **state)
+{
+    struct am_prng prng = test_prng("dev_meter_test");
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    see(&meter, AM_COPY_IN, 1, UINT64_C(150000000));
+    assert_int_equal(changes, 0);
+    see(&meter, AM_COPY_IN, 100, 18000);
+    open_meter(&meter, &changes);
+    for (int i = 0; i < 20000; i++) {
+        see(&meter, AM_COPY_IN, 1, 18000 - 3600 + am_prng_below(&prng, 7200));
+    }
+    assert_int_equal(changes, 0);
+}
+
+/* However the copies swing, there are so many samples between two changes. */
+static void test_rests(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    for (int i = 0; i < 100; i++) {
+        see(&meter, AM_COPY_IN, 16, i % 2 == 0 ? 200000 : 10000);
+    }
+    assert_in_range(changes, 2, 1600 / 32 + 1);
+}
+
+/* Slow streams were left for single copies; after a while they are worth trying
+ * again, and when they are still slow that is learned anew. */
+static void test_fades(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+    uint64_t slow;
+
+    open_meter(&meter, &changes);
+    see(&meter, AM_COPY_IN, 200, 300000);
+    slow = meter.perf.send_overhead.per_byte_fs;
+    assert_true(is_near(slow, 300000));
+    see(&meter, AM_COPY_SINGLE, 60, 90000);
+    assert_int_equal(meter.perf.send_overhead.per_byte_fs, slow);
+    see(&meter, AM_COPY_SINGLE, 2000, 90000);
+    assert_true(meter.perf.send_overhead.per_byte_fs < 30000);
+    see(&meter, AM_COPY_IN, 200, 300000);
+    assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 300000));
+}
+
+static void test_both_ways(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    see(&meter, AM_COPY_IN, 100, 40000);
+    for (int i = 0; i < 100; i++) {
+        am_meter_busy(&meter, i % 5 == 0); /* a packet that crosses one */
+    }
+    assert_false(meter.perf.both_ways);
+    for (int i = 0; i < 20; i++) {
+        am_meter_busy(&meter, true);
+    }
+    assert_true(meter.perf.both_ways);
+    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
+    see(&meter, AM_COPY_IN, 200, 80000);
+    assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 80000));
+    for (int i = 0; i < 100; i++) {
+        am_meter_busy(&meter, i % 5 != 0);
+    }
+    assert_true(meter.perf.both_ways); /* still mostly both */
+    for (int i = 0; i < 40; i++) {
+        am_meter_busy(&meter, false);
+    }
+    assert_false(meter.perf.both_ways); /* ... and what was learned before */
+    assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 40000));
+}
+
+/* Shorter than its constant part, and as long as can be: no number that the
+ * costs could not take. */
+static void test_extremes(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    for (int i = 0; i < 1000; i++) {
+        am_meter_sample(&meter, AM_COPY_SINGLE, AM_METER_BYTES, 0);
+        am_meter_sample(&meter, AM_COPY_IN, (size_t)1 << 36, 1);
+    }
+    assert_true(meter.perf.get.per_byte_fs < 90000);
+    for (int i = 0; i < 10000; i++) {
+        am_meter_sample(&meter, AM_COPY_OUT, AM_METER_BYTES, UINT64_MAX);
+    }
+    assert_true(meter.perf.recv_overhead.per_byte_fs > 18000);
+    assert_true(meter.perf.recv_overhead.per_byte_fs <= AM_METER_BYTE_FS_MAX);
+}
+
+static void test_turns(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    am_meter_turns(&meter, false, 0);
+    assert_int_equal(changes, 0);
+    am_meter_turns(&meter, true, 1100000);
+    assert_int_equal(changes, 1);
+    assert_true(meter.perf.shared_core);
+    assert_int_equal(meter.perf.turn_ps, 1100000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_converges), cmocka_unit_test(test_is_steady),
+            cmocka_unit_test(test_rests),     cmocka_unit_test(test_fades),
+            cmocka_unit_test(test_both_ways), cmocka_unit_test(test_extremes),
+            cmocka_unit_test(test_turns),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+/*
+ * Profiles: what is written is read again; every mistake in one is told in a
+ * sentence; one of another machine is left, and the costs are then those of no
+ * profile at all.
+ */
+#include "config.h"
+
+#include "support/cm.h"
+
+#include "am/ctx.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/am_profile_XXXXXX";
+static char path[64];
+
+static int setup(void **state)
+{
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/profile", folder);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)unlink(path);
+    return rmdir(folder);
+}
+
+/* Of this machine, with numbers that nothing else has. */
+static void profile_make(struct am_profile *profile)
+{
+    memset(profile, 0, sizeof(*profile));
+    strcpy(profile->measured, "2026-11-22 16:00:00 UTC");
+    strcpy(profile->host, "here");
+    am_profile_machine(profile->processor, sizeof(profile->processor),
+                       &profile->cpus);
+    for (int d = 0; d < AM_DISTANCE_COUNT; d++) {
+        struct am_profile_row *row = &profile->shm[d];
+
+        row->given = d != AM_DISTANCE_FAR;
+        if (!row->given) {
+            continue;
+        }
+        strcpy(row->cores, "0,1");
+        row->send_ps = 11000 + (uint64_t)d;
+        row->recv_ps = 12000;
+        row->wire_ps = 130000;
+        row->gap_ps = 14000;
+        row->single_ps = d == AM_DISTANCE_CORE ? 0 : 1500000;
+        for (int ways = 0; ways < AM_WAYS_COUNT; ways++) {
+            for (int i = 0; i < AM_COPY_COUNT; i++) {
+                row->byte_fs[ways][i] =
+                        i == AM_COPY_SINGLE && row->single_ps == 0
+                                ? 0
+                                : UINT64_C(20000) + (uint64_t)(100 * ways + i);
+            }
+        }
+    }
+}
+
+static void test_round_trip(void **state)
+{
+    struct am_profile written, read;
+    char error[512];
+
+    profile_make(&written);
+    assert_true(am_profile_write(path, &written));
+    assert_int_equal(am_profile_read(path, &read, error, sizeof(error)), AM_OK);
+    assert_memory_equal(&written, &read, sizeof(read));
+    assert_true(am_profile_fits(&read));
+    read.cpus++;
+    assert_false(am_profile_fits(&read));
+    assert_false(am_profile_write("/nowhere/profile", &written));
+    assert_int_equal(
+            am_profile_read("/nowhere/profile", &read, error, sizeof(error)),
+            AM_ERR_SYSTEM);
+}
+
+static void text_write(const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+#define HEAD                                                           \
+    "version = 1; measured = \"m\"; host = \"h\"; processor = \"p\"; " \
+    "cpus = 2;\n"
+#define WAYS "one_way = { copy_in_fs = 1; copy_out_fs = 2; };"
+#define ROW(_more)                                                         \
+    "{ distance = \"cache\"; cores = \"0,1\"; send_ps = 1; recv_ps = 1;\n" \
+    "wire_ps = 1; gap_ps = 1; " _more " }"
+#define BOTH "both_ways = { copy_in_fs = 1; copy_out_fs = 2; };"
+
+static void test_mistakes(void **state)
+{
+    static const char *const bad[][2] = {
+            {"version = 1", "line"},
+            {"\n\n}", "line 3"},
+            {"version = 2;", "version"},
+            {"version = \"1\";", "version"},
+            {HEAD, "shm"},
+            {HEAD "shm = 1;", "shm"},
+            {HEAD "shm = (1);", "shm"},
+            {HEAD "shm = (" ROW(WAYS) ");", "both_ways"},
+            {HEAD "shm = (" ROW(WAYS "both_ways = 3;") ");", "both_ways"},
+            {HEAD "shm = (" ROW(WAYS BOTH) "," ROW(WAYS BOTH) ");", "once"},
+            {HEAD "shm = ({ distance = \"moon\"; });", "distance"},
+            {HEAD "shm = ({ distance = \"far\"; });", "cores"},
+            {HEAD "shm = ({ distance = \"far\"; cores = \"0\"; });", "send_ps"},
+            {HEAD "shm = (" ROW(BOTH "one_way = { copy_in_fs = 0; };") ");",
+             "copy_in_fs"},
+            {HEAD "shm = (" ROW(BOTH "one_way = { copy_in_fs = -5; };") ");",
+             "copy_in_fs"},
+            {HEAD "shm = (" ROW(
+                     BOTH "one_way = { copy_in_fs = 99999999999L; };") ");",
+             "copy_in_fs"},
+            {HEAD "shm = (" ROW(WAYS BOTH "single_ps = 1.5;") ");",
+             "single_ps"},
+    };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct am_profile profile;
+        char error[512] = "";
+
+        text_write(bad[i][0]);
+        assert_int_equal(am_profile_read(path, &profile, error, sizeof(error)),
+                         AM_ERR_CONFIG);
+        if (strstr(error, path) == NULL || strstr(error, bad[i][1]) == NULL) {
+            fail_msg("mistake %zu is told as: %s", i, error);
+        }
+    }
+    text_write(HEAD "shm = (" ROW(WAYS BOTH) ");");
+    {
+        struct am_profile profile;
+        char error[512];
+
+        assert_int_equal(am_profile_read(path, &profile, error, sizeof(error)),
+                         AM_OK);
+        assert_true(profile.shm[AM_DISTANCE_CACHE].given);
+    }
+}
+
+/* A context alone, with this variable; its device's costs. */
+static am_status_t open_with(const char *value, char error[512],
+                             struct am_dev_perf *perf)
+{
+    const struct am_option options[] = {{"AM_PROFILE", value},
+                                        {"AM_DEVICES", "shm"},
+                                        {"AM_SHM_CMA", "off"},
+                                        {"AM_LOG", "none"}};
+    struct am_params params = {.size = 1,
+                               .options = options,
+                               .option_count = 4,
+                               .error = error,
+                               .error_bytes = 512};
+    struct am_ctx *ctx;
+    am_status_t status = am_open(&params, &ctx);
+
+    if (status == AM_OK) {
+        *perf = ctx->devs[0]->attr.perf;
+        am_close(ctx);
+    }
+    return status;
+}
+
+static void test_context(void **state)
+{
+    struct am_dev_perf none, with;
+    struct am_profile profile;
+    char error[512] = "";
+
+    assert_int_equal(open_with("none", error, &none), AM_OK);
+    profile_make(&profile);
+    assert_true(am_profile_write(path, &profile));
+    assert_int_equal(open_with(path, error, &with), AM_OK);
+    assert_int_equal(with.send_overhead.fixed_ps, 11000 + AM_DISTANCE_CACHE);
+    assert_int_equal(with.send_overhead.per_byte_fs, 20000);
+    assert_int_equal(with.recv_overhead.per_byte_fs, 20001);
+    assert_int_equal(with.get.per_byte_fs, 20002);
+
+    strcpy(profile.processor, "another one");
+    assert_true(am_profile_write(path, &profile));
+    assert_int_equal(open_with(path, error, &with), AM_OK);
+    assert_memory_equal(&with, &none, sizeof(none));
+
+    text_write("version = 1");
+    assert_int_equal(open_with(path, error, &with), AM_ERR_CONFIG);
+    assert_non_null(strstr(error, "AM_PROFILE"));
+    assert_int_equal(open_with("/nowhere/profile", error, &with),
+                     AM_ERR_CONFIG);
+    assert_non_null(strstr(error, "/nowhere/profile"));
+}
+
+/* One that the user did not name is found; what is wrong with it does no harm. */
+static void test_automatic(void **state)
+{
+    struct am_dev_perf none, with;
+    struct am_profile profile;
+    char error[512] = "", own[512], sub[512];
+
+    assert_int_equal(setenv("XDG_CONFIG_HOME", folder, 1), 0);
+    assert_true(am_profile_path(own, sizeof(own)));
+    snprintf(sub, sizeof(sub), "mkdir -p %s/libam", folder);
+    assert_int_equal(system(sub), 0);
+    assert_int_equal(open_with("none", error, &none), AM_OK);
+    profile_make(&profile);
+    assert_true(am_profile_write(own, &profile));
+    assert_int_equal(open_with("auto", error, &with), AM_OK);
+    assert_int_equal(with.gap_ps, 14000);
+    profile.cpus++;
+    assert_true(am_profile_write(own, &profile));
+    assert_int_equal(open_with("auto", error, &with), AM_OK);
+    assert_memory_equal(&with, &none, sizeof(none));
+    assert_int_equal(truncate(own, 20), 0);
+    assert_int_equal(open_with("auto", error, &with), AM_OK);
+    assert_memory_equal(&with, &none, sizeof(none));
+    assert_int_equal(unlink(own), 0);
+    snprintf(sub, sizeof(sub), "%s/libam", folder);
+    assert_int_equal(rmdir(sub), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_round_trip),
+            cmocka_unit_test(test_mistakes),
+            cmocka_unit_test(test_context),
+            cmocka_unit_test(test_automatic),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
