@@ -177,6 +177,9 @@ static void rx_complete(struct am_window *window, const struct am_chan_hdr *hdr,
     rx->offset = rx->packets = 0;
     rx_count_untold(window, hdr->class, am_seq_rx_advance(&rx->seq, packets),
                     full);
+    if (am_seq_before(rx->early_end, rx->seq.next)) {
+        rx->early_end = rx->seq.next; /* never so far behind that it seems ahead */
+    }
     window->ops->deliver(window->arg, hdr->class, message, hdr->hdr_bytes,
                          hdr->message_bytes);
 }
