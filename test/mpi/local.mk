@@ -26,7 +26,8 @@ MPICH_CHECK_FLAGS = --timeout 600
 # Each is one command to its end: what fails does not keep the rest from
 # running.  `--resume` in MPICH_CHECK_FLAGS goes on where one was cut short.
 mpich_run = $(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS)
-mpich_own = $(srcdir)/test/mpi/programs $(mpich_dir)/install || failed=1; \
+mpich_own = AM_TEST_SEED=$${AM_TEST_SEED-1}; export AM_TEST_SEED; \
+    $(srcdir)/test/mpi/programs $(mpich_dir)/install || failed=1; \
     $(srcdir)/test/mpi/faults $(mpich_dir)/install || failed=1; \
     $(srcdir)/test/mpi/rests $(mpich_dir)/install || failed=1; \
     $(srcdir)/test/mpi/distribution $(mpich_dir)/install || failed=1; \
