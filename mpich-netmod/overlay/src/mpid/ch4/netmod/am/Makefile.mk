@@ -19,6 +19,9 @@ mpi_core_sources += src/mpid/ch4/netmod/am/func_table.c \
                     src/mpid/ch4/netmod/am/am_win.c \
                     src/mpid/ch4/netmod/am/am_coll.c \
                     src/mpid/ch4/netmod/am/am_group.c \
+                    src/mpid/ch4/netmod/am/am_group_call.c \
+                    src/mpid/ch4/netmod/am/am_group_block.c \
+                    src/mpid/ch4/netmod/am/am_group_start.c \
                     src/mpid/ch4/netmod/am/am_dead.c \
                     src/mpid/ch4/netmod/am/am_rma.c \
                     src/mpid/ch4/netmod/am/am_revoke.c \

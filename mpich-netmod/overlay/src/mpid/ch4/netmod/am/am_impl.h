@@ -241,7 +241,7 @@ int MPIDI_AM_flat_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype
                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                            MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag);
 
-/* am_group.c: collectives of libam, for communicators within the node.  The arguments are those
+/* am_group*.c: collectives of libam, for communicators within the node.  The arguments are those
  * of MPI.  False: this one is not for libam, and nothing has happened; all ranks get the same
  * answer. */
 void MPIDI_AM_comm_node_set(MPIR_Comm * comm);
