@@ -77,7 +77,7 @@ static am_status_t device_open(struct am_ctx *ctx, const struct am_dev_ops *ops,
                    am_costs_changed},
             .stats = slot->stats,
             .profile = &ctx->profile,
-            .learn = ctx->values.learn,
+            .learn = (am_learn_t)ctx->values.learn,
             .error = error,
             .error_bytes = error_bytes,
     };

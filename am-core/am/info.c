@@ -87,12 +87,12 @@ static const struct am_config_row ctx_rows[] = {
          "~/.config/libam/profile-HOST, else libam/profile in the system's "
          "folder of settings, if there is one; none",
          offsetof(struct am_values, profile), NULL, NULL},
-        {"AM_LEARN", "no", AM_CONFIG_BOOL, "",
+        {"AM_LEARN", "much", AM_CONFIG_CHOICE, "",
          "the costs that protocols are chosen by follow what long copies are "
-         "seen to take; no: they stay as they are at the start; off by "
-         "default, as its choices were not yet shown to be better than those "
-         "by the built-in costs",
-         offsetof(struct am_values, learn), NULL, NULL},
+         "seen to take: yes, where that differs by a quarter; much, only where "
+         "it differs by a factor of eight, as when the cores turn out to be far "
+         "from each other; no, they stay as they are at the start",
+         offsetof(struct am_values, learn), "no|much|yes", NULL},
 };
 
 const struct am_config_table am_ctx_config = {

@@ -132,6 +132,14 @@ struct am_dev_up {
     void (*costs)(void *arg);
 };
 
+/* Do costs follow what the device sees?  (AM_LEARN) */
+typedef enum {
+    AM_LEARN_NO,
+    AM_LEARN_MUCH, /* what is very different */
+    AM_LEARN_YES,
+    AM_LEARN_COUNT
+} am_learn_t;
+
 struct am_dev_params {
     struct am_env *env;
     struct am_log *log;
@@ -141,7 +149,7 @@ struct am_dev_params {
     struct am_dev_up up;
     uint64_t *stats; /* AM_DEV_STAT_COUNT counters */
     const struct am_profile *profile; /* dev/profile.h; NULL: none */
-    bool learn; /* costs may follow what the device sees */
+    am_learn_t learn;
     char *error;
     size_t error_bytes;
 };

@@ -15,7 +15,9 @@ enum {
                        * core that was taken away says nothing about copies */
     METER_SURE = 4,   /* samples before the mean is believed */
     METER_RATIO = 4,  /* a change of more than one in so many is used */
+    METER_MUCH = 8,   /* so many times the prior, or one in so many, is much */
     METER_REST = 32,  /* samples between two changes */
+    METER_TRIAL = 4096, /* samples of others until the unseen is tried again */
     METER_FADE = 64,  /* samples of others until the unseen fades, by ... */
     METER_FADES = 4,  /* ... one in so many of what is between */
     METER_BUSY_ON = 160, /* of 256: both ways from here ... */
@@ -38,7 +40,8 @@ static void perf_update(struct am_meter *meter)
 static void perf_changed(struct am_meter *meter)
 {
     perf_update(meter);
-    meter->rest = METER_REST;
+    meter->rest = meter->trial ? 0 : METER_REST;
+    meter->trial = false;
     meter->changes++;
     if (meter->changed != NULL) {
         meter->changed(meter->arg);
@@ -94,16 +97,25 @@ static bool differs(uint64_t a, uint64_t b)
     return gap > least / METER_RATIO;
 }
 
+static bool differs_much(uint64_t a, uint64_t b)
+{
+    return (a < b ? b : a) / METER_MUCH > (a < b ? a : b);
+}
+
 /* Use what was seen if it is far from what is used, and not just after a
  * change: a table of protocols depends on it. */
 static bool adopt(struct am_meter *meter, struct am_rate *rate)
 {
+    bool prior = meter->learn == AM_LEARN_MUCH &&
+                 !differs_much(rate->seen_fs, rate->prior_fs);
+    uint64_t wanted = prior ? rate->prior_fs : rate->seen_fs;
+
     if (meter->rest > 0 || rate->samples < METER_SURE ||
-        !differs(rate->seen_fs, rate->used_fs)) {
+        !differs(wanted, rate->used_fs)) {
         return false;
     }
-    rate->used_fs = rate->seen_fs;
-    rate->from = AM_FROM_RUN;
+    rate->used_fs = wanted;
+    rate->from = prior ? rate->prior_from : AM_FROM_RUN;
     return true;
 }
 
@@ -112,12 +124,31 @@ static uint64_t toward(uint64_t from, uint64_t to, uint64_t part)
     return to > from ? from + (to - from) / part : from - (from - to) / part;
 }
 
+/* The prior for some samples, after which what they tell counts at once: where
+ * two ways are far apart, a longer trial of the worse one would cost more. */
+static bool try_prior(struct am_meter *meter, struct am_rate *rate)
+{
+    rate->unseen = rate->samples = 0;
+    if (!differs(rate->prior_fs, rate->used_fs)) {
+        return false;
+    }
+    rate->used_fs = rate->prior_fs;
+    rate->from = rate->prior_from;
+    meter->trial = true;
+    return true;
+}
+
 /* What is not chosen is not seen, and what was seen of it grows old: it goes
  * back to its prior, and is tried again when it looks cheaper. */
 static bool fade(struct am_meter *meter, struct am_rate *rate)
 {
-    if (++rate->unseen < METER_FADE) {
+    bool much = meter->learn == AM_LEARN_MUCH;
+
+    if (++rate->unseen < (much ? METER_TRIAL : METER_FADE)) {
         return false;
+    }
+    if (much) {
+        return try_prior(meter, rate);
     }
     rate->unseen = 0;
     rate->seen_fs = toward(rate->seen_fs, rate->prior_fs, METER_FADES);

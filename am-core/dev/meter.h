@@ -6,8 +6,13 @@
  *
  *   prior  --------------->  used: what the costs say (am_meter.perf)
  *     ^                        ^
- *     | fades to, unseen       | when it differs by more than a quarter
+ *     | fades to, unseen       | when it differs enough
  *     +-------  seen  ---------+  <---- am_meter_sample
+ *
+ * With AM_LEARN_YES enough is a quarter.  With AM_LEARN_MUCH, the default, what is
+ * seen counts only where it is eight times the prior, and the prior stays in use
+ * elsewhere; the unseen does not fade, but is tried for four samples after 4,096
+ * of others.
  *
  * One way and both ways are told apart, as two ends that stream to each other
  * make both copies of each byte on the same two cores: each way has numbers of
@@ -68,10 +73,12 @@ struct am_meter {
     struct am_dev_perf perf; /* what costs are computed from */
     am_distance_t distance;
     am_from_t short_from;         /* of perf's numbers that no rate has */
+    am_learn_t learn;
     uint32_t learns;              /* bits: 1 << am_copy_t */
     uint32_t wait[AM_COPY_COUNT]; /* copies until the next that is timed */
     uint32_t busy;                /* share of them, of 256: see busy() */
     uint32_t rest;                /* samples until a change is allowed */
+    bool trial;                   /* the change that is made now is a trial */
     uint32_t changes;             /* times that perf has changed */
     struct am_rate rates[AM_WAYS_COUNT][AM_COPY_COUNT];
     void (*changed)(void *arg); /* perf has; NULL: nobody asks */
@@ -79,7 +86,7 @@ struct am_meter {
 };
 
 /* Begin with `perf`: its rates are the prior of both ways.  Nothing is learned
- * until `learns` is set. */
+ * until `learns` is set, with `learn`. */
 void am_meter_init(struct am_meter *meter, const struct am_dev_perf *perf,
                    am_distance_t distance);
 /* Begin with this number, from there. */

@@ -27,6 +27,7 @@ static void open_meter(struct am_meter *meter, unsigned *changes)
 {
     *changes = 0;
     am_meter_init(meter, &assumed, AM_DISTANCE_CACHE);
+    meter->learn = AM_LEARN_YES;
     meter->learns = 7;
     meter->changed = count_change;
     meter->arg = changes;
@@ -119,6 +120,37 @@ static void test_fades(void **state)
     assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 300000));
 }
 
+/* By default only what is very different counts, and stays for long. */
+static void test_much(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+    uint64_t slow;
+
+    open_meter(&meter, &changes);
+    meter.learn = AM_LEARN_MUCH;
+    see(&meter, AM_COPY_IN, 2000, 140000);
+    assert_int_equal(changes, 0);
+    see(&meter, AM_COPY_IN, 200, 300000);
+    slow = meter.perf.send_overhead.per_byte_fs;
+    assert_true(is_near(slow, 300000));
+    for (int trial = 0; trial < 3; trial++) { /* still as slow */
+        see(&meter, AM_COPY_SINGLE, 4000, 90000);
+        assert_int_equal(meter.perf.send_overhead.per_byte_fs, slow);
+        see(&meter, AM_COPY_SINGLE, 96, 90000);
+        assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
+        see(&meter, AM_COPY_IN, 4, 300000);
+        slow = meter.perf.send_overhead.per_byte_fs;
+        assert_true(is_near(slow, 300000));
+    }
+    see(&meter, AM_COPY_SINGLE, 4096, 90000); /* not any more */
+    see(&meter, AM_COPY_IN, 40, 20000);
+    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
+    changes = 0;
+    see(&meter, AM_COPY_SINGLE, 10000, 90000);
+    assert_int_equal(changes, 0);
+}
+
 static void test_both_ways(void **state)
 {
     struct am_meter meter;
@@ -187,8 +219,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_converges), cmocka_unit_test(test_is_steady),
             cmocka_unit_test(test_rests),     cmocka_unit_test(test_fades),
-            cmocka_unit_test(test_both_ways), cmocka_unit_test(test_extremes),
-            cmocka_unit_test(test_turns),
+            cmocka_unit_test(test_much),      cmocka_unit_test(test_both_ways),
+            cmocka_unit_test(test_extremes),  cmocka_unit_test(test_turns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -362,7 +362,7 @@ void *shm_map(struct am_dev_ep *ep, const struct am_dev_key *key, size_t offset,
 
 /* What is known before the first copy: the capabilities must be. */
 void shm_costs_open(struct shm_dev *dev, const struct am_profile *profile,
-                    bool learn, uint64_t single_fs);
+                    am_learn_t learn, uint64_t single_fs);
 /* Costs or capabilities have changed, by more than what a meter sees. */
 void shm_costs_changed(struct shm_dev *dev);
 /* Give the endpoint the meter of its distance, if that is known by now. */

@@ -38,14 +38,15 @@ static void meter_open(struct shm_dev *dev, struct am_meter *meter,
 }
 
 void shm_costs_open(struct shm_dev *dev, const struct am_profile *profile,
-                    bool learn, uint64_t single_fs)
+                    am_learn_t learn, uint64_t single_fs)
 {
     for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
         struct am_meter *meter = &dev->meters[i];
 
         meter_open(dev, meter, (am_distance_t)i,
                    profile == NULL ? NULL : &profile->shm[i], single_fs);
-        if (learn && !dev->env->simulated) {
+        if (learn != AM_LEARN_NO && !dev->env->simulated) {
+            meter->learn = learn;
             meter->changed = dev->base.up.costs;
             meter->arg = dev->base.up.arg;
             meter->learns = 1u << AM_COPY_IN | 1u << AM_COPY_OUT;

@@ -376,9 +376,10 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        the costs that protocols are chosen by follow what long copies are seen to take;
-        no: they stay as they are at the start; off by default, as its choices were not
-        yet shown to be better than those by the built-in costs. libam's default: no.
+        the costs that protocols are chosen by follow what long copies are seen to take:
+        yes, where that differs by a quarter; much, only where it differs by a factor of
+        eight, as when the cores turn out to be far from each other; no, they stay as they
+        are at the start. One of no, much, yes. libam's default: much.
     - name        : MPIR_CVAR_CH4_AM_LOG
       category    : CH4_AM
       type        : string
