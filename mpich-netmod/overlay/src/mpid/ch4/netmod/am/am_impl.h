@@ -42,6 +42,7 @@ typedef struct {
     unsigned idle_polls[MPIDI_CH4_MAX_VCIS];
     bool virtual;               /* the time is, and MPI's own part takes some of it */
     bool crowded;               /* my node has more ranks of this world than CPUs for them */
+    bool serial;                /* in no rank are threads in MPICH at the same time */
     MPIDI_AM_phase_t phase;
     double connect_ms;          /* so long a start waits for other ranks */
     unsigned trouble;           /* deaths, communicators revoked, operations of RMA that failed */
