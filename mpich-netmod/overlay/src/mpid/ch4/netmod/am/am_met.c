@@ -9,8 +9,8 @@
  *
  * MPICH never forgets a world, nor tells that one cannot be reached any more.  So for each
  * process the communicators that it is in are counted, and libam lets go of those that
- * are in none and have greeted us.  Who is met again is connected to again, as MPICH
- * gives the addresses with each new intercommunicator.
+ * are in none once all greetings are here.  Who is met again is connected to again, as
+ * MPICH gives the addresses with each new intercommunicator.
  */
 #include <sched.h>
 #include <mpidimpl.h>
@@ -27,7 +27,7 @@
 
 struct met {
     uint32_t peer;
-    int owed;                   /* greetings; -1: it greeted before we met it */
+    int meetings;               /* so many greetings it owes us, or has sent */
     int comms;
     bool is_fresh;              /* its communicator is being made */
     unsigned left_turn;         /* when the last one was freed */
@@ -37,6 +37,8 @@ struct met {
 static struct {
     struct met *rows;
     int count, room;
+    int owed;                   /* greetings that have not come; libam's number of whoever sent
+                                 * one is not that of our own connection to it */
     unsigned turn;              /* communicators with other worlds that were made */
 } met;
 
@@ -50,23 +52,24 @@ static struct met *met_find(uint32_t peer)
     return NULL;
 }
 
-static struct met *met_row(uint32_t peer)
+static void met_add(uint32_t peer)
 {
     struct met *row = met_find(peer);
 
-    if (row != NULL) {
-        return row;
+    if (row == NULL) {
+        if (met.count == met.room) {
+            met.room = MPL_MAX(16, met.room * 2);
+            met.rows = MPL_realloc(met.rows, (size_t) met.room * sizeof(*met.rows),
+                                   MPL_MEM_ADDRESS);
+            MPIR_Assertp(met.rows != NULL);
+        }
+        row = &met.rows[met.count++];
+        memset(row, 0, sizeof(*row));
+        row->peer = peer;
     }
-    if (met.count == met.room) {
-        met.room = MPL_MAX(16, met.room * 2);
-        met.rows = MPL_realloc(met.rows, (size_t) met.room * sizeof(*met.rows), MPL_MEM_ADDRESS);
-        MPIR_Assertp(met.rows != NULL);
-    }
-    row = &met.rows[met.count++];
-    memset(row, 0, sizeof(*row));
-    row->peer = peer;
-    row->left_turn = met.turn;
-    return row;
+    row->meetings++;
+    row->is_fresh = true;
+    met.owed++;
 }
 
 static void greeting_sent(void *arg, const struct am_msg_status *status)
@@ -77,7 +80,7 @@ static void greeting_came(void *arg, const struct am_msg_status *status)
 {
     if (status->status == AM_OK) {
         MET_ENTER();
-        met_row(status->peer)->owed--;
+        met.owed--;
         MET_EXIT();
     }
 }
@@ -90,12 +93,9 @@ static void greet(uint32_t peer)
     struct am_data none = am_data_contig(NULL, 0);
     struct am_msg_req *msg;
     struct am_msg_status result;
-    struct met *row;
 
     MET_ENTER();
-    row = met_row(peer);
-    row->owed++;
-    row->is_fresh = true;
+    met_add(peer);
     MET_EXIT();
     (void) am_msg_isend(MPIDI_AM_global.ctx[0], peer, &envelope, &none, 0, greeting_sent, NULL,
                         &msg);
@@ -105,20 +105,20 @@ static void greet(uint32_t peer)
     }
 }
 
-/* Those that have died need not greet. */
-static bool is_owed(const struct met *row)
+static bool is_dead(const struct met *row)
 {
-    return row->owed > 0 && !am_peer_is_dead(MPIDI_AM_global.ctx[0], row->peer);
+    return am_peer_is_dead(MPIDI_AM_global.ctx[0], row->peer);
 }
 
+/* Those that have died need not greet. */
 static bool all_greeted(void)
 {
-    for (int i = 0; i < met.count; i++) {
-        if (is_owed(&met.rows[i])) {
-            return false;
-        }
+    int owed = met.owed;
+
+    for (int i = 0; owed > 0 && i < met.count; i++) {
+        owed -= is_dead(&met.rows[i]) ? met.rows[i].meetings : 0;
     }
-    return true;
+    return owed <= 0;
 }
 
 void MPIDI_AM_greetings_wait(void)
@@ -155,15 +155,20 @@ static bool is_talked_with(uint32_t peer)
 static void met_sweep(void)
 {
     int kept = 0;
+    bool may_go;
 
     MET_ENTER();
+    may_go = all_greeted();
     for (int i = 0; i < met.count; i++) {
         struct met *row = &met.rows[i];
+        bool was_dead = is_dead(row);
 
-        if (row->comms > 0 || row->is_fresh || row->owed < 0 || is_owed(row) ||
-            row->left_turn == met.turn || is_talked_with(row->peer) ||
+        if (!may_go || row->comms > 0 || row->is_fresh || row->left_turn == met.turn ||
+            is_talked_with(row->peer) ||
             am_disconnect(MPIDI_AM_global.ctx[0], row->peer) == AM_ERR_AGAIN) {
             met.rows[kept++] = *row;
+        } else if (was_dead) {
+            met.owed -= MPL_MIN(met.owed, row->meetings);
         }
     }
     met.count = kept;
@@ -227,16 +232,20 @@ void MPIDI_AM_comm_met_leave(MPIR_Comm * comm)
 /* libam knows an address that it has met and answers with the same peer. */
 int MPIDI_AM_insert_upid(MPIR_Lpid lpid, const char *upid, int upid_len)
 {
+    bool is_of_world = !(lpid & MPIR_LPID_DYNAMIC_MASK);
     uint32_t peer;
-    am_status_t status = MPIDI_AM_connect_upid(upid, upid_len, &peer);
+    am_status_t status;
 
+    if (is_of_world) {
+        met_sweep();
+    }
+    status = MPIDI_AM_connect_upid(upid, upid_len, &peer);
     if (status != AM_OK) {
         return MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
     }
     MPIDI_AM_PEER(MPIDIU_lpid_to_av_slow(lpid), 0, 0) = peer;
-    if (!(lpid & MPIR_LPID_DYNAMIC_MASK) && MPIR_LPID_WORLD_INDEX(lpid) != 0) {
+    if (is_of_world && MPIR_LPID_WORLD_INDEX(lpid) != 0) {
         greet(peer);
-        met_sweep();
     }
     return MPI_SUCCESS;
 }
