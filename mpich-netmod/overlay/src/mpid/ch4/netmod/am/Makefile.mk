@@ -16,6 +16,7 @@ mpi_core_sources += src/mpid/ch4/netmod/am/func_table.c \
                     src/mpid/ch4/netmod/am/am_flow.c \
                     src/mpid/ch4/netmod/am/am_spawn.c \
                     src/mpid/ch4/netmod/am/am_mpich5.c \
+                    src/mpid/ch4/netmod/am/am_met.c \
                     src/mpid/ch4/netmod/am/am_win.c \
                     src/mpid/ch4/netmod/am/am_coll.c \
                     src/mpid/ch4/netmod/am/am_group.c \

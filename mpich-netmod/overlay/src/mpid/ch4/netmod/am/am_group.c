@@ -25,18 +25,11 @@ struct record {
 static struct record *records;  /* the first is nobody's */
 static unsigned record_count;
 
-/* Where threads are in MPICH at the same time, the records would need a lock; all ranks have the
- * same build, but not the same number of threads. */
-#if MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__VCI
-#define IS_SERIAL false
-#else
-#define IS_SERIAL true
-#endif
-
+/* Where threads are in MPICH at the same time, the records would need a lock. */
 void MPIDI_AM_comm_node_set(MPIR_Comm * comm)
 {
     const int *nodes = MPIR_Process.node_map;
-    bool is_node = IS_SERIAL && comm->comm_kind == MPIR_COMM_KIND__INTRACOMM &&
+    bool is_node = MPIDI_AM_global.serial && comm->comm_kind == MPIR_COMM_KIND__INTRACOMM &&
         comm->local_size > 1 && comm->local_size <= RANKS_MAX;
 
     for (int i = 0; is_node && i < comm->local_size; i++) {

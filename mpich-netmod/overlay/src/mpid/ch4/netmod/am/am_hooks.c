@@ -14,6 +14,7 @@ int MPIDI_AM_mpi_comm_commit_pre_hook(MPIR_Comm * comm)
     MPIDI_AM_comm_flat_set(comm);
     MPIDI_AM_comm_node_set(comm);
     MPIDI_AM_comm_enter(comm);
+    MPIDI_AM_comm_met_enter(comm);
     return mpi_errno;
 }
 
@@ -24,6 +25,7 @@ int MPIDI_AM_mpi_comm_commit_post_hook(MPIR_Comm * comm)
 
 int MPIDI_AM_mpi_comm_free_hook(MPIR_Comm * comm)
 {
+    MPIDI_AM_comm_met_leave(comm);
     MPIDI_AM_comm_node_free(comm);
     MPIDI_AM_comm_leave(comm);
     return MPI_SUCCESS;

@@ -42,6 +42,7 @@ typedef struct {
     unsigned idle_polls[MPIDI_CH4_MAX_VCIS];
     bool virtual;               /* the time is, and MPI's own part takes some of it */
     bool crowded;               /* my node has more ranks of this world than CPUs for them */
+    bool serial;                /* in no rank are threads in MPICH at the same time */
     MPIDI_AM_phase_t phase;
     double connect_ms;          /* so long a start waits for other ranks */
     unsigned trouble;           /* deaths, communicators revoked, operations of RMA that failed */
@@ -273,20 +274,25 @@ bool MPIDI_AM_group_iallreduce(const void *sendbuf, void *recvbuf, MPI_Aint coun
 /* am_init.c: the context of the world, what MPI_T shows of it, the summary */
 int MPIDI_AM_start(void);
 
-/* am_mpich5.c: since 5.0 the world starts when its communicator is made, and at its end
- * processes that were met have to have met us */
+/* am_mpich5.c, am_met.c: since 5.0 the world starts when its communicator is made, and at its
+ * end processes that were met have to have met us */
 #if MPIDI_AM_SINCE(5, 0, 0)
 int MPIDI_AM_comm_bootstrap(MPIR_Comm * comm);
 void MPIDI_AM_greetings_wait(void);
+/* A communicator is made or freed: which processes of other worlds it reaches. */
+void MPIDI_AM_comm_met_enter(MPIR_Comm * comm);
+void MPIDI_AM_comm_met_leave(MPIR_Comm * comm);
 #else
 #define MPIDI_AM_greetings_wait()       do { } while (0)
+#define MPIDI_AM_comm_met_enter(comm_)  do { } while (0)
+#define MPIDI_AM_comm_met_leave(comm_)  do { } while (0)
 #define MPIDI_AM_comm_bootstrap(comm_)  MPI_SUCCESS
 #endif
 
 /* am_init.c: what MPIR_pmi_wait_hook of patch 0014 is */
 int MPIDI_AM_wait(double begin, int rank);
 
-/* am_spawn.c */
+/* am_spawn.c, am_met.c: what is known of processes outside the world */
 void MPIDI_AM_late_free(void);
 
 /* am_world.c: contexts and addresses */

@@ -6,7 +6,9 @@
 #include <mpidimpl.h>
 #include "am_impl.h"
 #include "am_noinline.h"
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 
 /* Patch 0014: MPICH's own waits for other processes call MPIDI_AM_wait. */
 #include "mpidu_init_shm.h"
@@ -277,21 +279,60 @@ static void contexts_close(void)
     if (MPIDI_AM_global.n_ctx > 0) {
         MPIDI_AM_variables_hide();
         MPIDI_AM_world_close();
-#if !MPIDI_AM_SINCE(5, 0, 0)
         MPIDI_AM_late_free();
-#endif
     }
 }
+
+#if !MPIDI_AM_WAITS_CALL
+static MPL_atomic_int_t launcher_is_through;
+
+static void *poll_for_peers(void *arg)
+{
+    while (MPL_atomic_load_int(&launcher_is_through) == 0) {
+        if (poll_now() <= 0) {
+            usleep(200);        /* peers wait for acknowledgements, not for work */
+        }
+    }
+    return NULL;
+}
+
+/* The launcher's barrier, in which a thread polls for us.  Where there can be none, the
+ * contexts close first. */
+static int launcher_barrier(void)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    bool is_helped;
+    int mpi_errno;
+
+    MPL_atomic_store_int(&launcher_is_through, 0);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);        /* signals are the program's */
+    is_helped = pthread_create(&thread, NULL, poll_for_peers, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!is_helped) {
+        contexts_close();
+    }
+    mpi_errno = MPIR_pmi_barrier();
+    if (is_helped) {
+        MPL_atomic_store_int(&launcher_is_through, 1);
+        pthread_join(thread, NULL);
+    }
+    return mpi_errno;
+}
+#else
+#define launcher_barrier MPIR_pmi_barrier
+#endif
 
 /*
  * All that was sent must reach its receiver although the receiver may be in
  * here already, and where packets get lost the sender must learn that it did.
  * Every rank flushes, polls in a barrier on messages, flushes what it sent for
- * that, and then polls in the launcher's barrier (MPIDI_AM_wait): that one ends
- * when every rank has flushed all, so after it nobody needs anybody.  Where
- * MPICH cannot be made to poll there, or how often it polls would depend on this
- * machine and not on the simulated one, the contexts close before it: a close
- * answers peers until they have closed, too.
+ * that, and then polls in the launcher's barrier: that one ends when every rank
+ * has flushed all, so after it nobody needs anybody.  MPICH polls there when
+ * patch 0014 has taught it to (MPIDI_AM_wait); else a thread does.  Where how
+ * often it polls would depend on this machine and not on the simulated one, the
+ * contexts close before it: a close answers peers until they have closed, too.
  *
  * Where a rank has died no barrier would end: the others leave when they have
  * flushed.
@@ -315,12 +356,13 @@ int MPIDI_AM_mpi_finalize_hook(void)
             mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
             MPIR_ERR_CHECK(mpi_errno);
         }
-        if (MPIDI_AM_WAITS_CALL && !MPIDI_AM_global.virtual) {
-            (void) flush_all();
-        } else {
+        if (MPIDI_AM_global.virtual) {
             contexts_close();
+            mpi_errno = MPIR_pmi_barrier();
+        } else {
+            (void) flush_all();
+            mpi_errno = launcher_barrier();
         }
-        mpi_errno = MPIR_pmi_barrier();
         MPIR_ERR_CHECK(mpi_errno);
     }
 

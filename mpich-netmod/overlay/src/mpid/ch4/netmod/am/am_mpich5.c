@@ -79,7 +79,6 @@ int MPIDI_AM_comm_set_vcis(MPIR_Comm * comm, int num_implicit, int num_reserved,
 /* Contexts that no communicator can have: 16 bits are a communicator's. */
 #define DYNAMIC_CONTEXT(id_) (UINT32_C(0x80000000) | (uint32_t) (id_))
 #define PAIR_CONTEXT         DYNAMIC_CONTEXT(0x1ffff)   /* of two who know no communicator */
-#define GREETING_CONTEXT     DYNAMIC_CONTEXT(0x1fffe)
 
 /* What one call sends and receives; NULL and 0 for a side that it has not. */
 struct talk {
@@ -269,85 +268,6 @@ int MPIDI_AM_dynamic_sendrecv(MPIR_Lpid remote_lpid, MPIR_Comm * peer_comm, int 
     };
 
     return talk_with(&talk, remote_lpid, MPIX_ERR_TIMEOUT);
-}
-
-/* ------------------------------------------------------------ greetings */
-
-/*
- * A process may be through with its intercommunicator, and end, before all of the other
- * side have connected to it: the exchange waits for the leaders only.  So whoever meets a
- * process of another world greets it, as it does us, and stays until it has had as many
- * greetings as it has met processes.
- */
-static struct {
-    uint32_t *peers;
-    int count, room;
-} met;
-
-static void greeted(void *arg, const struct am_msg_status *status)
-{
-}
-
-static void greet(uint32_t peer)
-{
-    struct am_msg_envelope envelope = {.context = GREETING_CONTEXT };
-    struct am_data none = am_data_contig(NULL, 0);
-    struct am_msg_req *msg;
-
-    if (met.count == met.room) {
-        met.room = MPL_MAX(16, met.room * 2);
-        met.peers = MPL_realloc(met.peers, (size_t) met.room * sizeof(uint32_t), MPL_MEM_ADDRESS);
-        MPIR_Assertp(met.peers != NULL);
-    }
-    met.peers[met.count++] = peer;
-    (void) am_msg_isend(MPIDI_AM_global.ctx[0], peer, &envelope, &none, 0, greeted, NULL, &msg);
-}
-
-/* Those that have died need not greet. */
-static int met_dead(void)
-{
-    int dead = 0;
-
-    for (int i = 0; i < met.count; i++) {
-        dead += am_peer_is_dead(MPIDI_AM_global.ctx[0], met.peers[i]);
-    }
-    return dead;
-}
-
-void MPIDI_AM_greetings_wait(void)
-{
-    struct talk talk = {.recv_context = GREETING_CONTEXT };
-    bool go_on = true;
-
-    for (int had = 0; go_on && had < met.count; had++) {
-        struct side *side = recv_begin(&talk);
-
-        while (go_on && !side->done) {
-            go_on = had + met_dead() < met.count && am_ctx_poll(MPIDI_AM_global.ctx[0]) >= 0;
-            sched_yield();
-        }
-        (void) side_end(side, true);
-    }
-    MPL_free(met.peers);
-    memset(&met, 0, sizeof(met));
-}
-
-/* ------------------------------------------------------------ addresses */
-
-/* libam knows an address that it has met and answers with the same peer. */
-int MPIDI_AM_insert_upid(MPIR_Lpid lpid, const char *upid, int upid_len)
-{
-    uint32_t peer;
-    am_status_t status = MPIDI_AM_connect_upid(upid, upid_len, &peer);
-
-    if (status != AM_OK) {
-        return MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
-    }
-    MPIDI_AM_PEER(MPIDIU_lpid_to_av_slow(lpid), 0, 0) = peer;
-    if (!(lpid & MPIR_LPID_DYNAMIC_MASK) && MPIR_LPID_WORLD_INDEX(lpid) != 0) {
-        greet(peer);
-    }
-    return MPI_SUCCESS;
 }
 
 #endif

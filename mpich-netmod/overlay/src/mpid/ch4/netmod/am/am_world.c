@@ -16,9 +16,10 @@
 #define ERROR_BYTES  512
 
 /* The first exchange carries whether a rank failed before it, so that all
- * learn it and one of them speaks; and where a rank may run. */
+ * learn it and one of them speaks; whether threads may be in its MPICH at the
+ * same time; and where a rank may run. */
 struct card {
-    uint64_t failed;
+    uint32_t failed, threaded;
     cpu_set_t cpus;             /* empty: not known */
     char address[AM_ADDRESS_BYTES];
 };
@@ -99,6 +100,15 @@ static bool node_is_crowded(const struct card *cards)
     return CPU_COUNT(&all) > 0 && ranks > CPU_COUNT(&all);
 }
 
+static bool is_threaded(void)
+{
+#if MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__VCI
+    return MPIR_ThreadInfo.thread_provided == MPI_THREAD_MULTIPLE;
+#else
+    return false;               /* one lock, which a call holds */
+#endif
+}
+
 /* The first exchange: sets failed_rank; `all` may be NULL. */
 static int exchange_cards(struct exchange *exchange, const struct card *card, void *all,
                           size_t bytes)
@@ -113,10 +123,12 @@ static int exchange_cards(struct exchange *exchange, const struct card *card, vo
     /* each rank on a simulated machine has a node of its own */
     MPIDI_AM_global.crowded = mpi_errno == MPI_SUCCESS && node_is_crowded(cards) &&
         !am_time_is_virtual();
+    MPIDI_AM_global.serial = mpi_errno == MPI_SUCCESS;
     for (int i = size - 1; mpi_errno == MPI_SUCCESS && i >= 0; i--) {
         if (cards[i].failed) {
             exchange->failed_rank = i;
         }
+        MPIDI_AM_global.serial = MPIDI_AM_global.serial && !cards[i].threaded;
         if (all != NULL) {
             memcpy((char *) all + (size_t) i * bytes, cards[i].address, bytes);
         }
@@ -134,6 +146,7 @@ static int world_allgather(void *arg, const void *mine, void *all, size_t bytes)
     if (!exchange->first_done) {
         CPU_ZERO(&card.cpus);
         (void) sched_getaffinity(0, sizeof(card.cpus), &card.cpus);
+        card.threaded = is_threaded();
         if (in_card) {
             memcpy(card.address, mine, bytes);
         }
