@@ -31,7 +31,8 @@ mpich_own = AM_TEST_SEED=$${AM_TEST_SEED-1}; export AM_TEST_SEED; \
     $(srcdir)/test/mpi/faults $(mpich_dir)/install || failed=1; \
     $(srcdir)/test/mpi/rests $(mpich_dir)/install || failed=1; \
     $(srcdir)/test/mpi/distribution $(mpich_dir)/install || failed=1; \
-    $(srcdir)/test/mpi/moments --count 60 $(mpich_dir)/install || failed=1; \
+    $(srcdir)/test/mpi/moments --count 60 --connect-ms 10000 \
+        $(mpich_dir)/install || failed=1; \
     AM_SRCDIR=$(srcdir) sh $(srcdir)/test/sim/mpich_test.sh || failed=1
 # On several hosts, with loss: it takes many minutes.
 mpich_hosts = sh $(srcdir)/test/net/mpi_spaces.sh $(mpich_dir)/install || \
