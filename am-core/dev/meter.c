@@ -8,7 +8,10 @@
 enum {
     METER_WARM = 32,  /* streams: so many copies are not timed first, as the
                        * pages of a ring that is new take a fault each */
-    METER_EVERY = 4,  /* streams: of so many copies one is timed */
+    METER_EVERY = 4,  /* streams: of so many copies one is timed, ... */
+    METER_EVERY_SHORT = 16, /* ... of those below METER_SHORT fewer, ... */
+    METER_SHORT = 16 * 1024,
+    METER_ODD = 4,    /* ... unless the last took so many times what is used */
     METER_UP = 16,    /* a longer copy moves the mean by one in so many, ... */
     METER_DOWN = 4,   /* ... a shorter one by this: others can only add time */
     METER_LEAP = 4,   /* a sample counts as so many times the mean at most: a
@@ -207,13 +210,32 @@ void am_meter_busy(struct am_meter *meter, bool busy)
     }
 }
 
+/* Streamed copies until the next that is timed. */
+static uint32_t untimed(const struct am_meter *meter, am_copy_t copy,
+                        size_t bytes, uint64_t elapsed_ps)
+{
+    uint64_t used_fs = meter->rates[meter->perf.both_ways ? AM_WAYS_BOTH
+                                                          : AM_WAYS_ONE][copy]
+                               .used_fs;
+
+    return bytes < METER_SHORT &&
+                           elapsed_ps / bytes * 1000 < METER_ODD * used_fs
+                   ? METER_EVERY_SHORT - 1
+                   : METER_EVERY - 1;
+}
+
 void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
                    size_t bytes, uint64_t start)
 {
+    uint64_t elapsed_ps;
+
     if (start != 0) {
-        meter->wait[copy] = copy == AM_COPY_SINGLE ? 0 : METER_EVERY - 1;
+        elapsed_ps = am_env_now(env) + 1 - start;
+        meter->wait[copy] = copy == AM_COPY_SINGLE
+                                    ? 0
+                                    : untimed(meter, copy, bytes, elapsed_ps);
         if (!meter->perf.shared_core) {
-            am_meter_sample(meter, copy, bytes, am_env_now(env) + 1 - start);
+            am_meter_sample(meter, copy, bytes, elapsed_ps);
         }
     }
 }

@@ -214,6 +214,57 @@ static void test_turns(void **state)
     assert_int_equal(meter.perf.turn_ps, 1100000);
 }
 
+/* A clock that the copies move on. */
+struct clock {
+    struct am_env env;
+    uint64_t now_ps;
+};
+
+static uint64_t clock_now(struct am_env *env)
+{
+    return ((struct clock *)env)->now_ps;
+}
+
+static const struct am_env_ops clock_ops = {.now = clock_now};
+
+/* `count` copies that take so long; how many of them are timed? */
+static int timed(struct am_meter *meter, size_t bytes, int count,
+                 uint64_t byte_fs)
+{
+    struct clock clock = {.env = {.ops = &clock_ops}};
+    int times = 0;
+
+    for (int i = 0; i < count; i++) {
+        uint64_t start =
+                am_meter_start(meter, &clock.env, AM_COPY_IN, bytes);
+
+        clock.now_ps += bytes * byte_fs / 1000;
+        am_meter_stop(meter, &clock.env, AM_COPY_IN, bytes, start);
+        times += start != 0;
+    }
+    return times;
+}
+
+/* Of short copies few are timed, while they take what is expected. */
+static void test_times_few(void **state)
+{
+    const size_t least = AM_METER_BYTES;
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    meter.learn = AM_LEARN_MUCH;
+    assert_int_equal(timed(&meter, least - 1, 1000, 18000), 0);
+    (void)timed(&meter, least, 1000, 18000); /* the first are for the pages */
+    assert_in_range(timed(&meter, BYTES, 400, 18000), 96, 100);
+    assert_in_range(timed(&meter, least, 1600, 18000), 99, 101);
+    assert_int_equal(changes, 0);
+    assert_in_range(timed(&meter, least, 200, 300000), 20, 51);
+    assert_int_equal(meter.rates[0][AM_COPY_IN].from, AM_FROM_RUN);
+    assert_in_range(timed(&meter, least, 1600, 300000), 99, 103);
+    assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 300000));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +272,7 @@ int main(void)
             cmocka_unit_test(test_rests),     cmocka_unit_test(test_fades),
             cmocka_unit_test(test_much),      cmocka_unit_test(test_both_ways),
             cmocka_unit_test(test_extremes),  cmocka_unit_test(test_turns),
+            cmocka_unit_test(test_times_few),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
