@@ -12,7 +12,7 @@ NS_TARGETS = nic-sim/machines/sp-thin.expect \
     nic-sim/machines/bgp.expect
 EXTRA_DIST += $(NS_MACHINES) $(NS_TARGETS) \
     test/sim/common.sh test/sim/mpi_job.c test/sim/invented.conf test/sim/timeline.py docs/simulator.md \
-    nic-sim/examples/ring.c am-core/tools/am_sim.list
+    nic-sim/examples/ring.c nic-sim/tools/am_sim.list
 
 if BUILD_SIM
 # The NIC's driver is a device of libam: base and nic-sim/include only.
@@ -97,33 +97,34 @@ am_perf_CFLAGS += $(LIBCONFIG_CFLAGS)
 am_perf_LDADD = libnicsim.la libam.la $(JANSSON_LIBS) $(LIBCONFIG_LIBS)
 
 # One binary with libam, all of it: scenarios (--run) find its functions there.
-include_HEADERS += am-core/tools/am_sim.h
+include_HEADERS += nic-sim/tools/am_sim.h
 machinesdir = $(pkgdatadir)/machines
 machines_DATA = $(NS_MACHINES) $(NS_TARGETS)
 bin_PROGRAMS += am_sim
-am_sim_SOURCES = am-core/tools/am_sim.h am-core/tools/sim.h am-core/tools/sim_bandwidth.c \
-    am-core/tools/sim_bgp.c am-core/tools/sim_bgp_predict.c \
-    am-core/tools/sim_alltoall.c am-core/tools/sim_bar.c \
-    am-core/tools/sim_expect.c am-core/tools/sim_run.c am-core/tools/sim_run.h \
-    am-core/tools/sim_figures.c am-core/tools/sim_figures.h am-core/tools/sim_logp.c \
-    am-core/tools/sim_compute.c am-core/tools/sim_copy.c \
-    am-core/tools/sim_mcast.c \
-    am-core/tools/sim_mpi.c am-core/tools/sim_predict_lanai.c \
-    am-core/tools/sim_conf.c am-core/tools/sim_main.c am-core/tools/sim_options.c \
-    am-core/tools/sim_predict.c \
-    am-core/tools/sim_print.c am-core/tools/sim_scenario.c \
-    am-core/tools/sim_sensitivity.c am-core/tools/sim_reproduce.c \
-    am-core/tools/sim_reproduce.h am-core/tools/sim_reproduce_sp.c \
-    am-core/tools/sim_reproduce_buffering.c \
-    am-core/tools/sim_exchange.c am-core/tools/sim_exchange.h \
-    am-core/tools/sim_chart.c am-core/tools/sim_chart.h am-core/tools/sim_help.c \
-    am-core/tools/sim_speed.c
+am_sim_SOURCES = nic-sim/tools/am_sim.h nic-sim/tools/sim.h nic-sim/tools/sim_bandwidth.c \
+    nic-sim/tools/sim_bgp.c nic-sim/tools/sim_bgp_predict.c \
+    nic-sim/tools/sim_alltoall.c nic-sim/tools/sim_bar.c \
+    nic-sim/tools/sim_expect.c nic-sim/tools/sim_run.c nic-sim/tools/sim_run.h \
+    nic-sim/tools/sim_figures.c nic-sim/tools/sim_figures.h nic-sim/tools/sim_logp.c \
+    nic-sim/tools/sim_compute.c nic-sim/tools/sim_copy.c \
+    nic-sim/tools/sim_mcast.c \
+    nic-sim/tools/sim_mpi.c nic-sim/tools/sim_predict_lanai.c \
+    nic-sim/tools/sim_conf.c nic-sim/tools/sim_main.c nic-sim/tools/sim_options.c \
+    nic-sim/tools/sim_predict.c \
+    nic-sim/tools/sim_print.c nic-sim/tools/sim_scenario.c \
+    nic-sim/tools/sim_sensitivity.c nic-sim/tools/sim_reproduce.c \
+    nic-sim/tools/sim_reproduce.h nic-sim/tools/sim_reproduce_sp.c \
+    nic-sim/tools/sim_reproduce_buffering.c \
+    nic-sim/tools/sim_exchange.c nic-sim/tools/sim_exchange.h \
+    nic-sim/tools/sim_chart.c nic-sim/tools/sim_chart.h nic-sim/tools/sim_help.c \
+    nic-sim/tools/sim_speed.c
+am_sim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim
 am_sim_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBCONFIG_CFLAGS)
 am_sim_LDADD = $(libam_la_OBJECTS) libnicsim.la $(HWLOC_LIBS) \
     $(SODIUM_LIBS) $(JANSSON_LIBS) \
     $(LIBCONFIG_LIBS) -ldl -lm
 am_sim_LDFLAGS = $(AM_LDFLAGS) -static \
-    -Wl,--dynamic-list=$(top_srcdir)/am-core/tools/am_sim.list
+    -Wl,--dynamic-list=$(top_srcdir)/nic-sim/tools/am_sim.list
 
 # The machine files as text, so that they are found from anywhere.
 nic-sim/machine_text.c: $(NS_MACHINES) $(NS_TARGETS) $(top_srcdir)/nic-sim/local.mk

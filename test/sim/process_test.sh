@@ -50,7 +50,7 @@ number_in() { # FIELD
 scenario() { # NAME
     # shellcheck disable=SC2086
     ${CC:-cc} -shared -fPIC -I"$source/am-core/include" \
-        -I"$source/am-core/tools" -o "$work/$1.so" "$2" ||
+        -I"$source/nic-sim/tools" -o "$work/$1.so" "$2" ||
         bad "$1 compiles"
 }
 scenario ring "$source/nic-sim/examples/ring.c"

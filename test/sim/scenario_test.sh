@@ -12,7 +12,7 @@ build() { # NAME, of a source in $work or the examples
 }
 
 mkdir "$work/include"
-cp "$source"/am-core/include/*.h "$source/am-core/tools/am_sim.h" \
+cp "$source"/am-core/include/*.h "$source/nic-sim/tools/am_sim.h" \
     "$work/include"
 build "$source/nic-sim/examples/ring"
 ring=$work/ring.so

@@ -45,7 +45,8 @@ def allowed(name, path):
         if path.startswith("am-core/include/") else area(path)
     if name.startswith("am-core/include/"):
         return path.startswith("am-core/include/")
-    if here in ("test", "benchmarks") or name.startswith("am-core/tools/"):
+    if here in ("test", "benchmarks") or \
+            name.startswith(("am-core/tools/", "nic-sim/tools/")):
         return True
     if name == "am-core/lib.c" or here == there:
         return _same_device(name, path)
