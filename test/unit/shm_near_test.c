@@ -50,6 +50,15 @@ static void cpu_write(int cpu)
     snprintf(path, sizeof(path), "%s/cpu%d/cache/index0/shared_cpu_map", base,
              cpu);
     file_write(path, text);
+    snprintf(path, sizeof(path), "%s/cpu%d/cache/index2/shared_cpu_map", base,
+             cpu);
+    file_write(path, text);
+    snprintf(path, sizeof(path), "%s/cpu%d/cache/index0/size", base, cpu);
+    file_write(path, "32K\n");
+    snprintf(path, sizeof(path), "%s/cpu%d/cache/index2/size", base, cpu);
+    file_write(path, "512K\n");
+    snprintf(path, sizeof(path), "%s/cpu%d/cache/index3/size", base, cpu);
+    file_write(path, "16384K\n");
     snprintf(path, sizeof(path), "%s/cpu%d/cache/index3/shared_cpu_map", base,
              cpu);
     snprintf(text, sizeof(text), "%x\n", 15 << cpu / 4 * 4);
@@ -112,6 +121,18 @@ static void test_sets(void **state)
     assert_int_equal(between(8, 0xff00, 0xff00), AM_DISTANCE_NODE);
 }
 
+/* The cache of a core, not the one that is shared; a size that is none. */
+static void test_core_cache(void **state)
+{
+    const char *size = "devices/system/cpu/cpu0/cache/index2/size";
+
+    assert_int_equal(shm_near_core_cache(root), 512 * 1024);
+    file_write(size, "large\n");
+    assert_int_equal(shm_near_core_cache(root), 32 * 1024);
+    file_write(size, "512K\n");
+    assert_int_equal(shm_near_core_cache("/nowhere"), 0);
+}
+
 /* A CPU that has no files, as in some containers; one that no word has. */
 static void test_unknown(void **state)
 {
@@ -129,6 +150,7 @@ int main(void)
             cmocka_unit_test(test_pairs),
             cmocka_unit_test(test_sets),
             cmocka_unit_test(test_unknown),
+            cmocka_unit_test(test_core_cache),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -22,18 +22,22 @@
 #define MADV_POPULATE_WRITE 23 /* since Linux 5.14; else an error, and no harm */
 #endif
 
-/* The front grows after SHM_FRONT_LAPS laps with payloads of more than LONG_BYTES,
- * after SHORT_LAPS with those of more than SHORT_BYTES, else never. */
-#define LONG_BYTES  2048
-#define SHORT_BYTES 512
-#define SHORT_LAPS  128
+/* The front grows after LONGER_LAPS laps with payloads of more than LONGER_BYTES,
+ * after SHM_FRONT_LAPS with those of more than LONG_BYTES, after SHORT_LAPS with
+ * those of more than SHORT_BYTES, else never. */
+#define LONGER_BYTES 4096
+#define LONGER_LAPS  4
+#define LONG_BYTES   2048
+#define SHORT_BYTES  512
+#define SHORT_LAPS   128
 
 /* Its laps with packets that need so many bytes; 0: never. */
 static uint32_t laps_most(uint64_t need)
 {
-    return need <= SHORT_BYTES + SHM_GAP_BYTES  ? 0
-           : need <= LONG_BYTES + SHM_GAP_BYTES ? SHORT_LAPS
-                                                : SHM_FRONT_LAPS;
+    return need <= SHORT_BYTES + SHM_GAP_BYTES    ? 0
+           : need <= LONG_BYTES + SHM_GAP_BYTES   ? SHORT_LAPS
+           : need <= LONGER_BYTES + SHM_GAP_BYTES ? SHM_FRONT_LAPS
+                                                  : LONGER_LAPS;
 }
 
 /* The front ends at `bytes` from now on; have its new pages made at once. */

@@ -83,7 +83,7 @@ static inline uint64_t shm_data_units(uint64_t bytes)
 
 static inline bool shm_ring_is_small(uint32_t ring_bytes)
 {
-    return ring_bytes < SHM_RING_MOST;
+    return ring_bytes < SHM_RING_LARGE;
 }
 
 /* A payload of five lines or so sets off the prefetcher of the core that reads it,

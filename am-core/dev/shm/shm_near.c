@@ -31,6 +31,21 @@ static bool set_read(const char *path, uint64_t words[SHM_CPU_WORDS])
     return read;
 }
 
+/* "1024K", as the kernel writes the size of a cache. */
+static size_t size_read(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    unsigned kib = 0;
+
+    if (file != NULL) {
+        if (fscanf(file, "%7uK", &kib) != 1) {
+            kib = 0;
+        }
+        fclose(file);
+    }
+    return (size_t)kib * 1024;
+}
+
 void shm_near_read(const char *root, unsigned cpu, struct shm_near *near)
 {
     char path[256];
@@ -52,6 +67,34 @@ void shm_near_read(const char *root, unsigned cpu, struct shm_near *near)
                  "%s/devices/system/cpu/cpu%u/node%d/cpumap", root, cpu, i);
         found = set_read(path, near->node);
     }
+}
+
+size_t shm_near_core_cache(const char *root)
+{
+    uint64_t core[SHM_CPU_WORDS], cache[SHM_CPU_WORDS];
+    char path[256];
+    size_t most = 0;
+
+    snprintf(path, sizeof(path),
+             "%s/devices/system/cpu/cpu0/topology/thread_siblings", root);
+    if (!set_read(path, core)) {
+        return 0;
+    }
+    for (int i = 0; i <= CACHES_MAX; i++) {
+        size_t bytes;
+
+        snprintf(path, sizeof(path),
+                 "%s/devices/system/cpu/cpu0/cache/index%d/shared_cpu_map",
+                 root, i);
+        if (!set_read(path, cache) || memcmp(cache, core, sizeof(core)) != 0) {
+            continue;
+        }
+        snprintf(path, sizeof(path),
+                 "%s/devices/system/cpu/cpu0/cache/index%d/size", root, i);
+        bytes = size_read(path);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
 }
 
 static bool is_inside(const uint64_t set[SHM_CPU_WORDS],

@@ -19,6 +19,10 @@ struct shm_near {
  * read are empty. */
 void shm_near_read(const char *root, unsigned cpu, struct shm_near *near);
 
+/* Bytes of the largest cache that the first CPU's core has to itself, which is the
+ * same for all cores of most machines; 0: that cannot be read. */
+size_t shm_near_core_cache(const char *root);
+
 /* The distance of two ranks that may run on these CPUs, of which `near` was
  * read for one of the first's.  Ranks that may run anywhere are as far as any
  * two of their CPUs are. */

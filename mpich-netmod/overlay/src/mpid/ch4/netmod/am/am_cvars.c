@@ -543,9 +543,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        payload ring from one process to another; 0 is 1m for up to 4 processes, 512k for
-        up to 8, and 256k for more, or for more than there are CPUs. Unit: bytes. libam's
-        default: 0.
+        payload ring from one process to another; 0 is twice the cache that a core has to
+        itself (1m to 4m) for up to 4 processes, 512k for up to 8, and 256k for more, or
+        for more than there are CPUs. Unit: bytes. libam's default: 0.
     - name        : MPIR_CVAR_CH4_AM_SHM_SLOTS
       category    : CH4_AM
       type        : string
