@@ -118,9 +118,7 @@ struct shm_ep {
     struct shm_ep *next; /* all of a device */
 };
 
-/* Of AM_SHM_RING=0; from LARGE on it has a front (shm_inl.h). */
-#define SHM_RING_MOST   ((size_t)1 << 22)
-#define SHM_RING_LARGE  ((size_t)1 << 20)
+#define SHM_RING_LARGE  ((size_t)1 << 20) /* from here on it has a front */
 #define SHM_RING_LEAST  ((size_t)1 << 18)
 #define SHM_PACKET_MOST ((size_t)256 << 20) /* of AM_SHM_PACKET */
 #define SHM_VISITORS    64 /* connections that have said nothing yet */

@@ -72,9 +72,10 @@ int shm_geometry_compute(const struct shm_header *header,
  * of it), at least 1 MiB, so that a window of 64 messages of 16 KiB fits. */
 static size_t large_ring(void)
 {
+    const size_t most = (size_t)4 << 20;
     size_t cache = shm_near_core_cache("/sys"), bytes = SHM_RING_LARGE;
 
-    while (bytes < SHM_RING_MOST && bytes < 2 * cache) {
+    while (bytes < most && bytes < 2 * cache) {
         bytes *= 2;
     }
     return bytes;
