@@ -330,6 +330,25 @@ static void count_messages(int rank, int size)
     MPI_T_finalize();
 }
 
+/* What one rank gives to itself lies where its displacement says. */
+static void alone(int rank, int size)
+{
+    const int mine[3] = {7, 8, 9}, count = 3, displacement = 2;
+    int got[2][5] = {{0}, {0}};
+    MPI_Request request;
+
+    MPI_Allgatherv(mine, 3, MPI_INT, got[0], &count, &displacement, MPI_INT,
+                   MPI_COMM_SELF);
+    MPI_Iallgatherv(mine, 3, MPI_INT, got[1], &count, &displacement, MPI_INT,
+                    MPI_COMM_SELF, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 2; i++) {
+        check(got[i][0] == 0 && got[i][1] == 0 &&
+                      memcmp(got[i] + 2, mine, sizeof(mine)) == 0,
+              "an all-gather of one rank", rank, size, i);
+    }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm other;
@@ -341,6 +360,7 @@ int main(int argc, char **argv)
     sched_getaffinity(0, sizeof(cpus), &cpus);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    alone(rank, size);
     on(MPI_COMM_WORLD);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &other);
     on(other);
