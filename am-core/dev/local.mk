@@ -36,5 +36,5 @@ libam_la_SOURCES += \
     am-core/dev/ofi/ofi_fabric.c am-core/dev/ofi/ofi_name.c \
     am-core/dev/ofi/ofi_ep.c am-core/dev/ofi/ofi_tx.c \
     am-core/dev/ofi/ofi_rx.c am-core/dev/ofi/ofi_mem.c \
-    am-core/dev/ofi/ofi_alive.c
+    am-core/dev/ofi/ofi_alive.c am-core/dev/ofi/ofi_wait.c
 endif

@@ -19,8 +19,8 @@
  *
  * Files: ofi_lib.c loads libfabric, ofi_fabric.c chooses and opens a provider,
  * ofi_init.c life and variables, ofi_ep.c peers, ofi_tx.c, ofi_rx.c, ofi_name.c
- * addresses of providers, ofi_mem.c regions and gets, ofi_alive.c errors, silence
- * and waiting.
+ * addresses of providers, ofi_mem.c regions and gets, ofi_alive.c errors and
+ * silence, ofi_wait.c waiting.
  */
 #ifndef AM_DEV_OFI_OFI_H
 #define AM_DEV_OFI_OFI_H
@@ -177,6 +177,7 @@ struct ofi_dev {
     struct fid_cq *cq;
     bool forked;  /* in the child of a fork: nothing is touched */
     bool closing; /* nothing is taken in any more */
+    int wait_fd;  /* readable when completions may have come; -1: none */
     bool multi;   /* receive buffers take many packets each */
     uint64_t *stats;
     uint64_t nonce;
@@ -331,6 +332,13 @@ void ofi_error_read(struct ofi_dev *dev);
 void ofi_ep_doom(struct ofi_dev *dev, struct ofi_ep *ep, int error);
 void ofi_doomed_tell(struct ofi_dev *dev);
 void ofi_check(struct am_dev *dev);
+
+/* --------------------------------------------------------------- ofi_wait.c */
+
+/* Open dev->cq, with dev->wait_fd where the provider has it; 0 or -FI_E... */
+int ofi_cq_open(struct ofi_dev *dev);
+am_status_t ofi_watch(struct am_dev *dev, int epoll);
+am_status_t ofi_arm(struct am_dev *dev, uint64_t *most_ns);
 void ofi_wait(struct am_dev *dev, uint64_t idle, bool may_sleep);
 
 #endif

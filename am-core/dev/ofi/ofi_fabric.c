@@ -247,16 +247,12 @@ static int multi_set(struct ofi_dev *dev)
 
 static int endpoint_open(struct ofi_dev *dev)
 {
-    struct fi_cq_attr cq = {.size = 2 * OFI_TX_COUNT + OFI_RX_SINGLE,
-                            .format = FI_CQ_FORMAT_DATA,
-                            .wait_obj = FI_WAIT_NONE};
     struct fi_av_attr av = {.type = FI_AV_TABLE};
-    int failed;
+    int failed = ofi_cq_open(dev);
 
     if (dev->info->domain_attr->av_type == FI_AV_MAP) {
         av.type = FI_AV_MAP;
     }
-    failed = fi_cq_open(dev->domain, &cq, &dev->cq, NULL);
     if (failed == 0) {
         failed = fi_av_open(dev->domain, &av, &dev->av, NULL);
     }

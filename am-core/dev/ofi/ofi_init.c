@@ -90,6 +90,9 @@ static void attr_fill(struct ofi_dev *dev)
          FI_ORDER_SAS) != 0) {
         attr->caps |= AM_DEV_CAP_ORDERED;
     }
+    if (dev->wait_fd >= 0) {
+        attr->caps |= AM_DEV_CAP_WAIT;
+    }
     attr->perf.send_overhead = (struct am_linfn){2000000, 300000};
     attr->perf.recv_overhead = (struct am_linfn){1500000, 300000};
     attr->perf.wire = (struct am_linfn){2500000, 0};
@@ -156,6 +159,7 @@ static struct ofi_dev *dev_new(const struct am_dev_params *params)
     dev->log = params->log;
     dev->stats = params->stats;
     dev->nonce = params->nonce;
+    dev->wait_fd = -1;
     am_list_init(&dev->tx_free);
     am_list_init(&dev->stuck);
     am_list_init(&dev->held);
@@ -305,13 +309,14 @@ static size_t ofi_describe(struct am_dev *base, char *text, size_t bytes)
     int length = snprintf(
             text, bytes,
             "ofi: libfabric %u.%u, provider %s on %s, %s; inject up to %zu B; "
-            "receive buffers of %s; order %s; reads of memory %s\n",
+            "receive buffers of %s; order %s; sleep %s; reads of memory %s\n",
             FI_MAJOR(dev->lib.version()), FI_MINOR(dev->lib.version()),
             info->fabric_attr->prov_name, info->domain_attr->name,
             ofi_name_text(dev, dev->me.name, dev->me.name_bytes, where,
                           sizeof(where)),
             dev->inject_bytes, dev->multi ? "many packets" : "one packet",
             (base->attr.caps & AM_DEV_CAP_ORDERED) != 0 ? "kept" : "not kept",
+            dev->wait_fd >= 0 ? "yes" : "no",
             (base->attr.caps & AM_DEV_CAP_GET) != 0 ? "yes" : "no");
 
     return length < 0 || (size_t)length >= bytes ? 0 : (size_t)length;
@@ -348,6 +353,8 @@ const struct am_dev_ops am_ofi_ops = {
         .fetch_add = am_dev_no_fetch_add,
         .map = am_dev_no_map,
         .wait = ofi_wait,
+        .watch = ofi_watch,
+        .arm = ofi_arm,
         .check = ofi_check,
         .describe = ofi_describe,
 };
