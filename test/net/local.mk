@@ -36,7 +36,8 @@ endif
 if BUILD_OFI
 if HAVE_CMOCKA
 ofi_tests = test/unit/ofi_dead_test test/unit/ofi_hostile_test \
-    test/unit/ofi_wait_test
+    test/unit/ofi_wait_test test/unit/ofi_cache_test test/unit/ofi_mem_test \
+    test/unit/ofi_nic_test
 check_PROGRAMS += $(ofi_tests)
 TESTS += $(ofi_tests) test/net/ofi_suites.sh
 test_unit_ofi_dead_test_SOURCES = test/unit/ofi_dead_test.c \
@@ -46,5 +47,11 @@ test_unit_ofi_hostile_test_SOURCES = test/unit/ofi_hostile_test.c $(dev_pair)
 test_unit_ofi_hostile_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_ofi_wait_test_SOURCES = test/unit/ofi_wait_test.c $(dev_pair)
 test_unit_ofi_wait_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_ofi_cache_test_SOURCES = test/unit/ofi_cache_test.c
+test_unit_ofi_cache_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_ofi_nic_test_SOURCES = test/unit/ofi_nic_test.c
+test_unit_ofi_nic_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_ofi_mem_test_SOURCES = test/unit/ofi_mem_test.c $(dev_pair)
+test_unit_ofi_mem_test_CFLAGS = $(TEST_CFLAGS)
 endif
 endif

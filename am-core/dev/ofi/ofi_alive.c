@@ -68,11 +68,10 @@ void ofi_error_read(struct ofi_dev *dev)
         ofi_tx_done(dev, tx);
         break;
     }
-    case OFI_KIND_READ:
-        ofi_read_done(
-                dev,
-                am_container(entry.op_context, struct ofi_read, context),
-                entry.err);
+    case OFI_KIND_RMA:
+        ofi_rma_done(dev,
+                     am_container(entry.op_context, struct ofi_rma, context),
+                     entry.err);
         break;
     default:
         rx_failed(dev,
