@@ -82,17 +82,17 @@ void dev_pair_open(struct dev_node nodes[2], const struct am_dev_ops *ops,
                 .error_bytes = sizeof(node->error)};
 
         node->rank = i;
-        if (dev_open_options(ops, &params, options, option_count,
-                             &node->dev) != AM_OK) {
+        if (dev_open_options(ops, &params, options, option_count, &node->dev) !=
+            AM_OK) {
             fail_msg("%s", node->error);
         }
         bytes[i] = node->dev->ops->address(node->dev, addresses[i],
                                            sizeof(addresses[i]));
     }
     for (uint32_t i = 0; i < 2; i++) {
-        assert_int_equal(nodes[i].dev->ops->connect_all(nodes[i].dev, parts,
-                                                        bytes, 2),
-                         AM_OK);
+        assert_int_equal(
+                nodes[i].dev->ops->connect_all(nodes[i].dev, parts, bytes, 2),
+                AM_OK);
     }
     assert_int_equal(nodes[0].dev->ops->connect(nodes[0].dev, parts[1],
                                                 bytes[1], 1, &nodes[0],

@@ -186,9 +186,8 @@ static void test_space(void **state)
     ofi_cache_give(&cache, take(&cache, 300, 10, READ, false));
     assert_int_equal(provider.open, 3);
     provider.space = 1;
-    assert_int_equal(
-            ofi_cache_take(&cache, memory + 400, 10, READ, false, &mr),
-            -ENOSPC);
+    assert_int_equal(ofi_cache_take(&cache, memory + 400, 10, READ, false, &mr),
+                     -ENOSPC);
     ofi_cache_give(&cache, used);
     close_all(&cache);
 }
@@ -254,8 +253,8 @@ static void test_random(void **state)
                 assert_false(overlaps(cache.sorted[i], at, bytes));
             }
         } else if (what < 11 && count < USED_MAX) {
-            used[count++] = take(&cache, at, bytes,
-                                 1 + am_prng_below(&prng, 3), what < 5);
+            used[count++] = take(&cache, at, bytes, 1 + am_prng_below(&prng, 3),
+                                 what < 5);
             assert_false(used[count - 1]->stale);
         } else if (count > 0) {
             uint32_t which = am_prng_below(&prng, count);

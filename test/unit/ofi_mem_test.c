@@ -81,9 +81,8 @@ static am_status_t transfer(bool put, const struct am_dev_key *key, size_t at,
     struct iovec pieces[2] = {{here + at, bytes / 3},
                               {here + at + bytes / 3, bytes - bytes / 3}};
     struct end end = {0, AM_OK};
-    am_status_t status =
-            (put ? ops->put : ops->get)(nodes[0].ep, pieces, 2, key, at,
-                                        on_done, &end);
+    am_status_t status = (put ? ops->put : ops->get)(nodes[0].ep, pieces, 2,
+                                                     key, at, on_done, &end);
 
     for (int i = 0; status == AM_OK && end.calls == 0; i++) {
         assert_true(i < DEV_PAIR_POLLS_MAX);
@@ -211,10 +210,9 @@ static void test_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_tcp),    cmocka_unit_test(test_shm),
-            cmocka_unit_test(test_tcp_alone),
-            cmocka_unit_test(test_rights), cmocka_unit_test(test_local),
-            cmocka_unit_test(test_kept),
+            cmocka_unit_test(test_tcp),       cmocka_unit_test(test_shm),
+            cmocka_unit_test(test_tcp_alone), cmocka_unit_test(test_rights),
+            cmocka_unit_test(test_local),     cmocka_unit_test(test_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,12 +107,10 @@ static void test_distance(void **state)
     make("bus/pci/devices/0000:03:00.0/local_cpulist", "\n");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         hwloc_bitmap_list_sscanf(bound, cases[i].bound);
-        assert_int_equal(ofi_nic_distance(root, &first, bound),
-                         cases[i].first);
+        assert_int_equal(ofi_nic_distance(root, &first, bound), cases[i].first);
         assert_int_equal(ofi_nic_distance(root, &second, bound),
                          cases[i].second);
-        assert_int_equal(ofi_nic_distance(root, &none, bound),
-                         OFI_NIC_UNKNOWN);
+        assert_int_equal(ofi_nic_distance(root, &none, bound), OFI_NIC_UNKNOWN);
         assert_int_equal(ofi_nic_distance(root, &empty, bound),
                          OFI_NIC_UNKNOWN);
     }
@@ -166,8 +164,8 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_choose),    cmocka_unit_test(test_parse),
-            cmocka_unit_test(test_distance),  cmocka_unit_test(test_interface),
+            cmocka_unit_test(test_choose),   cmocka_unit_test(test_parse),
+            cmocka_unit_test(test_distance), cmocka_unit_test(test_interface),
             cmocka_unit_test(test_bound),
     };
 

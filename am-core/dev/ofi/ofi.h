@@ -53,8 +53,8 @@
 #define OFI_CQ_ENTRIES 16                /* read by one call */
 #define OFI_BUCKETS    1024              /* of the table of peers */
 #define OFI_REGION_BUCKETS 256
-#define OFI_RMAS_MAX       64 /* puts and gets in the provider */
-#define OFI_IOV_MOST       4  /* pieces of one */
+#define OFI_RMAS_MAX       64                /* puts and gets in the provider */
+#define OFI_IOV_MOST       4                 /* pieces of one */
 #define OFI_SOCKETS_FLYING ((size_t)1 << 15) /* ofi_provider_limits */
 
 extern const struct am_dev_ops am_ofi_ops;

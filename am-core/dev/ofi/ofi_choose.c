@@ -21,7 +21,7 @@
 #define API_VERSION FI_VERSION(1, 17)
 #define SYSFS       "/sys"
 /* What memory a provider may ask to be registered, and how. */
-#define MR_MODE                                                    \
+#define MR_MODE                                                         \
     (FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR | \
      FI_MR_ENDPOINT)
 
@@ -98,10 +98,10 @@ static uint32_t nics_find(struct ofi_dev *dev, struct fi_info *first,
 
     for (struct fi_info *at = first; at != NULL && count < OFI_NICS_MAX;
          at = at->next) {
-        bool is_new = is_of_kind(at, first) &&
-                      strcmp(at->fabric_attr->name, first->fabric_attr->name) ==
-                              0 &&
-                      info_rank(dev, at) == info_rank(dev, first);
+        bool is_new =
+                is_of_kind(at, first) &&
+                strcmp(at->fabric_attr->name, first->fabric_attr->name) == 0 &&
+                info_rank(dev, at) == info_rank(dev, first);
 
         for (uint32_t i = 0; i < count; i++) {
             is_new = is_new && strcmp(at->domain_attr->name,
@@ -144,8 +144,8 @@ static struct fi_info *nic_take(struct ofi_dev *dev, struct fi_info *first)
         return first;
     }
     for (uint32_t i = 0; i < count; i++) {
-        distances[i] = bound == NULL ? OFI_NIC_UNKNOWN
-                                     : nic_distance(nics[i], bound);
+        distances[i] =
+                bound == NULL ? OFI_NIC_UNKNOWN : nic_distance(nics[i], bound);
     }
     hwloc_bitmap_free(bound);
     return nics[ofi_nic_choose(distances, count, dev->rank)];
@@ -171,7 +171,8 @@ static struct fi_info *info_find(struct ofi_dev *dev, uint64_t caps,
     hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
     hints->tx_attr->msg_order = hints->rx_attr->msg_order = order;
-    if ((caps & FI_WRITE) != 0) { /* that can tell when what it wrote is there */
+    /* of writes, those that can tell when they are there */
+    if ((caps & FI_WRITE) != 0) {
         hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
     }
     if (dev->config.provider[0] != '\0') {
@@ -203,8 +204,8 @@ static void rma_add(struct ofi_dev *dev, uint64_t order)
 {
     const uint64_t reads = FI_READ | FI_REMOTE_READ;
     const uint64_t writes = FI_WRITE | FI_REMOTE_WRITE;
-    const uint64_t wanted = (dev->config.reads ? reads : 0) |
-                            (dev->config.writes ? writes : 0);
+    const uint64_t wanted =
+            (dev->config.reads ? reads : 0) | (dev->config.writes ? writes : 0);
     const uint64_t tries[] = {wanted, wanted & reads};
     struct fi_info *also = NULL;
 
@@ -235,12 +236,13 @@ am_status_t ofi_provider_choose(struct ofi_dev *dev, char *error,
     if (dev->info != NULL) {
         return AM_OK;
     }
-    snprintf(error, error_bytes,
-             "ofi: libfabric has no provider%s%s%s%s with endpoints of the kind "
-             "FI_EP_RDM for packets of %zu bytes here (fi_info -t FI_EP_RDM "
-             "lists what it has)",
-             named ? " " : "", dev->config.provider, on ? " on the domain " : "",
-             dev->config.domain, dev->config.packet_bytes);
+    snprintf(
+            error, error_bytes,
+            "ofi: libfabric has no provider%s%s%s%s with endpoints of the kind "
+            "FI_EP_RDM for packets of %zu bytes here (fi_info -t FI_EP_RDM "
+            "lists what it has)",
+            named ? " " : "", dev->config.provider, on ? " on the domain " : "",
+            dev->config.domain, dev->config.packet_bytes);
     return AM_ERR_UNSUPPORTED;
 }
 

@@ -80,6 +80,7 @@ static int multi_set(struct ofi_dev *dev)
 
 static int endpoint_open(struct ofi_dev *dev)
 {
+    bool local = ofi_provider_is_local(dev->info->fabric_attr->prov_name);
     struct fi_av_attr av = {.type = FI_AV_TABLE};
     int failed = ofi_cq_open(dev);
 
@@ -100,15 +101,13 @@ static int endpoint_open(struct ofi_dev *dev)
     }
     /* shm's crashes when it is told so before (libfabric issue 10591), others
      * want it before */
-    if (failed == 0 && !ofi_provider_is_local(dev->info->fabric_attr->prov_name)) {
+    if (failed == 0 && !local) {
         failed = multi_set(dev);
     }
     if (failed == 0) {
         failed = fi_enable(dev->ep);
     }
-    return failed == 0 && ofi_provider_is_local(dev->info->fabric_attr->prov_name)
-                   ? multi_set(dev)
-                   : failed;
+    return failed == 0 && local ? multi_set(dev) : failed;
 }
 
 /* What the endpoint is called by others. */

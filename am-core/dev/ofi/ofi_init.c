@@ -57,11 +57,13 @@ static am_status_t check_cache(const char *text, char *accepted, size_t bytes)
 static const struct am_config_row ofi_rows[] = {
         {"AM_OFI_PROVIDER", "", AM_CONFIG_TEXT, "",
          "provider of libfabric that the ofi device uses, as fi_info lists "
-         "them, such as tcp;ofi_rxm; empty: the first that reaches other hosts; "
+         "them, such as tcp;ofi_rxm; empty: the first that reaches other "
+         "hosts; "
          "the same on all ranks",
          offsetof(struct ofi_config, provider), NULL, check_provider},
         {"AM_OFI_DOMAIN", "", AM_CONFIG_TEXT, "",
-         "its domain, as fi_info lists them, such as eth0 or mlx5_0; empty: the "
+         "its domain, as fi_info lists them, such as eth0 or mlx5_0; empty: "
+         "the "
          "provider's first that is not the loopback interface",
          offsetof(struct ofi_config, domain), NULL, NULL},
         {"AM_OFI_PACKET", "16k", AM_CONFIG_BYTES, "bytes",
@@ -76,11 +78,13 @@ static const struct am_config_row ofi_rows[] = {
          "key that is no good then ends the connection over TCP",
          offsetof(struct ofi_config, reads), NULL, NULL},
         {"AM_OFI_WRITES", "off", AM_CONFIG_BOOL, "",
-         "puts by the provider's writes of remote memory, where it has them and "
+         "puts by the provider's writes of remote memory, where it has them "
+         "and "
          "can tell when they are there; of keys what AM_OFI_READS says",
          offsetof(struct ofi_config, writes), NULL, NULL},
         {"AM_OFI_CACHE", "0", AM_CONFIG_COUNT, "registrations",
-         "how many the ofi device keeps with the provider after their last use; "
+         "how many the ofi device keeps with the provider after their last "
+         "use; "
          "only for programs that do not unmap memory which they have sent from "
          "or received into",
          offsetof(struct ofi_config, cache_count), NULL, check_cache},

@@ -13,7 +13,7 @@
 
 #include "dev/ofi/ofi.h"
 
-#define KEY_TRIES      8 /* random keys may be taken */
+#define KEY_TRIES      8                 /* random keys may be taken */
 #define CACHE_BYTES    ((size_t)1 << 30) /* kept at most */
 #define KEY_BYTES_BITS 53
 #define KEY_GET        (UINT64_C(1) << 53)
@@ -128,8 +128,7 @@ am_status_t ofi_mem_register(struct am_dev *base, void *memory, size_t bytes,
 {
     struct ofi_dev *dev = ofi_dev_of(base);
     uint64_t access = access_of(dev, rights), flags = 0;
-    bool by_address =
-            (dev->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+    bool by_address = (dev->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
     struct ofi_mr *mr;
 
     if (access == 0 || dev->forked || bytes == 0 ||
@@ -181,8 +180,7 @@ bool ofi_key_allows(const struct am_dev_key *key, bool put)
 /* ------------------------------------------------------------- what is here */
 
 bool ofi_local_take(struct ofi_dev *dev, struct ofi_rma *rma,
-                    const struct iovec *pieces, uint32_t count,
-                    void **descs)
+                    const struct iovec *pieces, uint32_t count, void **descs)
 {
     uint64_t access = rma->put ? FI_WRITE : FI_READ;
 

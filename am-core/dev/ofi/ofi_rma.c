@@ -126,8 +126,8 @@ static am_status_t rma_post(struct ofi_dev *dev, struct ofi_rma *rma,
 static bool is_possible(const struct ofi_dev *dev, const struct am_dev_key *key,
                         bool put, uint32_t pieces, size_t bytes)
 {
-    return (dev->base.attr.caps &
-            (put ? AM_DEV_CAP_PUT : AM_DEV_CAP_GET)) != 0 &&
+    return (dev->base.attr.caps & (put ? AM_DEV_CAP_PUT : AM_DEV_CAP_GET)) !=
+                   0 &&
            pieces <= OFI_IOV_MOST && pieces <= dev->info->tx_attr->iov_limit &&
            bytes <= dev->info->ep_attr->max_msg_size &&
            ofi_key_allows(key, put);

@@ -10,9 +10,9 @@
 
 #include <poll.h>
 
-#define WAIT_SPIN     256  /* empty polls: look on */
-#define WAIT_YIELD    4096 /* then yield, then sleep */
-#define WAIT_SLEEP_MS 20   /* dead peers are looked for */
+#define WAIT_SPIN     256               /* empty polls: look on */
+#define WAIT_YIELD    4096              /* then yield, then sleep */
+#define WAIT_SLEEP_MS 20                /* dead peers are looked for */
 #define NAP_NS        UINT64_C(1000000) /* while only polls get on */
 
 int ofi_cq_open(struct ofi_dev *dev)

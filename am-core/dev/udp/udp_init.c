@@ -3,8 +3,8 @@
  */
 #include "config.h"
 
-#include "dev/udp/udp.h"
 #include "dev/silence.h"
+#include "dev/udp/udp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
