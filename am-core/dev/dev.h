@@ -151,6 +151,8 @@ struct am_dev_params {
     uint64_t *stats; /* AM_DEV_STAT_COUNT counters */
     const struct am_profile *profile; /* dev/profile.h; NULL: none */
     am_learn_t learn;
+    /* AM_WAIT=sleep: what makes a device able to sleep may cost each message. */
+    bool sleeps;
     char *error;
     size_t error_bytes;
 };

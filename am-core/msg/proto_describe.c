@@ -153,8 +153,8 @@ size_t am_proto_describe(struct am_msg *msg, bool unmet, char *text,
          kind = kind->next) {
         out_kind(&out, kind, origin);
     }
-    for (uint32_t i = 0;
-         unmet && (dev = am_ctx_device(msg->ctx, i)) != NULL; i++) {
+    for (uint32_t i = 0; unmet && (dev = am_ctx_device(msg->ctx, i)) != NULL;
+         i++) {
         if (!is_met(msg, dev)) {
             out_unmet(&out, msg, dev, origin);
         }

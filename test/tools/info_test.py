@@ -55,7 +55,8 @@ def test_other_parts():
                "and says where each one's costs come from: " + got.stdout)
     if "ofi" in info("-v").stdout:
         got = info("-d", "-p", AM_DEVICES="shm,ofi", AM_OFI_DOMAIN="lo",
-                   AM_OFI_PROVIDER="tcp;ofi_rxm", AM_OFI_WRITES="on")
+                   AM_OFI_PROVIDER="tcp;ofi_rxm", AM_OFI_WRITES="on",
+                   AM_WAIT="sleep")
         check.that("device shm, " in got.stdout and
                    "device ofi, " in got.stdout and
                    "sleep yes" in got.stdout and "writes yes" in got.stdout,

@@ -166,12 +166,13 @@ static int udp_turns(struct rank *me)
     return take_turns(me, NULL, "udp", NULL, ROUNDS / 10);
 }
 
-/* A provider with something to sleep on: only a few of the sleeps, while a
+/* A provider with something to sleep on, as AM_WAIT=sleep asks for it: only a few of the sleeps, while a
  * connection is made or a packet is not gone, are naps. */
 static int ofi_turns(struct rank *me)
 {
     int failed;
 
+    setenv("AM_WAIT", "sleep", 1);
     setenv("AM_OFI_PROVIDER", "tcp;ofi_rxm", 1);
     setenv("AM_OFI_DOMAIN", "lo", 1);
     failed = take_turns(me, &silent, "ofi", NULL, ROUNDS / 3);
@@ -185,6 +186,7 @@ static int ofi_turns(struct rank *me)
 /* One that has nothing to sleep on: naps. */
 static int ofi_naps(struct rank *me)
 {
+    setenv("AM_WAIT", "sleep", 1);
     setenv("AM_OFI_PROVIDER", "shm", 1);
     return take_turns(me, &silent, "ofi", NULL, ROUNDS / 30);
 }

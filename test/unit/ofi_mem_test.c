@@ -129,11 +129,6 @@ static void test_shm(void **state)
     both_ways("shm");
 }
 
-static void test_tcp_alone(void **state)
-{
-    both_ways("net");
-}
-
 /* What a key does not allow goes another way, and no connection ends by it. */
 static void test_rights(void **state)
 {
@@ -211,7 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_tcp),       cmocka_unit_test(test_shm),
-            cmocka_unit_test(test_tcp_alone), cmocka_unit_test(test_rights),
+            cmocka_unit_test(test_rights),
             cmocka_unit_test(test_local),     cmocka_unit_test(test_kept),
     };
 

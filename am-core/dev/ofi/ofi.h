@@ -177,6 +177,7 @@ struct ofi_dev {
     struct fid_cq *cq;
     bool forked;  /* in the child of a fork: nothing is touched */
     bool closing; /* nothing is taken in any more */
+    bool sleeps;  /* AM_WAIT=sleep */
     int wait_fd;  /* readable when completions may have come; -1: none */
     bool multi;   /* receive buffers take many packets each */
     uint64_t *stats;

@@ -1,8 +1,10 @@
 /*
  * Waiting: asleep on the descriptor of the completion queue (FI_WAIT_FD), where
- * the provider has one.  Before each sleep it is asked whether it may begin
- * (fi_trywait), which no provider allows while something is there.  Where it has
- * none, waiting is polling: with a nap between, or without.
+ * the provider has one and AM_WAIT=sleep asks for it: over TCP each completion
+ * then costs a system call to make it readable and one to make it unreadable.
+ * Before each sleep the provider is asked whether it may begin (fi_trywait), which
+ * it does not allow while something is there.  Else waiting is polling: with a nap
+ * between, or without.
  */
 #include "config.h"
 
@@ -21,7 +23,8 @@ int ofi_cq_open(struct ofi_dev *dev)
                               .format = FI_CQ_FORMAT_DATA,
                               .wait_obj = FI_WAIT_FD};
 
-    if (fi_cq_open(dev->domain, &attr, &dev->cq, NULL) == 0) {
+    if (dev->sleeps &&
+        fi_cq_open(dev->domain, &attr, &dev->cq, NULL) == 0) {
         if (fi_control(&dev->cq->fid, FI_GETWAIT, &dev->wait_fd) == 0) {
             return 0;
         }
