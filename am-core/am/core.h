@@ -182,6 +182,8 @@ static inline uint64_t am_word(const uint64_t *words, uint32_t index)
 /* Is a poll under way, so that this is a handler or a completion function? */
 bool am_ctx_is_polling(const struct am_ctx *ctx);
 struct am_env *am_ctx_env(struct am_ctx *ctx);
+/* Its devices, from 0 on; NULL: there are no more. */
+const struct am_dev *am_ctx_device(const struct am_ctx *ctx, uint32_t index);
 struct am_log *am_ctx_log(struct am_ctx *ctx);
 struct am_trace *am_ctx_trace(struct am_ctx *ctx); /* NULL when off */
 
@@ -249,6 +251,8 @@ bool am_profile_path(char *path, size_t bytes);
 
 /* Largest payload of one request with `word_count` words. */
 size_t am_peer_payload_max(const struct am_peer *peer, uint32_t word_count);
+/* The same by a device. */
+size_t am_dev_payload_max(const struct am_dev *dev, uint32_t word_count);
 
 /* Bytes of each packet but the last of a stream of `bytes`: as few packets as
  * can be, of equal length, and long ones of whole cache lines, as a copy from

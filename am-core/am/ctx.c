@@ -316,6 +316,11 @@ void am_module_set_data(struct am_ctx *ctx, uint32_t slot, void *data)
     ctx->modules.data[slot] = data;
 }
 
+const struct am_dev *am_ctx_device(const struct am_ctx *ctx, uint32_t index)
+{
+    return index < ctx->dev_count ? ctx->devs[index] : NULL;
+}
+
 struct am_env *am_ctx_env(struct am_ctx *ctx)
 {
     return ctx->env;

@@ -50,7 +50,7 @@ static const struct am_region_device *region_device(struct am_region *region,
         device = device->next;
     }
     if (dev->ops->mem_register(dev, region->data.u.base, region->data.bytes,
-                               &device->key) != AM_OK) {
+                               region->rights, &device->key) != AM_OK) {
         return NULL; /* an entry that is made is tried again */
     }
     AM_CHECK(device->key.w[2] >> AM_DEV_KEY_BITS == 0);

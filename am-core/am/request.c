@@ -169,10 +169,15 @@ am_status_t am_ctx_request(struct am_ctx *ctx, uint32_t dest, uint32_t handler,
     return AM_OK;
 }
 
+size_t am_dev_payload_max(const struct am_dev *dev, uint32_t word_count)
+{
+    return dev->attr.packet_bytes_max - sizeof(struct am_hdr) -
+           word_count * sizeof(uint64_t);
+}
+
 size_t am_peer_payload_max(const struct am_peer *peer, uint32_t word_count)
 {
-    return peer->dev->attr.packet_bytes_max - sizeof(struct am_hdr) -
-           word_count * sizeof(uint64_t);
+    return am_dev_payload_max(peer->dev, word_count);
 }
 
 size_t am_payload_max(struct am_ctx *ctx, uint32_t dest)

@@ -63,7 +63,7 @@ bool am_dev_no_drained(struct am_dev *dev)
 }
 
 am_status_t am_dev_no_mem_register(struct am_dev *dev, void *base, size_t bytes,
-                                   struct am_dev_key *key)
+                                   uint32_t rights, struct am_dev_key *key)
 {
     return AM_ERR_UNSUPPORTED;
 }

@@ -44,6 +44,7 @@ enum {
     /* A network that drops what it has no space for, and an end that drops a
      * request that is not ready: the channel's window adapts, and asks again. */
     AM_DEV_CAP_DROPS = 1 << 9,
+    AM_DEV_RIGHTS_ALL = AM_DEV_CAP_PUT | AM_DEV_CAP_GET, /* of mem_register */
 };
 
 enum {
@@ -150,6 +151,8 @@ struct am_dev_params {
     uint64_t *stats; /* AM_DEV_STAT_COUNT counters */
     const struct am_profile *profile; /* dev/profile.h; NULL: none */
     am_learn_t learn;
+    /* AM_WAIT=sleep: what makes a device able to sleep may cost each message. */
+    bool sleeps;
     char *error;
     size_t error_bytes;
 };
@@ -246,8 +249,9 @@ struct am_dev_ops {
     bool (*reply_ready)(struct am_dev_ep *ep);
     int (*poll)(struct am_dev *dev, uint32_t packets_max);
 
+    /* `rights`: what peers may do, AM_DEV_CAP_PUT and GET. */
     am_status_t (*mem_register)(struct am_dev *dev, void *base, size_t bytes,
-                                struct am_dev_key *key);
+                                uint32_t rights, struct am_dev_key *key);
     void (*mem_deregister)(struct am_dev *dev, const struct am_dev_key *key);
     /* Memory that peers can store into directly (CAP_MAPPED). */
     void *(*alloc)(struct am_dev *dev, size_t bytes, struct am_dev_key *key);
@@ -331,7 +335,7 @@ am_status_t am_dev_send_words(struct am_dev_ep *ep, uint32_t class,
 am_status_t am_dev_no_connect_all(struct am_dev *dev, const void *const *parts,
                                   const size_t *part_bytes, uint32_t count);
 am_status_t am_dev_no_mem_register(struct am_dev *dev, void *base, size_t bytes,
-                                   struct am_dev_key *key);
+                                   uint32_t rights, struct am_dev_key *key);
 void am_dev_no_mem_deregister(struct am_dev *dev, const struct am_dev_key *key);
 void *am_dev_no_alloc(struct am_dev *dev, size_t bytes, struct am_dev_key *key);
 void am_dev_no_release(struct am_dev *dev, void *base, size_t bytes);

@@ -1,7 +1,7 @@
 # am-core/dev
 libam_la_SOURCES += \
     am-core/dev/dev.c am-core/dev/dev.h am-core/dev/table.c \
-    am-core/dev/meter.c am-core/dev/meter.h \
+    am-core/dev/meter.c am-core/dev/meter.h am-core/dev/silence.h \
     am-core/dev/profile.c am-core/dev/profile.h \
     am-core/dev/self/self.h am-core/dev/self/self_dev.c \
     am-core/dev/self/self_dev.h am-core/dev/self/self_mem.c \
@@ -36,5 +36,7 @@ libam_la_SOURCES += \
     am-core/dev/ofi/ofi_fabric.c am-core/dev/ofi/ofi_name.c \
     am-core/dev/ofi/ofi_ep.c am-core/dev/ofi/ofi_tx.c \
     am-core/dev/ofi/ofi_rx.c am-core/dev/ofi/ofi_mem.c \
-    am-core/dev/ofi/ofi_alive.c
+    am-core/dev/ofi/ofi_choose.c am-core/dev/ofi/ofi_nic.c am-core/dev/ofi/ofi_nic.h \
+    am-core/dev/ofi/ofi_rma.c am-core/dev/ofi/ofi_cache.c am-core/dev/ofi/ofi_cache.h \
+    am-core/dev/ofi/ofi_alive.c am-core/dev/ofi/ofi_wait.c
 endif

@@ -63,7 +63,7 @@ static void explain(struct am_msg *msg)
     if (text == NULL) {
         return;
     }
-    am_proto_describe(msg, text, DESCRIBE_BYTES);
+    am_proto_describe(msg, false, text, DESCRIBE_BYTES);
     for (line = strtok_r(text, "\n", &rest); line != NULL;
          line = strtok_r(NULL, "\n", &rest)) {
         am_log_write(am_ctx_log(msg->ctx), AM_LOG_INFO, "%s", line);
@@ -254,7 +254,7 @@ static size_t msg_describe(struct am_ctx *ctx, const char *what, char *text,
             am_proto_kind_of(msg, peer);
         }
     }
-    return am_proto_describe(msg, text, bytes);
+    return am_proto_describe(msg, true, text, bytes);
 }
 
 const struct am_module am_msg_module = {

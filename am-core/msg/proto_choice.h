@@ -59,8 +59,13 @@ static inline am_proto_t am_proto_select(const struct am_proto_kind *kind,
     return row->proto;
 }
 
-/* The tables with their reasons, as text; returns its length. */
-size_t am_proto_describe(struct am_msg *msg, char *text, size_t bytes);
+/* Words of a header beside a packet's payload, as the longest eager one has. */
+#define AM_PROTO_KIND_WORDS 5
+
+/* The tables with their reasons, as text; `unmet`: also those of devices by which
+ * no peer was met.  Returns its length. */
+size_t am_proto_describe(struct am_msg *msg, bool unmet, char *text,
+                         size_t bytes);
 
 /* Checks of configuration text, for the variables' rows. */
 am_status_t am_proto_check_list(const char *text, char *accepted, size_t bytes);

@@ -7,6 +7,7 @@
 #include "msg/proto_choice.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 static void out_costs(struct am_text *out, const struct am_cost_in *in,
                       size_t bytes)
@@ -94,7 +95,7 @@ static void out_kind(struct am_text *out, const struct am_proto_kind *kind,
     for (int contiguous = 1; contiguous >= 0; contiguous--) {
         size_t from = 0;
 
-        am_text_add(out, "device %s, %s data\n", kind->dev->ops->name,
+        am_text_add(out, "device %s, %s data\n", kind->dev->bottom->name,
                     contiguous ? "contiguous" : "other");
         for (uint32_t i = 0; i < kind->row_count[contiguous]; i++) {
             const struct am_proto_row *row = &kind->rows[contiguous][i];
@@ -114,13 +115,49 @@ static void out_kind(struct am_text *out, const struct am_proto_kind *kind,
     }
 }
 
-size_t am_proto_describe(struct am_msg *msg, char *text, size_t bytes)
+static bool is_met(const struct am_msg *msg, const struct am_dev *dev)
 {
+    const struct am_proto_kind *kind = msg->kinds;
+
+    while (kind != NULL && kind->dev != dev) {
+        kind = kind->next;
+    }
+    return kind != NULL;
+}
+
+/* A device that no peer was met by yet, as one would be. */
+static void out_unmet(struct am_text *out, struct am_msg *msg,
+                      const struct am_dev *dev, const char *origin)
+{
+    struct am_proto_kind *kind = calloc(1, sizeof(*kind));
+
+    if (kind == NULL) {
+        return;
+    }
+    kind->dev = dev;
+    kind->perf = &dev->attr.perf;
+    kind->packet_max = am_dev_payload_max(dev, AM_PROTO_KIND_WORDS);
+    am_proto_kind_fill(kind, msg);
+    out_kind(out, kind, origin);
+    free(kind);
+}
+
+size_t am_proto_describe(struct am_msg *msg, bool unmet, char *text,
+                         size_t bytes)
+{
+    const char *origin = msg->env->simulated ? "machine file" : "built in";
     struct am_text out = {.text = text, .bytes = bytes};
+    const struct am_dev *dev;
 
     for (const struct am_proto_kind *kind = msg->kinds; kind != NULL;
          kind = kind->next) {
-        out_kind(&out, kind, msg->env->simulated ? "machine file" : "built in");
+        out_kind(&out, kind, origin);
+    }
+    for (uint32_t i = 0; unmet && (dev = am_ctx_device(msg->ctx, i)) != NULL;
+         i++) {
+        if (!is_met(msg, dev)) {
+            out_unmet(&out, msg, dev, origin);
+        }
     }
     return out.length;
 }

@@ -25,7 +25,7 @@ const struct am_proto_kind *am_proto_kind_of(struct am_msg *msg,
         kind->dev = peer->dev;
         kind->meter = peer->ep == NULL ? NULL : peer->ep->meter;
         kind->perf = perf;
-        kind->packet_max = am_peer_payload_max(peer, 5);
+        kind->packet_max = am_peer_payload_max(peer, AM_PROTO_KIND_WORDS);
         am_proto_kind_fill(kind, msg);
         kind->next = msg->kinds;
         msg->kinds = kind;

@@ -68,7 +68,7 @@ static void region_open(struct region *region, struct am_dev *dev)
     memset(region->memory, 0x11, REGION_BYTES + 128);
     region->base = region->memory + 64;
     assert_int_equal(dev->ops->mem_register(dev, region->base, REGION_BYTES,
-                                            &region->key),
+                                            AM_DEV_RIGHTS_ALL, &region->key),
                      AM_OK);
 }
 

@@ -3,6 +3,8 @@
 EXTRA_DIST += test/net/udp_suites.sh test/net/ofi_suites.sh \
     test/net/spaces.sh \
     test/net/spaces_test.sh test/net/mpi_spaces.sh
+dev_pair = test/support/dev_pair.c test/support/dev_pair.h \
+    test/support/dev_open.c
 if BUILD_UDP
 check_PROGRAMS += test/net/storm
 test_net_storm_SOURCES = test/net/storm.c
@@ -19,8 +21,7 @@ test_unit_udp_hostile_test_CFLAGS = $(TEST_CFLAGS)
 
 check_PROGRAMS += test/unit/udp_dead_test
 TESTS += test/unit/udp_dead_test
-test_unit_udp_dead_test_SOURCES = test/unit/udp_dead_test.c \
-    test/support/dev_open.c
+test_unit_udp_dead_test_SOURCES = test/unit/udp_dead_test.c $(dev_pair)
 test_unit_udp_dead_test_CFLAGS = $(TEST_CFLAGS)
 
 check_PROGRAMS += test/unit/udp_many_test
@@ -34,14 +35,23 @@ endif
 endif
 if BUILD_OFI
 if HAVE_CMOCKA
-ofi_tests = test/unit/ofi_dead_test test/unit/ofi_hostile_test
+ofi_tests = test/unit/ofi_dead_test test/unit/ofi_hostile_test \
+    test/unit/ofi_wait_test test/unit/ofi_cache_test test/unit/ofi_mem_test \
+    test/unit/ofi_nic_test
 check_PROGRAMS += $(ofi_tests)
 TESTS += $(ofi_tests) test/net/ofi_suites.sh
 test_unit_ofi_dead_test_SOURCES = test/unit/ofi_dead_test.c \
     test/support/process.c test/support/process.h $(msg_world)
 test_unit_ofi_dead_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_ofi_hostile_test_SOURCES = test/unit/ofi_hostile_test.c \
-    test/support/dev_open.c
+test_unit_ofi_hostile_test_SOURCES = test/unit/ofi_hostile_test.c $(dev_pair)
 test_unit_ofi_hostile_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_ofi_wait_test_SOURCES = test/unit/ofi_wait_test.c $(dev_pair)
+test_unit_ofi_wait_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_ofi_cache_test_SOURCES = test/unit/ofi_cache_test.c
+test_unit_ofi_cache_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_ofi_nic_test_SOURCES = test/unit/ofi_nic_test.c
+test_unit_ofi_nic_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_ofi_mem_test_SOURCES = test/unit/ofi_mem_test.c $(dev_pair)
+test_unit_ofi_mem_test_CFLAGS = $(TEST_CFLAGS)
 endif
 endif

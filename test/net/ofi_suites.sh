@@ -36,6 +36,13 @@ AM_OFI_MULTI=off AM_OFI_PACKET=2k run msg_proto
 AM_RELIABILITY=nack run msg_order
 AM_OFI_READS=on run msg_proto
 AM_OFI_READS=on run msg_order
+# Reads and writes of memory, with registrations of their own and with kept ones.
+export AM_OFI_READS=on AM_OFI_WRITES=on
+for suite in msg_proto msg_order msg_dead; do
+    run $suite
+done
+AM_OFI_CACHE=16 AM_PROTO=put run msg_order
+AM_OFI_PROVIDER=shm AM_OFI_DOMAIN= run msg_proto
 if [ -n "$failed" ]; then
     echo "over ofi these failed:$failed" >&2
     exit 1

@@ -387,7 +387,8 @@ static uint64_t pipe_mark(const struct pipe_dev *pipe)
 }
 
 static am_status_t pipe_mem_register(struct am_dev *dev, void *base,
-                                     size_t bytes, struct am_dev_key *key)
+                                     size_t bytes, uint32_t rights,
+                                     struct am_dev_key *key)
 {
     struct pipe_dev *pipe = pipe_of(dev);
 

@@ -67,6 +67,8 @@ CASES = [
     ("sizes", "am-core/am/a.c", LONG, "f has 61 lines"),
     ("sizes", "test/a.c", LONG, None),
     ("sizes", "am-core/am/a.c", "\n" * 401, "has 401 lines"),
+    ("sizes", "mpich-netmod/overlay/src/mpid/ch4/netmod/am/am_cvars.c",
+     "\n" * 801, None),
     ("sizes", "test/tidy/sizes.txt", "am-core/am/b.c 500\n", "any more"),
     ("headers", "am-core/am/a.h", GUARDED % ("AM_A_H", "AM_A_H", "int a;"),
      "expected AM_AM_A_H"),

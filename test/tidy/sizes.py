@@ -12,6 +12,8 @@ DATA = os.path.join(tree.ROOT, "test/tidy/sizes.txt")
 FUNCTION_SOFT, FUNCTION_HARD = 50, 70
 FILE_SOFT, FILE_HARD = 400, 800
 STRICT = ("am-core/", "collectives/", "nic-sim/")
+# Lists that a script writes, one entry for each variable.
+WRITTEN = ("mpich-netmod/overlay/src/mpid/ch4/netmod/am/am_cvars.c",)
 
 
 def functions(name):
@@ -43,8 +45,9 @@ def measure():
     for name in tree.files(".c", ".h"):
         strict = name.startswith(STRICT)
         count = tree.read(name).count("\n")
-        sizes[name] = (count, FILE_SOFT if strict else FILE_HARD, FILE_HARD,
-                       name, 1)
+        if name not in WRITTEN:
+            sizes[name] = (count, FILE_SOFT if strict else FILE_HARD,
+                           FILE_HARD, name, 1)
         for function, line, length in functions(name):
             sizes["%s:%s" % (name, function)] = (
                 length, FUNCTION_SOFT if strict else FUNCTION_HARD,

@@ -53,6 +53,15 @@ def test_other_parts():
     check.that(len(origins) == got.stdout.count(", contiguous data") and
                all("(built in)" in line for line in origins),
                "and says where each one's costs come from: " + got.stdout)
+    if "ofi" in info("-v").stdout:
+        got = info("-d", "-p", AM_DEVICES="shm,ofi", AM_OFI_DOMAIN="lo",
+                   AM_OFI_PROVIDER="tcp;ofi_rxm", AM_OFI_WRITES="on",
+                   AM_WAIT="sleep")
+        check.that("device shm, " in got.stdout and
+                   "device ofi, " in got.stdout and
+                   "sleep yes" in got.stdout and "writes yes" in got.stdout,
+                   "and a device that no peer is met by, with what its provider "
+                   "has: " + got.stdout + got.stderr)
     got = info("-v", "-c", "-d", "-p", "--json")
     parts = json.loads(got.stdout)
     check.that(sorted(parts) == ["devices", "protocols", "variables",

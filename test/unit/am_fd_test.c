@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,8 +37,11 @@ static int alarm_open_real(struct am_env *env)
     return am_env_real()->ops->alarm_open(am_env_real());
 }
 
+static uint32_t short_alarms; /* sleeps that were not to last */
+
 static void alarm_set_silent(struct am_env *env, int alarm, uint64_t ns)
 {
+    short_alarms += ns > 0 && ns < MOST_NS;
     am_env_real()->ops->alarm_set(am_env_real(), alarm, ns < MOST_NS ? ns : 0);
 }
 
@@ -162,6 +166,31 @@ static int udp_turns(struct rank *me)
     return take_turns(me, NULL, "udp", NULL, ROUNDS / 10);
 }
 
+/* A provider with something to sleep on, as AM_WAIT=sleep asks for it: only a few of the sleeps, while a
+ * connection is made or a packet is not gone, are naps. */
+static int ofi_turns(struct rank *me)
+{
+    int failed;
+
+    setenv("AM_WAIT", "sleep", 1);
+    setenv("AM_OFI_PROVIDER", "tcp;ofi_rxm", 1);
+    setenv("AM_OFI_DOMAIN", "lo", 1);
+    failed = take_turns(me, &silent, "ofi", NULL, ROUNDS / 3);
+    if (failed == 0 && short_alarms > ROUNDS / 10) {
+        fprintf(stderr, "%u sleeps were naps\n", short_alarms);
+        failed = 5;
+    }
+    return failed;
+}
+
+/* One that has nothing to sleep on: naps. */
+static int ofi_naps(struct rank *me)
+{
+    setenv("AM_WAIT", "sleep", 1);
+    setenv("AM_OFI_PROVIDER", "shm", 1);
+    return take_turns(me, &silent, "ofi", NULL, ROUNDS / 30);
+}
+
 static int lossy_turns(struct rank *me)
 {
     return take_turns(me, NULL, "shm", "drop=1/20", ROUNDS / 10);
@@ -172,17 +201,33 @@ static void test_turns(void **state)
     run_ranks(2, shm_turns, NULL);
 }
 
-static void test_turns_udp(void **state)
+/* Over a device that this build may not have. */
+static void turns_by(const char *device, int (*turns)(struct rank *me))
 {
     bool there = false;
 
     for (uint32_t i = 0; am_dev_table[i] != NULL; i++) {
-        there = there || strcmp(am_dev_table[i]->name, "udp") == 0;
+        there = there || strcmp(am_dev_table[i]->name, device) == 0;
     }
     if (!there) {
         skip();
     }
-    run_ranks(2, udp_turns, NULL);
+    run_ranks(2, turns, NULL);
+}
+
+static void test_turns_udp(void **state)
+{
+    turns_by("udp", udp_turns);
+}
+
+static void test_turns_ofi(void **state)
+{
+    turns_by("ofi", ofi_turns);
+}
+
+static void test_naps_ofi(void **state)
+{
+    turns_by("ofi", ofi_naps);
 }
 
 static void test_lost_packets(void **state)
@@ -300,6 +345,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_turns),
             cmocka_unit_test(test_turns_udp),
+            cmocka_unit_test(test_turns_ofi),
+            cmocka_unit_test(test_naps_ofi),
             cmocka_unit_test(test_lost_packets),
             cmocka_unit_test(test_posts),
             cmocka_unit_test(test_stranger_and_death),

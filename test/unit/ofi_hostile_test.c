@@ -7,115 +7,22 @@
 
 #include "dev/ofi/ofi.h"
 #include "support/cm.h"
-#include "support/dev_open.h"
+#include "support/dev_pair.h"
 
-#include <string.h>
-
-enum {
-    POLLS_MAX = 10000000 /* the kernel carries it when it gets to it */
-};
-
-struct node {
-    struct am_dev *dev;
-    struct am_dev_ep *ep;
-    uint64_t stats[AM_DEV_STAT_COUNT];
-    uint32_t got;
-    char error[256];
-    struct am_log log; /* silent */
-};
-
-static struct node nodes[2];
-
-static void up_packet(void *user, uint32_t class, const void *hdr,
-                      size_t hdr_bytes, void *data, size_t data_bytes)
-{
-    assert_int_equal(hdr_bytes, 16);
-    assert_int_equal(data_bytes, 0);
-    ((struct node *)user)->got++;
-}
-
-static void *up_accept(void *arg, struct am_dev_ep *ep, uint32_t rank)
-{
-    ((struct node *)arg)->ep = ep;
-    return arg;
-}
-
-static void up_dead(void *user, const char *why)
-{
-    fail_msg("%s", why);
-}
-
-static void poll_both(void)
-{
-    for (uint32_t i = 0; i < 2; i++) {
-        nodes[i].dev->ops->poll(nodes[i].dev, 64);
-    }
-    am_env_relax(am_env_real(), 0);
-}
-
-/* A good packet from node 0 to node 1, and until it is there. */
-static void send_good(void)
-{
-    uint64_t hdr[2] = {0};
-    uint32_t got = nodes[1].got;
-
-    assert_int_equal(nodes[0].dev->ops->send(nodes[0].ep, AM_DEV_REQUEST, hdr,
-                                             sizeof(hdr), NULL, 0),
-                     AM_OK);
-    for (int i = 0; nodes[1].got == got; i++) {
-        assert_true(i < POLLS_MAX);
-        poll_both();
-    }
-    assert_int_equal(nodes[1].got, got + 1);
-}
+static struct dev_node nodes[2];
 
 static void job_open(void)
 {
     const struct am_option options[] = {{"AM_OFI_PROVIDER", "tcp;ofi_rxm"},
                                         {"AM_OFI_DOMAIN", "lo"}};
-    uint8_t addresses[2][AM_ADDRESS_BYTES];
-    const void *parts[2] = {addresses[0], addresses[1]};
-    size_t bytes[2];
-    uint64_t nonce = am_env_random(am_env_real());
 
-    memset(nodes, 0, sizeof(nodes));
-    for (uint32_t i = 0; i < 2; i++) {
-        struct node *node = &nodes[i];
-        struct am_dev_params params = {
-                .env = am_env_real(),
-                .log = &node->log,
-                .rank = i,
-                .size = 2,
-                .nonce = nonce + i,
-                .up = {node, up_packet, NULL, up_accept, up_dead},
-                .stats = node->stats,
-                .error = node->error,
-                .error_bytes = sizeof(node->error)};
-
-        if (dev_open_options(&am_ofi_ops, &params, options, 2, &node->dev) !=
-            AM_OK) {
-            fail_msg("%s", node->error);
-        }
-        bytes[i] = node->dev->ops->address(node->dev, addresses[i],
-                                           sizeof(addresses[i]));
-    }
-    for (uint32_t i = 0; i < 2; i++) {
-        assert_int_equal(nodes[i].dev->ops->connect_all(nodes[i].dev, parts,
-                                                        bytes, 2),
-                         AM_OK);
-    }
-    assert_int_equal(nodes[0].dev->ops->connect(nodes[0].dev, parts[1],
-                                                bytes[1], 1, &nodes[0],
-                                                &nodes[0].ep),
-                     AM_OK);
-    send_good();
+    dev_pair_open(nodes, &am_ofi_ops, am_env_real(), options, 2);
 }
 
 static void job_close(void)
 {
-    for (uint32_t i = 0; i < 2; i++) {
-        nodes[i].dev->ops->close(nodes[i].dev);
-    }
+    assert_int_equal(nodes[0].dead + nodes[1].dead, 0);
+    dev_pair_close(nodes);
 }
 
 /* Put bytes on the wire as they are; node 1 counts them in `stat`. */
@@ -126,14 +33,14 @@ static void hostile(const void *packet, size_t bytes, uint32_t stat)
 
     while (fi_inject(dev->ep, packet, bytes, ofi_ep_of(nodes[0].ep)->to) ==
            -FI_EAGAIN) {
-        poll_both();
+        dev_pair_poll(nodes);
     }
     for (int i = 0; nodes[1].stats[stat] == before; i++) {
-        assert_true(i < POLLS_MAX);
-        poll_both();
+        assert_true(i < DEV_PAIR_POLLS_MAX);
+        dev_pair_poll(nodes);
     }
     assert_int_equal(nodes[1].stats[stat], before + 1);
-    send_good();
+    dev_pair_send(nodes);
 }
 
 static void test_hostile(void **state)
@@ -185,14 +92,14 @@ static void test_credit(void **state)
                                              sizeof(hdr), NULL, 0),
                      AM_OK);
     while (nodes[0].got == 0) {
-        poll_both();
+        dev_pair_poll(nodes);
     }
     while (fi_inject(ofi_dev_of(nodes[1].dev)->ep, &lie, sizeof(lie),
                      ofi_ep_of(nodes[1].ep)->to) == -FI_EAGAIN) {
-        poll_both();
+        dev_pair_poll(nodes);
     }
     for (int i = 0; i < 1000; i++) {
-        poll_both();
+        dev_pair_poll(nodes);
     }
     while (nodes[0].dev->ops->send(nodes[0].ep, AM_DEV_REQUEST, hdr,
                                    sizeof(hdr), NULL, 0) == AM_OK) {
@@ -200,7 +107,7 @@ static void test_credit(void **state)
         assert_true(++count <= OFI_CREDITS);
     }
     while (nodes[1].got < count + 1) {
-        poll_both();
+        dev_pair_poll(nodes);
     }
     job_close();
 }

@@ -334,12 +334,12 @@ static void body_gets(struct scene *scene, struct ns_sim_node *view)
     for (uint32_t i = 0; i < BYTES; i++) {
         mine[i] = byte_of(view->rank, i);
     }
-    assert_int_equal(
-            node->dev->ops->mem_register(node->dev, mine, BYTES, &key[0]),
-            AM_OK);
-    assert_int_equal(
-            node->dev->ops->mem_register(node->dev, place, BYTES, &key[1]),
-            AM_OK);
+    assert_int_equal(node->dev->ops->mem_register(node->dev, mine, BYTES,
+                                                  AM_DEV_RIGHTS_ALL, &key[0]),
+                     AM_OK);
+    assert_int_equal(node->dev->ops->mem_register(node->dev, place, BYTES,
+                                                  AM_DEV_RIGHTS_ALL, &key[1]),
+                     AM_OK);
     ns_sim_allgather(view, key, keys, sizeof(key));
     if (view->rank != 0) {
         for (uint32_t i = 0; i < GETS; i++) {
@@ -473,7 +473,8 @@ static void body_mixed(struct scene *scene, struct ns_sim_node *view)
     uint8_t *mine = calloc(1, BYTES), *got = calloc(MIXED_GETS, BYTES);
     struct am_dev_key key, keys[NODES_MAX];
 
-    assert_int_equal(node->dev->ops->mem_register(node->dev, mine, BYTES, &key),
+    assert_int_equal(node->dev->ops->mem_register(node->dev, mine, BYTES,
+                                                  AM_DEV_RIGHTS_ALL, &key),
                      AM_OK);
     ns_sim_allgather(view, &key, keys, sizeof(key));
     combine_all(node, NS_BGP_TREE_ADD);

@@ -33,9 +33,9 @@ static void body_copy(struct scene *scene, struct ns_sim_node *view)
     for (size_t i = 0; i < COPY_BYTES && view->rank == 0; i++) {
         memory[i] = data_byte(5, 9, i);
     }
-    assert_int_equal(
-            node->dev->ops->mem_register(node->dev, memory, COPY_BYTES, &mine),
-            AM_OK);
+    assert_int_equal(node->dev->ops->mem_register(node->dev, memory, COPY_BYTES,
+                                                  AM_DEV_RIGHTS_ALL, &mine),
+                     AM_OK);
     (void)ns_sim_allgather(view, &mine, keys, sizeof(mine));
     for (int turn = 0; turn < 2 && view->rank == 0; turn++) {
         for (uint32_t to = 1; to < view->size; to++) {
@@ -120,7 +120,8 @@ static struct am_dev_key registered(struct node *node, void *base, size_t bytes)
 {
     struct am_dev_key key;
 
-    assert_int_equal(node->dev->ops->mem_register(node->dev, base, bytes, &key),
+    assert_int_equal(node->dev->ops->mem_register(node->dev, base, bytes,
+                                                  AM_DEV_RIGHTS_ALL, &key),
                      AM_OK);
     return key;
 }
@@ -224,13 +225,15 @@ static void body_exhausted(struct scene *scene, struct ns_sim_node *view)
     const struct am_dev_ops *ops = node->dev->ops;
     struct am_dev_key keys[2], more;
 
-    assert_int_equal(ops->mem_register(node->dev, base, 3 * half, &more),
+    assert_int_equal(ops->mem_register(node->dev, base, 3 * half,
+                                       AM_DEV_RIGHTS_ALL, &more),
                      AM_ERR_MEMORY);
     keys[0] = registered(node, base, half);
     for (int round = 0; round < 5; round++) {
         keys[1] = registered(node, base, half);
-        assert_int_equal(ops->mem_register(node->dev, base, 1, &more),
-                         AM_ERR_MEMORY);
+        assert_int_equal(
+                ops->mem_register(node->dev, base, 1, AM_DEV_RIGHTS_ALL, &more),
+                AM_ERR_MEMORY);
         ops->mem_deregister(node->dev, &keys[0]);
         keys[0] = keys[1];
     }

@@ -7,7 +7,7 @@
 
 #include "dev/udp/udp.h"
 #include "support/cm.h"
-#include "support/dev_open.h"
+#include "support/dev_pair.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -22,17 +22,8 @@ struct clock {
     uint64_t now_ps;
 };
 
-struct node {
-    struct am_dev *dev;
-    struct am_dev_ep *ep;
-    uint64_t stats[AM_DEV_STAT_COUNT];
-    uint32_t got, dead;
-    char why[256], error[256];
-    struct am_log log; /* silent */
-};
-
 static struct clock clock_virtual;
-static struct node nodes[2];
+static struct dev_node nodes[2];
 
 static uint64_t clock_now(struct am_env *env)
 {
@@ -58,86 +49,15 @@ static const struct am_env_ops clock_ops = {.now = clock_now,
                                             .relax = clock_relax,
                                             .random = clock_random};
 
-static void up_packet(void *user, uint32_t class, const void *hdr,
-                      size_t hdr_bytes, void *data, size_t data_bytes)
-{
-    ((struct node *)user)->got++;
-}
-
-static void *up_accept(void *arg, struct am_dev_ep *ep, uint32_t rank)
-{
-    struct node *node = arg;
-
-    assert_int_equal(rank, node == &nodes[0] ? 1 : 0);
-    node->ep = ep;
-    return node;
-}
-
-static void up_dead(void *user, const char *why)
-{
-    struct node *node = user;
-
-    node->dead++;
-    snprintf(node->why, sizeof(node->why), "%s", why);
-}
-
 /* Two ranks of a job that have heard of each other. */
 static void job_open(const char *silence_s)
 {
     const struct am_option options[] = {{"AM_UDP_IF", "lo"},
                                         {"AM_UDP_SILENCE", silence_s},
                                         {"AM_RELIABILITY", "none"}};
-    struct udp_address addresses[2];
-    const void *parts[2] = {&addresses[0], &addresses[1]};
-    size_t bytes[2] = {udp_address_bytes(4), udp_address_bytes(4)};
-    uint64_t nonce = am_env_random(am_env_real());
-    uint64_t hdr[2] = {0};
 
-    memset(nodes, 0, sizeof(nodes));
     clock_virtual = (struct clock){{.ops = &clock_ops}, PS_PER_S};
-    for (uint32_t i = 0; i < 2; i++) {
-        struct node *node = &nodes[i];
-        struct am_dev_params params = {
-                .env = &clock_virtual.env,
-                .log = &node->log,
-                .rank = i,
-                .size = 2,
-                .nonce = nonce + i,
-                .up = {node, up_packet, NULL, up_accept, up_dead},
-                .stats = node->stats,
-                .error = node->error,
-                .error_bytes = sizeof(node->error)};
-
-        if (dev_open_options(&am_udp_ops, &params, options, 3, &node->dev) !=
-            AM_OK) {
-            fail_msg("%s", node->error);
-        }
-        node->dev->ops->address(node->dev, &addresses[i], sizeof(addresses[i]));
-    }
-    for (uint32_t i = 0; i < 2; i++) {
-        assert_int_equal(nodes[i].dev->ops->connect_all(nodes[i].dev, parts,
-                                                        bytes, 2),
-                         AM_OK);
-    }
-    assert_int_equal(nodes[0].dev->ops->connect(nodes[0].dev, parts[1],
-                                                bytes[1], 1, &nodes[0],
-                                                &nodes[0].ep),
-                     AM_OK);
-    assert_int_equal(nodes[0].dev->ops->send(nodes[0].ep, AM_DEV_REQUEST, hdr,
-                                             sizeof(hdr), NULL, 0),
-                     AM_OK);
-    for (int i = 0; nodes[1].got == 0; i++) {
-        assert_true(i < ASKED_MAX);
-        nodes[1].dev->ops->poll(nodes[1].dev, 64);
-        am_env_relax(&clock_virtual.env, 0);
-    }
-}
-
-static void job_close(void)
-{
-    for (uint32_t i = 0; i < 2; i++) {
-        nodes[i].dev->ops->close(nodes[i].dev);
-    }
+    dev_pair_open(nodes, &am_udp_ops, &clock_virtual.env, options, 3);
 }
 
 /* So many seconds pass; node 0 looks, and polls, and node 1 if it may. */
@@ -175,7 +95,7 @@ static void test_closed(void **state)
     assert_int_equal(nodes[0].dev->ops->send(nodes[0].ep, AM_DEV_REQUEST, NULL,
                                              0, NULL, 0),
                      AM_ERR_PEER);
-    job_close();
+    dev_pair_close(nodes);
 }
 
 static void test_silent(void **state)
@@ -187,7 +107,7 @@ static void test_silent(void **state)
     assert_int_equal(nodes[0].dead, 1);
     assert_non_null(strstr(nodes[0].why, "nothing was heard"));
     assert_non_null(strstr(nodes[0].why, "for 60 s"));
-    job_close();
+    dev_pair_close(nodes);
 }
 
 /* It speaks again, if only to answer pings. */
@@ -207,7 +127,7 @@ static void test_back(void **state)
         }
     }
     assert_int_equal(nodes[0].dead, 0);
-    job_close();
+    dev_pair_close(nodes);
 }
 
 int main(void)

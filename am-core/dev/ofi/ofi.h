@@ -17,10 +17,11 @@
  * its address, is dropped and counted; so is one of a connection that is not
  * known.  That keeps jobs apart.  It is no authentication: providers have none.
  *
- * Files: ofi_lib.c loads libfabric, ofi_fabric.c chooses and opens a provider,
+ * Files: ofi_lib.c loads libfabric, ofi_choose.c (by ofi_nic.c where there are
+ * several adapters) chooses a provider, which ofi_fabric.c opens,
  * ofi_init.c life and variables, ofi_ep.c peers, ofi_tx.c, ofi_rx.c, ofi_name.c
- * addresses of providers, ofi_mem.c regions and gets, ofi_alive.c errors, silence
- * and waiting.
+ * addresses of providers, ofi_cache.c and ofi_mem.c registered memory, ofi_rma.c
+ * puts and gets, ofi_alive.c errors and silence, ofi_wait.c waiting.
  */
 #ifndef AM_DEV_OFI_OFI_H
 #define AM_DEV_OFI_OFI_H
@@ -29,6 +30,7 @@
 #include "base/forked.h"
 #include "base/list.h"
 #include "dev/dev.h"
+#include "dev/ofi/ofi_cache.h"
 #include "dev/ofi/ofi_wire.h"
 
 #include <rdma/fabric.h>
@@ -51,7 +53,8 @@
 #define OFI_CQ_ENTRIES 16                /* read by one call */
 #define OFI_BUCKETS    1024              /* of the table of peers */
 #define OFI_REGION_BUCKETS 256
-#define OFI_READS_MAX      64 /* gets in the provider */
+#define OFI_RMAS_MAX       64                /* puts and gets in the provider */
+#define OFI_IOV_MOST       4                 /* pieces of one */
 #define OFI_SOCKETS_FLYING ((size_t)1 << 15) /* ofi_provider_limits */
 
 extern const struct am_dev_ops am_ofi_ops;
@@ -60,8 +63,9 @@ struct ofi_config {
     char provider[AM_CONFIG_TEXT_BYTES];
     char domain[AM_CONFIG_TEXT_BYTES];
     size_t packet_bytes;
-    int multi, reads;
-    uint64_t silence_s; /* 0: any */
+    int multi, reads, writes;
+    uint64_t cache_count; /* registrations kept without use */
+    uint64_t silence_s;   /* 0: any */
 };
 
 /* ---------------------------------------------------------------- ofi_lib.c */
@@ -88,7 +92,7 @@ am_status_t ofi_lib_load(struct ofi_lib *lib, char *error, size_t error_bytes);
 enum {
     OFI_KIND_TX,
     OFI_KIND_RX,
-    OFI_KIND_READ
+    OFI_KIND_RMA
 };
 
 /* What the provider gives back with a completion; the first is its own while it
@@ -115,20 +119,16 @@ struct ofi_rx {
     uint8_t *memory;
 };
 
-/* A get that the provider carries out. */
-struct ofi_read {
+/* A put or get that the provider carries out. */
+struct ofi_rma {
     struct ofi_context context;
     struct am_list link; /* of those free, or out */
     struct ofi_ep *ep;
     am_dev_done_fn done;
     void *arg;
-};
-
-/* Memory that peers may read. */
-struct ofi_region {
-    struct ofi_region *next; /* of its bucket */
-    struct fid_mr *mr;
-    uint64_t key;
+    bool put;
+    uint32_t local_count;
+    struct ofi_mr *local[OFI_IOV_MOST]; /* its pieces', where they need it */
 };
 
 /* A request that waits until the layer above is ready. */
@@ -177,6 +177,8 @@ struct ofi_dev {
     struct fid_cq *cq;
     bool forked;  /* in the child of a fork: nothing is touched */
     bool closing; /* nothing is taken in any more */
+    bool sleeps;  /* AM_WAIT=sleep */
+    int wait_fd;  /* readable when completions may have come; -1: none */
     bool multi;   /* receive buffers take many packets each */
     uint64_t *stats;
     uint64_t nonce;
@@ -189,9 +191,10 @@ struct ofi_dev {
     void *tx_desc, *rx_desc; /* of FI_MR_LOCAL */
     struct am_list stuck, held, owing, doomed; /* endpoints */
     struct ofi_rx *unposted;
-    struct am_list reads, reads_free;
-    uint32_t read_count;
-    struct ofi_region *regions[OFI_REGION_BUCKETS];
+    struct am_list rmas, rmas_free;
+    uint32_t rma_count;
+    struct ofi_cache cache;
+    struct ofi_mr *regions[OFI_REGION_BUCKETS]; /* of the cache, by key */
     struct ofi_ep *buckets[OFI_BUCKETS];
 
     /* cold */
@@ -210,7 +213,7 @@ struct ofi_dev {
     uint32_t rx_count;
     size_t rx_bytes; /* of each */
     struct am_list eps;
-    uint32_t gone_count;
+    uint32_t rank, gone_count;
     uint32_t conn_count;
     uint64_t check_ps;
     struct ofi_address me;
@@ -235,7 +238,7 @@ static inline size_t ofi_address_bytes(const struct ofi_address *address)
     return OFI_ADDRESS_HEAD + address->name_bytes;
 }
 
-/* ------------------------------------------------------------- ofi_fabric.c */
+/* ------------------------------------------------------------- ofi_choose.c */
 
 /* Can `spec` stand in AM_OFI_PROVIDER? */
 bool ofi_provider_is_sound(const char *spec);
@@ -245,6 +248,11 @@ am_status_t ofi_provider_choose(struct ofi_dev *dev, char *error,
                                 size_t error_bytes);
 /* How much the chosen provider is given at once: inject_bytes, flying_bytes_max. */
 void ofi_provider_limits(struct ofi_dev *dev);
+/* Does it stay on its host? */
+bool ofi_provider_is_local(const char *provider);
+
+/* ------------------------------------------------------------- ofi_fabric.c */
+
 /* Open the endpoint with all that it needs, and dev->me.name. */
 am_status_t ofi_fabric_open(struct ofi_dev *dev, char *error,
                             size_t error_bytes);
@@ -311,17 +319,35 @@ void ofi_rx_forget(struct ofi_ep *ep);
 
 /* ---------------------------------------------------------------- ofi_mem.c */
 
+/* By dev->config. */
+void ofi_mem_init(struct ofi_dev *dev);
+/* All that is registered, before the endpoint is closed. */
+void ofi_mem_close(struct ofi_dev *dev);
 am_status_t ofi_mem_register(struct am_dev *dev, void *base, size_t bytes,
-                             struct am_dev_key *key);
+                             uint32_t rights, struct am_dev_key *key);
 void ofi_mem_deregister(struct am_dev *dev, const struct am_dev_key *key);
+/* Can a key be this device's, and are those bytes inside? */
+bool ofi_key_is_sound(const struct am_dev_key *key, size_t offset,
+                      size_t bytes);
+bool ofi_key_allows(const struct am_dev_key *key, bool put);
+/* Register the pieces of a transfer, if the provider wants that, and say what it
+ * knows them by; false: it cannot, and nothing is registered. */
+bool ofi_local_take(struct ofi_dev *dev, struct ofi_rma *rma,
+                    const struct iovec *pieces, uint32_t count, void **descs);
+void ofi_local_give(struct ofi_dev *dev, struct ofi_rma *rma);
+
+/* ---------------------------------------------------------------- ofi_rma.c */
+
+am_status_t ofi_put(struct am_dev_ep *ep, const struct iovec *local,
+                    uint32_t count, const struct am_dev_key *key, size_t offset,
+                    am_dev_done_fn done, void *arg);
 am_status_t ofi_get(struct am_dev_ep *ep, const struct iovec *local,
                     uint32_t count, const struct am_dev_key *key, size_t offset,
                     am_dev_done_fn done, void *arg);
 /* The provider has ended it, by error FI_E... or 0. */
-void ofi_read_done(struct ofi_dev *dev, struct ofi_read *read, int error);
-/* Before the endpoint is closed, and after. */
-void ofi_regions_close(struct ofi_dev *dev);
-void ofi_reads_free(struct ofi_dev *dev);
+void ofi_rma_done(struct ofi_dev *dev, struct ofi_rma *rma, int error);
+/* After the endpoint is closed. */
+void ofi_rmas_free(struct ofi_dev *dev);
 
 /* -------------------------------------------------------------- ofi_alive.c */
 
@@ -331,6 +357,13 @@ void ofi_error_read(struct ofi_dev *dev);
 void ofi_ep_doom(struct ofi_dev *dev, struct ofi_ep *ep, int error);
 void ofi_doomed_tell(struct ofi_dev *dev);
 void ofi_check(struct am_dev *dev);
+
+/* --------------------------------------------------------------- ofi_wait.c */
+
+/* Open dev->cq, with dev->wait_fd where the provider has it; 0 or -FI_E... */
+int ofi_cq_open(struct ofi_dev *dev);
+am_status_t ofi_watch(struct am_dev *dev, int epoll);
+am_status_t ofi_arm(struct am_dev *dev, uint64_t *most_ns);
 void ofi_wait(struct am_dev *dev, uint64_t idle, bool may_sleep);
 
 #endif

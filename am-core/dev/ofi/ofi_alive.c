@@ -1,5 +1,5 @@
 /*
- * Who is still there, and waiting.
+ * Who is still there.
  *
  * A peer is dead when the provider says so of a packet to it.  Providers over
  * TCP do not say it of a peer that nothing is sent to, and of one that has ended
@@ -22,7 +22,6 @@
 #define CHECK_PS       (PS_PER_S / 10)  /* between looks */
 #define PROBE_WAIT_PS  PS_PER_S         /* between questions; doubles up to */
 #define PROBE_MOST_PS  (64 * PS_PER_S)
-#define WAIT_SPIN      256 /* empty polls: look on, then yield */
 
 /* ------------------------------------------------------------------- errors */
 
@@ -69,11 +68,10 @@ void ofi_error_read(struct ofi_dev *dev)
         ofi_tx_done(dev, tx);
         break;
     }
-    case OFI_KIND_READ:
-        ofi_read_done(
-                dev,
-                am_container(entry.op_context, struct ofi_read, context),
-                entry.err);
+    case OFI_KIND_RMA:
+        ofi_rma_done(dev,
+                     am_container(entry.op_context, struct ofi_rma, context),
+                     entry.err);
         break;
     default:
         rx_failed(dev,
@@ -172,14 +170,5 @@ void ofi_check(struct am_dev *base)
     }
     if (!am_list_is_empty(&dev->doomed)) {
         ofi_doomed_tell(dev);
-    }
-}
-
-/* ------------------------------------------------------------------ waiting */
-
-void ofi_wait(struct am_dev *base, uint64_t idle, bool may_sleep)
-{
-    if (idle >= WAIT_SPIN) {
-        am_env_relax(ofi_dev_of(base)->env, 0);
     }
 }

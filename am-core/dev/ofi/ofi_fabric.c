@@ -1,12 +1,5 @@
 /*
- * The provider: which one is taken, and opening it.
- *
- * libfabric lists what it has, the fastest first.  Taken is the first entry that
- * AM_OFI_PROVIDER and AM_OFI_DOMAIN allow, of those that keep the order of
- * messages if there is one; IPv4 goes before IPv6, and the loopback interface
- * comes last.  Unless it is named, a provider is left out that stays on its host
- * (shm) or is there for tests (sockets); one that makes datagrams reliable
- * by itself (rxd) is never taken: the device udp does that.
+ * Opening the provider that was chosen, its endpoint and what belongs to it.
  */
 #include "config.h"
 
@@ -17,166 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define API_VERSION FI_VERSION(1, 17)
-/* What memory a provider may ask to be registered, and how. */
-#define MR_MODE                                                    \
-    (FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR | \
-     FI_MR_ENDPOINT)
-
-/* ---------------------------------------------------------------- choosing */
-
-bool ofi_provider_is_sound(const char *spec)
-{
-    return strstr(spec, "rxd") == NULL && strcmp(spec, "udp") != 0;
-}
-
-static bool is_local(const char *provider)
-{
-    return strncmp(provider, "shm", 3) == 0;
-}
-
-static bool is_sockets(const char *provider)
-{
-    return strncmp(provider, "sockets", 7) == 0;
-}
-
-static bool provider_is_wanted(const struct ofi_dev *dev, const char *provider)
-{
-    if (!ofi_provider_is_sound(provider)) {
-        return false;
-    }
-    if (dev->config.provider[0] != '\0') {
-        return true; /* it was in the hints */
-    }
-    return !is_local(provider) && !is_sockets(provider) &&
-           strstr(provider, "mrail") == NULL;
-}
-
-/* How well an entry does: 0 is not at all. */
-static int info_rank(const struct ofi_dev *dev, const struct fi_info *info)
-{
-    bool v6 = info->addr_format == FI_SOCKADDR_IN6;
-    bool loopback = info->src_addr != NULL &&
-                    ofi_name_is_loopback(info->addr_format, info->src_addr);
-
-    if (!provider_is_wanted(dev, info->fabric_attr->prov_name) ||
-        (dev->config.domain[0] != '\0' &&
-         strcmp(info->domain_attr->name, dev->config.domain) != 0) ||
-        (info->mode & ~(FI_CONTEXT | FI_CONTEXT2)) != 0 ||
-        (info->domain_attr->mr_mode & ~MR_MODE) != 0 ||
-        info->ep_attr->max_msg_size < dev->config.packet_bytes) {
-        return 0;
-    }
-    if (dev->config.domain[0] != '\0') {
-        loopback = false;
-    }
-    return 1 + !v6 + 2 * !loopback;
-}
-
-static bool is_like(const struct fi_info *info, const struct fi_info *like)
-{
-    return like == NULL ||
-           (strcmp(info->fabric_attr->prov_name,
-                   like->fabric_attr->prov_name) == 0 &&
-            strcmp(info->domain_attr->name, like->domain_attr->name) == 0 &&
-            info->addr_format == like->addr_format &&
-            info->ep_attr->protocol == like->ep_attr->protocol);
-}
-
-/* The best entry of those that have `caps` and `order`, and are of the provider
- * and domain of `like`, if it is given; NULL: none. */
-static struct fi_info *info_find(struct ofi_dev *dev, uint64_t caps,
-                                 uint64_t order, const struct fi_info *like)
-{
-    struct fi_info *hints = dev->lib.dupinfo(NULL);
-    struct fi_info *list = NULL, *found = NULL;
-    int best = 0;
-
-    if (hints == NULL) {
-        return NULL;
-    }
-    hints->caps = caps;
-    hints->mode = FI_CONTEXT | FI_CONTEXT2;
-    hints->ep_attr->type = FI_EP_RDM;
-    hints->domain_attr->mr_mode = MR_MODE;
-    hints->domain_attr->threading = FI_THREAD_DOMAIN;
-    hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-    hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-    hints->tx_attr->msg_order = hints->rx_attr->msg_order = order;
-    if (dev->config.provider[0] != '\0') {
-        hints->fabric_attr->prov_name = strdup(dev->config.provider);
-    }
-    if (dev->lib.getinfo(API_VERSION, NULL, NULL, 0, hints, &list) == 0) {
-        for (struct fi_info *at = list; at != NULL; at = at->next) {
-            int rank = is_like(at, like) ? info_rank(dev, at) : 0;
-
-            if (rank > best) {
-                best = rank;
-                found = at;
-            }
-        }
-    }
-    if (found != NULL) {
-        found = dev->lib.dupinfo(found);
-    }
-    if (list != NULL) {
-        dev->lib.freeinfo(list);
-    }
-    dev->lib.freeinfo(hints);
-    return found;
-}
-
-am_status_t ofi_provider_choose(struct ofi_dev *dev, char *error,
-                                size_t error_bytes)
-{
-    static const uint64_t orders[] = {FI_ORDER_SAS, FI_ORDER_NONE};
-    bool named = dev->config.provider[0] != '\0';
-    bool on = dev->config.domain[0] != '\0';
-
-    for (int i = 0; i < 2 && dev->info == NULL; i++) {
-        struct fi_info *also;
-
-        dev->info = info_find(dev, FI_MSG, orders[i], NULL);
-        also = dev->info == NULL || !dev->config.reads ||
-                               is_sockets(dev->info->fabric_attr->prov_name)
-                       ? NULL
-                       : info_find(dev, FI_MSG | FI_RMA | FI_READ |
-                                                FI_REMOTE_READ,
-                                   orders[i], dev->info);
-        if (also != NULL) {
-            dev->lib.freeinfo(dev->info);
-            dev->info = also;
-        }
-    }
-    if (dev->info != NULL) {
-        return AM_OK;
-    }
-    snprintf(error, error_bytes,
-             "ofi: libfabric has no provider%s%s%s%s with endpoints of the kind "
-             "FI_EP_RDM for packets of %zu bytes here (fi_info -t FI_EP_RDM "
-             "lists what it has)",
-             named ? " " : "", dev->config.provider, on ? " on the domain " : "",
-             dev->config.domain, dev->config.packet_bytes);
-    return AM_ERR_UNSUPPORTED;
-}
-
-/* The provider sockets looks at a message only when its whole header of 24 bytes
- * has come, and leaves what there is of it in the socket.  The kernel counts the
- * page round those few bytes as full and may offer the sender no window: then
- * neither goes on, ever (seen with Linux 6.18 and packets of 16 KiB).  So no more
- * is given to it than a window takes in any case; all of it has a completion,
- * which with this provider means that the peer has it.  How much an answer to a
- * read takes is not in our hands: no reads. */
-void ofi_provider_limits(struct ofi_dev *dev)
-{
-    bool few = is_sockets(dev->info->fabric_attr->prov_name);
-
-    dev->inject_bytes = few ? 0 : dev->info->tx_attr->inject_size;
-    dev->flying_bytes_max = few ? OFI_SOCKETS_FLYING : SIZE_MAX;
-}
-
-/* ----------------------------------------------------------------- opening */
 
 /* One word for all that two ends must have in common. */
 static uint32_t kind_of(const struct fi_info *info)
@@ -194,7 +27,7 @@ static uint32_t kind_of(const struct fi_info *info)
     am_crc32c_init(&crc32c);
     kind = am_crc32c_add(&crc32c, 0, numbers, sizeof(numbers));
     kind = am_crc32c_add(&crc32c, kind, name, strlen(name));
-    if (!is_local(name)) {
+    if (!ofi_provider_is_local(name)) {
         return kind;
     }
     file = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -247,16 +80,13 @@ static int multi_set(struct ofi_dev *dev)
 
 static int endpoint_open(struct ofi_dev *dev)
 {
-    struct fi_cq_attr cq = {.size = 2 * OFI_TX_COUNT + OFI_RX_SINGLE,
-                            .format = FI_CQ_FORMAT_DATA,
-                            .wait_obj = FI_WAIT_NONE};
+    bool local = ofi_provider_is_local(dev->info->fabric_attr->prov_name);
     struct fi_av_attr av = {.type = FI_AV_TABLE};
-    int failed;
+    int failed = ofi_cq_open(dev);
 
     if (dev->info->domain_attr->av_type == FI_AV_MAP) {
         av.type = FI_AV_MAP;
     }
-    failed = fi_cq_open(dev->domain, &cq, &dev->cq, NULL);
     if (failed == 0) {
         failed = fi_av_open(dev->domain, &av, &dev->av, NULL);
     }
@@ -271,15 +101,13 @@ static int endpoint_open(struct ofi_dev *dev)
     }
     /* shm's crashes when it is told so before (libfabric issue 10591), others
      * want it before */
-    if (failed == 0 && !is_local(dev->info->fabric_attr->prov_name)) {
+    if (failed == 0 && !local) {
         failed = multi_set(dev);
     }
     if (failed == 0) {
         failed = fi_enable(dev->ep);
     }
-    return failed == 0 && is_local(dev->info->fabric_attr->prov_name)
-                   ? multi_set(dev)
-                   : failed;
+    return failed == 0 && local ? multi_set(dev) : failed;
 }
 
 /* What the endpoint is called by others. */

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "dev/ofi/ofi.h"
+#include "dev/silence.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 #define OFI_PACKET_LEAST 1024
 #define OFI_PACKET_MOST  65536
-#define OFI_SILENCE_MAX  (UINT64_C(30) * 24 * 3600)
+#define OFI_CACHE_MOST   65536
 #define OFI_LINGER_PS    UINT64_C(1000000000000) /* a close waits at most 1 s */
 #define OFI_BYE_PS       (OFI_LINGER_PS / 50) /* for a BYE that does not go */
 
@@ -41,14 +42,28 @@ static am_status_t check_packet(const char *text, char *accepted, size_t bytes)
     return AM_ERR_CONFIG;
 }
 
+static am_status_t check_cache(const char *text, char *accepted, size_t bytes)
+{
+    size_t value;
+
+    if (am_config_parse_bytes(text, &value) == AM_OK &&
+        value <= OFI_CACHE_MOST) {
+        return AM_OK;
+    }
+    snprintf(accepted, bytes, "0 to %d", OFI_CACHE_MOST);
+    return AM_ERR_CONFIG;
+}
+
 static const struct am_config_row ofi_rows[] = {
         {"AM_OFI_PROVIDER", "", AM_CONFIG_TEXT, "",
          "provider of libfabric that the ofi device uses, as fi_info lists "
-         "them, such as tcp;ofi_rxm; empty: the first that reaches other hosts; "
+         "them, such as tcp;ofi_rxm; empty: the first that reaches other "
+         "hosts; "
          "the same on all ranks",
          offsetof(struct ofi_config, provider), NULL, check_provider},
         {"AM_OFI_DOMAIN", "", AM_CONFIG_TEXT, "",
-         "its domain, as fi_info lists them, such as eth0 or mlx5_0; empty: the "
+         "its domain, as fi_info lists them, such as eth0 or mlx5_0; empty: "
+         "the "
          "provider's first that is not the loopback interface",
          offsetof(struct ofi_config, domain), NULL, NULL},
         {"AM_OFI_PACKET", "16k", AM_CONFIG_BYTES, "bytes",
@@ -62,16 +77,45 @@ static const struct am_config_row ofi_rows[] = {
          "gets by the provider's reads of remote memory, where it has them; a "
          "key that is no good then ends the connection over TCP",
          offsetof(struct ofi_config, reads), NULL, NULL},
-        {"AM_OFI_SILENCE", "7200", AM_CONFIG_COUNT, "s",
-         "how long a peer may say nothing before it counts as dead; one that "
-         "computes without a call says nothing; 0: for ever",
-         offsetof(struct ofi_config, silence_s), NULL, NULL},
+        {"AM_OFI_WRITES", "off", AM_CONFIG_BOOL, "",
+         "puts by the provider's writes of remote memory, where it has them "
+         "and "
+         "can tell when they are there; of keys what AM_OFI_READS says",
+         offsetof(struct ofi_config, writes), NULL, NULL},
+        {"AM_OFI_CACHE", "0", AM_CONFIG_COUNT, "registrations",
+         "how many the ofi device keeps with the provider after their last "
+         "use; "
+         "only for programs that do not unmap memory which they have sent from "
+         "or received into",
+         offsetof(struct ofi_config, cache_count), NULL, check_cache},
+        AM_DEV_SILENCE_ROW("AM_OFI_SILENCE", struct ofi_config),
 };
 
 static const struct am_config_table ofi_config_table = {
         ofi_rows, sizeof(ofi_rows) / sizeof(ofi_rows[0])};
 
 /* --------------------------------------------------------------- open, close */
+
+/* Puts and gets by the provider: what it has of what was asked for. */
+static void rma_fill(struct ofi_dev *dev)
+{
+    const struct am_linfn whole = {15000000, 200000};
+    const uint64_t reads = FI_RMA | FI_READ | FI_REMOTE_READ;
+    const uint64_t writes = FI_RMA | FI_WRITE | FI_REMOTE_WRITE;
+    struct am_dev_attr *attr = &dev->base.attr;
+
+    if (dev->info->domain_attr->mr_key_size > sizeof(uint64_t)) {
+        return;
+    }
+    if (dev->config.reads && (dev->info->caps & reads) == reads) {
+        attr->caps |= AM_DEV_CAP_GET;
+        attr->perf.get = whole;
+    }
+    if (dev->config.writes && (dev->info->caps & writes) == writes) {
+        attr->caps |= AM_DEV_CAP_PUT;
+        attr->perf.put = whole;
+    }
+}
 
 /* Estimates for tcp;ofi_rxm over loopback, where most of it is the way through the
  * kernel twice; not measured on a quiet machine. */
@@ -90,18 +134,14 @@ static void attr_fill(struct ofi_dev *dev)
          FI_ORDER_SAS) != 0) {
         attr->caps |= AM_DEV_CAP_ORDERED;
     }
+    if (dev->wait_fd >= 0) {
+        attr->caps |= AM_DEV_CAP_WAIT;
+    }
     attr->perf.send_overhead = (struct am_linfn){2000000, 300000};
     attr->perf.recv_overhead = (struct am_linfn){1500000, 300000};
     attr->perf.wire = (struct am_linfn){2500000, 0};
     attr->perf.gap_ps = 1500000;
-    /* memory that gets land in would have to be registered for each */
-    if (dev->config.reads && (dev->info->caps & FI_RMA) != 0 &&
-        (dev->info->caps & FI_READ) != 0 &&
-        (dev->info->domain_attr->mr_mode & FI_MR_LOCAL) == 0 &&
-        dev->info->domain_attr->mr_key_size <= sizeof(uint64_t)) {
-        attr->caps |= AM_DEV_CAP_GET;
-        attr->perf.get = (struct am_linfn){15000000, 200000};
-    }
+    rma_fill(dev);
 }
 
 /* The child of a fork has no part in the connections: whatever it did to them,
@@ -156,18 +196,20 @@ static struct ofi_dev *dev_new(const struct am_dev_params *params)
     dev->log = params->log;
     dev->stats = params->stats;
     dev->nonce = params->nonce;
+    dev->rank = params->rank;
+    dev->sleeps = params->sleeps;
+    dev->wait_fd = -1;
     am_list_init(&dev->tx_free);
     am_list_init(&dev->stuck);
     am_list_init(&dev->held);
     am_list_init(&dev->owing);
     am_list_init(&dev->doomed);
     am_list_init(&dev->eps);
-    am_list_init(&dev->reads);
-    am_list_init(&dev->reads_free);
+    am_list_init(&dev->rmas);
+    am_list_init(&dev->rmas_free);
+    ofi_mem_init(dev);
     dev->config.packet_bytes &= ~(size_t)7;
-    if (dev->config.silence_s > OFI_SILENCE_MAX) {
-        dev->config.silence_s = OFI_SILENCE_MAX;
-    }
+    dev->config.silence_s = am_dev_silence_s(dev->config.silence_s);
     dev->me = (struct ofi_address){
             .nonce = dev->nonce,
             .packet_bytes = (uint32_t)dev->config.packet_bytes,
@@ -177,9 +219,9 @@ static struct ofi_dev *dev_new(const struct am_dev_params *params)
 
 static void dev_free(struct ofi_dev *dev)
 {
-    ofi_regions_close(dev);
+    ofi_mem_close(dev);
     ofi_fabric_close(dev);
-    ofi_reads_free(dev);
+    ofi_rmas_free(dev);
     free(dev->job);
     free(dev->tx);
     free(dev->rx);
@@ -305,14 +347,17 @@ static size_t ofi_describe(struct am_dev *base, char *text, size_t bytes)
     int length = snprintf(
             text, bytes,
             "ofi: libfabric %u.%u, provider %s on %s, %s; inject up to %zu B; "
-            "receive buffers of %s; order %s; reads of memory %s\n",
+            "receive buffers of %s; order %s; sleep %s; reads of memory %s, "
+            "writes %s\n",
             FI_MAJOR(dev->lib.version()), FI_MINOR(dev->lib.version()),
             info->fabric_attr->prov_name, info->domain_attr->name,
             ofi_name_text(dev, dev->me.name, dev->me.name_bytes, where,
                           sizeof(where)),
             dev->inject_bytes, dev->multi ? "many packets" : "one packet",
             (base->attr.caps & AM_DEV_CAP_ORDERED) != 0 ? "kept" : "not kept",
-            (base->attr.caps & AM_DEV_CAP_GET) != 0 ? "yes" : "no");
+            dev->wait_fd >= 0 ? "yes" : "no",
+            (base->attr.caps & AM_DEV_CAP_GET) != 0 ? "yes" : "no",
+            (base->attr.caps & AM_DEV_CAP_PUT) != 0 ? "yes" : "no");
 
     return length < 0 || (size_t)length >= bytes ? 0 : (size_t)length;
 }
@@ -343,11 +388,13 @@ const struct am_dev_ops am_ofi_ops = {
         .mem_deregister = ofi_mem_deregister,
         .alloc = am_dev_no_alloc,
         .release = am_dev_no_release,
-        .put = am_dev_no_xfer,
+        .put = ofi_put,
         .get = ofi_get,
         .fetch_add = am_dev_no_fetch_add,
         .map = am_dev_no_map,
         .wait = ofi_wait,
+        .watch = ofi_watch,
+        .arm = ofi_arm,
         .check = ofi_check,
         .describe = ofi_describe,
 };

@@ -1,24 +1,28 @@
 /*
- * Regions and gets, by the provider's reads of remote memory (FI_RMA).  What a
- * key names is the provider's word and a length; the provider at the owner
- * checks both again.  There are no puts: not all providers tell when what they
- * wrote is there.
+ * Regions: memory that peers read and write by the provider (FI_RMA), and memory
+ * here that such a transfer begins or ends in, where the provider wants that
+ * registered (FI_MR_LOCAL).  Both are registrations of ofi_cache.c.
  *
- *   key  | address, or 0 where offsets count | provider's key | bytes |
+ *   key  | address, or 0 where offsets count | provider's key | rights, bytes |
+ *
+ * The owner's provider checks a key again, and what it was registered for.  The
+ * rights in it are for honest peers: providers over TCP answer what is not allowed
+ * by the end of the connection.
  */
 #include "config.h"
 
 #include "dev/ofi/ofi.h"
 
-#include <rdma/fi_rma.h>
-#include <stdlib.h>
+#define KEY_TRIES      8                 /* random keys may be taken */
+#define CACHE_BYTES    ((size_t)1 << 30) /* kept at most */
+#define KEY_BYTES_BITS 53
+#define KEY_GET        (UINT64_C(1) << 53)
+#define KEY_PUT        (UINT64_C(1) << 54)
+#define KEY_OWN        (UINT64_C(1) << 55) /* a region of the program's */
 
-#define KEY_TRIES 8 /* random keys may be taken */
-#define IOV_MOST  4
+/* ---------------------------------------------------------- with the provider */
 
-/* ------------------------------------------------------------------- regions */
-
-static struct ofi_region **bucket_of(struct ofi_dev *dev, uint64_t key)
+static struct ofi_mr **bucket_of(struct ofi_dev *dev, uint64_t key)
 {
     return &dev->regions[key % OFI_REGION_BUCKETS];
 }
@@ -32,233 +36,172 @@ static uint64_t key_wanted(const struct ofi_dev *dev)
     return bytes < sizeof(key) ? key & ((UINT64_C(1) << 8 * bytes) - 1) : key;
 }
 
-static int region_open(struct ofi_dev *dev, struct ofi_region *region,
-                       void *base, size_t bytes)
+static int mr_open(void *arg, struct ofi_mr *mr)
 {
+    struct ofi_dev *dev = arg;
+    struct ofi_mr **bucket;
+    struct fid_mr *fid;
     int failed = -FI_ENOKEY;
 
     for (int i = 0; i < KEY_TRIES && failed == -FI_ENOKEY; i++) {
-        failed = fi_mr_reg(dev->domain, base, bytes, FI_REMOTE_READ, 0,
-                           key_wanted(dev), 0, &region->mr, NULL);
+        failed = fi_mr_reg(dev->domain, (void *)mr->base, mr->bytes, mr->access,
+                           0, key_wanted(dev), 0, &fid, NULL);
     }
     if (failed == 0 &&
         (dev->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
-        failed = fi_mr_bind(region->mr, &dev->ep->fid, 0);
-        failed = failed != 0 ? failed : fi_mr_enable(region->mr);
+        failed = fi_mr_bind(fid, &dev->ep->fid, 0);
+        failed = failed != 0 ? failed : fi_mr_enable(fid);
         if (failed != 0) {
-            (void)fi_close(&region->mr->fid);
+            (void)fi_close(&fid->fid);
         }
+    }
+    if (failed == 0) {
+        mr->handle = fid;
+        mr->key = fi_mr_key(fid);
+        bucket = bucket_of(dev, mr->key);
+        mr->next = *bucket;
+        *bucket = mr;
     }
     return failed;
 }
 
+static void mr_close(void *arg, struct ofi_mr *mr)
+{
+    struct ofi_mr **at = bucket_of(arg, mr->key);
+    struct fid_mr *fid = mr->handle;
+
+    while (*at != mr) {
+        at = &(*at)->next;
+    }
+    *at = mr->next;
+    (void)fi_close(&fid->fid);
+}
+
+void ofi_mem_init(struct ofi_dev *dev)
+{
+    dev->cache.open = mr_open;
+    dev->cache.close = mr_close;
+    dev->cache.arg = dev;
+    dev->cache.kept_max = (uint32_t)dev->config.cache_count;
+    dev->cache.kept_bytes_max = CACHE_BYTES;
+    ofi_cache_init(&dev->cache);
+}
+
+void ofi_mem_close(struct ofi_dev *dev)
+{
+    dev->cache.kept_max = 0;
+    ofi_cache_clear(&dev->cache);
+    for (size_t i = 0; i < OFI_REGION_BUCKETS; i++) {
+        while (dev->regions[i] != NULL) {
+            dev->regions[i]->users = 1; /* whoever they were */
+            ofi_cache_give(&dev->cache, dev->regions[i]);
+        }
+    }
+    ofi_cache_free(&dev->cache);
+}
+
+static bool local_is_wanted(const struct ofi_dev *dev)
+{
+    return (dev->info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
+}
+
+/* ------------------------------------------------------------ what peers reach */
+
+/* What the provider is asked for.  Transfers of this end may use the same, as far
+ * as it does to the memory what peers may do: it may be read-only. */
+static uint64_t access_of(const struct ofi_dev *dev, uint32_t rights)
+{
+    uint32_t caps = dev->base.attr.caps & rights;
+    uint64_t access = 0;
+
+    if ((caps & AM_DEV_CAP_GET) != 0) {
+        access |= FI_REMOTE_READ | (local_is_wanted(dev) ? FI_WRITE : 0);
+    }
+    if ((caps & AM_DEV_CAP_PUT) != 0) {
+        access |= FI_REMOTE_WRITE | (local_is_wanted(dev) ? FI_READ : 0);
+    }
+    return access;
+}
+
 am_status_t ofi_mem_register(struct am_dev *base, void *memory, size_t bytes,
-                             struct am_dev_key *key)
+                             uint32_t rights, struct am_dev_key *key)
 {
     struct ofi_dev *dev = ofi_dev_of(base);
-    bool by_address =
-            (dev->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
-    struct ofi_region *region, **bucket;
+    uint64_t access = access_of(dev, rights), flags = 0;
+    bool by_address = (dev->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+    struct ofi_mr *mr;
 
-    if ((dev->base.attr.caps & AM_DEV_CAP_GET) == 0 || dev->forked ||
-        bytes == 0 || bytes >> AM_DEV_KEY_BITS != 0) {
+    if (access == 0 || dev->forked || bytes == 0 ||
+        bytes >> KEY_BYTES_BITS != 0) {
         return AM_ERR_UNSUPPORTED;
     }
-    region = calloc(1, sizeof(*region));
-    if (region == NULL) {
-        return AM_ERR_MEMORY;
-    }
-    if (region_open(dev, region, memory, bytes) != 0) {
-        free(region);
+    if (ofi_cache_take(&dev->cache, memory, bytes, access, true, &mr) != 0) {
         return AM_ERR_SYSTEM;
     }
-    region->key = fi_mr_key(region->mr);
-    bucket = bucket_of(dev, region->key);
-    region->next = *bucket;
-    *bucket = region;
+    flags |= (access & FI_REMOTE_READ) != 0 ? KEY_GET : 0;
+    flags |= (access & FI_REMOTE_WRITE) != 0 ? KEY_PUT : 0;
+    flags |= rights == AM_DEV_RIGHTS_ALL ? KEY_OWN : 0;
     *key = (struct am_dev_key){
-            {by_address ? (uintptr_t)memory : 0, region->key, bytes}};
+            {by_address ? (uintptr_t)memory : 0, mr->key, bytes | flags}};
     return AM_OK;
 }
 
-static void region_close(struct ofi_region **at)
-{
-    struct ofi_region *region = *at;
-
-    *at = region->next;
-    (void)fi_close(&region->mr->fid);
-    free(region);
-}
-
+/* A program that deregisters a region may unmap its memory next. */
 void ofi_mem_deregister(struct am_dev *base, const struct am_dev_key *key)
 {
     struct ofi_dev *dev = ofi_dev_of(base);
-    struct ofi_region **at = bucket_of(dev, key->w[1]);
+    struct ofi_mr *mr = *bucket_of(dev, key->w[1]);
 
-    while (*at != NULL && (*at)->key != key->w[1]) {
-        at = &(*at)->next;
+    while (mr != NULL && mr->key != key->w[1]) {
+        mr = mr->next;
     }
-    if (*at != NULL && !dev->forked) {
-        region_close(at);
-    }
-}
-
-void ofi_regions_close(struct ofi_dev *dev)
-{
-    for (size_t i = 0; i < OFI_REGION_BUCKETS; i++) {
-        while (dev->regions[i] != NULL) {
-            region_close(&dev->regions[i]);
-        }
-    }
-}
-
-/* ---------------------------------------------------------------------- gets */
-
-/* NULL: as many as there may be are out, or there is no memory. */
-static struct ofi_read *read_take(struct ofi_dev *dev)
-{
-    struct am_list *link = am_list_pop(&dev->reads_free);
-    struct ofi_read *read;
-
-    if (link != NULL) {
-        return am_container(link, struct ofi_read, link);
-    }
-    if (dev->read_count == OFI_READS_MAX) {
-        return NULL;
-    }
-    read = calloc(1, sizeof(*read));
-    dev->read_count += read != NULL;
-    return read;
-}
-
-/* Providers over TCP answer a key that is no good by the end of the connection,
- * with all that was on it, so what is not plainly refused is a peer's end. */
-static am_status_t status_of(int error)
-{
-    switch (error) {
-    case 0:
-        return AM_OK;
-    case FI_EACCES:
-    case FI_EINVAL:
-    case FI_ENOKEY:
-        return AM_ERR_INVALID;
-    default:
-        return AM_ERR_PEER;
-    }
-}
-
-void ofi_read_done(struct ofi_dev *dev, struct ofi_read *read, int error)
-{
-    am_status_t status = status_of(error);
-    am_dev_done_fn done = read->done;
-    struct ofi_ep *ep = read->ep;
-    void *arg = read->arg;
-
-    ep->flying--;
-    am_list_remove(&read->link);
-    am_list_push(&dev->reads_free, &read->link);
-    if (dev->closing) {
+    if (mr == NULL || dev->forked) {
         return;
     }
-    if (status == AM_ERR_PEER) {
-        ofi_ep_doom(dev, ep, error);
+    if ((key->w[2] & KEY_OWN) != 0) {
+        ofi_cache_drop(&dev->cache, (void *)mr->base, mr->bytes);
     }
-    done(arg, status);
+    ofi_cache_give(&dev->cache, mr);
 }
 
-void ofi_reads_free(struct ofi_dev *dev)
+bool ofi_key_is_sound(const struct am_dev_key *key, size_t offset, size_t bytes)
 {
-    struct am_list *link;
+    uint64_t whole = key->w[2] & ((UINT64_C(1) << KEY_BYTES_BITS) - 1);
 
-    while ((link = am_list_pop(&dev->reads_free)) != NULL ||
-           (link = am_list_pop(&dev->reads)) != NULL) {
-        free(am_container(link, struct ofi_read, link));
-    }
+    return key->w[2] >> AM_DEV_KEY_BITS == 0 && offset <= whole &&
+           bytes <= whole - offset;
 }
 
-static bool key_is_sound(const struct am_dev_key *key, size_t offset,
-                         size_t bytes)
+bool ofi_key_allows(const struct am_dev_key *key, bool put)
 {
-    return key->w[2] >> AM_DEV_KEY_BITS == 0 && offset <= key->w[2] &&
-           bytes <= key->w[2] - offset;
+    return (key->w[2] & (put ? KEY_PUT : KEY_GET)) != 0;
 }
 
-/* The pieces that are not empty: their count, which may be too many. */
-static uint32_t pieces_take(const struct iovec *local, uint32_t count,
-                            struct iovec *pieces, size_t *bytes_p)
-{
-    uint32_t taken = 0;
+/* ------------------------------------------------------------- what is here */
 
-    *bytes_p = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (local[i].iov_len > 0) {
-            if (taken < IOV_MOST) {
-                pieces[taken] = local[i];
-            }
-            taken++;
-            *bytes_p += local[i].iov_len;
+bool ofi_local_take(struct ofi_dev *dev, struct ofi_rma *rma,
+                    const struct iovec *pieces, uint32_t count, void **descs)
+{
+    uint64_t access = rma->put ? FI_WRITE : FI_READ;
+
+    rma->local_count = 0;
+    for (uint32_t i = 0; i < count && local_is_wanted(dev); i++) {
+        struct ofi_mr **mr = &rma->local[i];
+
+        if (ofi_cache_take(&dev->cache, pieces[i].iov_base, pieces[i].iov_len,
+                           access, false, mr) != 0) {
+            ofi_local_give(dev, rma);
+            return false;
         }
+        rma->local_count++;
+        descs[i] = fi_mr_desc((*mr)->handle);
     }
-    return taken;
+    return true;
 }
 
-static am_status_t read_post(struct ofi_dev *dev, struct ofi_read *read,
-                             const struct iovec *pieces, uint32_t count,
-                             const struct fi_rma_iov *remote)
+void ofi_local_give(struct ofi_dev *dev, struct ofi_rma *rma)
 {
-    void *descs[IOV_MOST] = {NULL};
-    struct fi_msg_rma message = {.msg_iov = pieces,
-                                 .desc = descs,
-                                 .iov_count = count,
-                                 .addr = read->ep->to,
-                                 .rma_iov = remote,
-                                 .rma_iov_count = 1,
-                                 .context = &read->context};
-    ssize_t said = fi_readmsg(dev->ep, &message, FI_COMPLETION);
-
-    if (said == 0) {
-        read->ep->used = true;
-        read->ep->flying++;
-        am_list_push(&dev->reads, &read->link);
-        dev->stats[AM_DEV_STAT_GET]++;
-        return AM_OK;
+    while (rma->local_count > 0) {
+        ofi_cache_give(&dev->cache, rma->local[--rma->local_count]);
     }
-    am_list_push(&dev->reads_free, &read->link);
-    return said == -FI_EAGAIN ? AM_ERR_AGAIN : AM_ERR_UNSUPPORTED;
-}
-
-am_status_t ofi_get(struct am_dev_ep *base, const struct iovec *local,
-                    uint32_t count, const struct am_dev_key *key, size_t offset,
-                    am_dev_done_fn done, void *arg)
-{
-    struct ofi_dev *dev = ofi_dev_of(base->dev);
-    struct ofi_ep *ep = ofi_ep_of(base);
-    struct fi_rma_iov remote = {key->w[0] + offset, 0, key->w[1]};
-    struct iovec pieces[IOV_MOST];
-    uint32_t taken = pieces_take(local, count, pieces, &remote.len);
-    struct ofi_read *read;
-
-    if (ep->dead || ep->left || dev->forked) {
-        return AM_ERR_PEER;
-    }
-    if (!key_is_sound(key, offset, remote.len)) {
-        dev->stats[AM_DEV_STAT_RX_BAD]++;
-        return AM_ERR_INVALID;
-    }
-    if (taken == 0) {
-        return AM_DONE;
-    }
-    if ((dev->base.attr.caps & AM_DEV_CAP_GET) == 0 || taken > IOV_MOST ||
-        taken > dev->info->tx_attr->iov_limit) {
-        return AM_ERR_UNSUPPORTED;
-    }
-    read = read_take(dev);
-    if (read == NULL) {
-        return AM_ERR_AGAIN;
-    }
-    read->context.kind = OFI_KIND_READ;
-    read->ep = ep;
-    read->done = done;
-    read->arg = arg;
-    return read_post(dev, read, pieces, taken, &remote);
 }

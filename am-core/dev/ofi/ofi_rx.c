@@ -262,10 +262,10 @@ static int completed(struct ofi_dev *dev, const struct fi_cq_data_entry *entry)
         ofi_tx_done(dev, am_container(entry->op_context, struct ofi_tx,
                                       context));
         return 0;
-    case OFI_KIND_READ:
-        ofi_read_done(dev,
-                      am_container(entry->op_context, struct ofi_read, context),
-                      0);
+    case OFI_KIND_RMA:
+        ofi_rma_done(dev,
+                     am_container(entry->op_context, struct ofi_rma, context),
+                     0);
         return 1;
     }
     rx = am_container(entry->op_context, struct ofi_rx, context);

@@ -59,7 +59,7 @@ static inline struct self_dev *self_of(struct am_dev *dev)
 
 /* self_mem.c: the ops of these names (dev/dev.h) */
 am_status_t self_mem_register(struct am_dev *dev, void *base, size_t bytes,
-                              struct am_dev_key *key);
+                              uint32_t rights, struct am_dev_key *key);
 void self_mem_deregister(struct am_dev *dev, const struct am_dev_key *key);
 am_status_t self_put(struct am_dev_ep *ep, const struct iovec *local,
                      uint32_t count, const struct am_dev_key *key,

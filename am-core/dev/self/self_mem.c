@@ -34,7 +34,7 @@ static struct self_region *self_region_free(struct self_dev *self)
 }
 
 am_status_t self_mem_register(struct am_dev *dev, void *base, size_t bytes,
-                              struct am_dev_key *key)
+                              uint32_t rights, struct am_dev_key *key)
 {
     struct self_dev *self = self_of(dev);
     struct self_region *region = self_region_free(self);

@@ -342,7 +342,7 @@ void shm_sockets_close(struct shm_dev *dev);
 uint64_t shm_mem_probe(struct shm_dev *dev);
 void shm_mem_close(struct shm_dev *dev);
 am_status_t shm_mem_register(struct am_dev *dev, void *base, size_t bytes,
-                             struct am_dev_key *key);
+                             uint32_t rights, struct am_dev_key *key);
 void shm_mem_deregister(struct am_dev *dev, const struct am_dev_key *key);
 void *shm_alloc(struct am_dev *dev, size_t bytes, struct am_dev_key *key);
 void shm_release(struct am_dev *dev, void *base, size_t bytes);

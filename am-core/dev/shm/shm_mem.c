@@ -81,7 +81,7 @@ void shm_mem_close(struct shm_dev *dev)
 }
 
 am_status_t shm_mem_register(struct am_dev *adev, void *base, size_t bytes,
-                             struct am_dev_key *key)
+                             uint32_t rights, struct am_dev_key *key)
 {
     key->w[0] = (uintptr_t)base;
     key->w[1] = bytes;

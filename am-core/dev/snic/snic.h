@@ -206,7 +206,7 @@ am_status_t snic_fetch_add(struct am_dev_ep *base, const struct am_dev_key *key,
                            size_t offset, uint64_t value, uint64_t *old_p,
                            am_dev_done_fn done, void *arg);
 am_status_t snic_register(struct am_dev *dev, void *base, size_t bytes,
-                          struct am_dev_key *key);
+                          uint32_t rights, struct am_dev_key *key);
 void snic_deregister(struct am_dev *dev, const struct am_dev_key *key);
 am_status_t snic_get(struct am_dev_ep *base, const struct iovec *local,
                      uint32_t count, const struct am_dev_key *key,

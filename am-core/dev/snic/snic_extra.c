@@ -35,7 +35,7 @@ bool snic_key_reaches(const struct am_dev_key *key, size_t offset,
 }
 
 am_status_t snic_register(struct am_dev *dev, void *base, size_t bytes,
-                          struct am_dev_key *key)
+                          uint32_t rights, struct am_dev_key *key)
 {
     struct snic_dev *snic = snic_of(dev);
 

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include "dev/silence.h"
 #include "dev/udp/udp.h"
 
 #include <stdio.h>
@@ -13,7 +14,6 @@
 #define UDP_PACKET_LEAST 512
 #define IP4_HDR_BYTES    (20 + 8) /* of IP and UDP */
 #define IP6_HDR_BYTES    (40 + 8)
-#define UDP_SILENCE_MAX  (UINT64_C(30) * 24 * 3600)
 
 /* ---------------------------------------------------------------- variables */
 
@@ -101,10 +101,7 @@ static const struct am_config_row udp_rows[] = {
         {"AM_UDP_BUFFER", "4m", AM_CONFIG_BYTES, "bytes",
          "the kernel's memory for what comes and waits, as far as it allows",
          offsetof(struct udp_config, buffer_bytes), NULL, check_buffer},
-        {"AM_UDP_SILENCE", "7200", AM_CONFIG_COUNT, "s",
-         "how long a peer may say nothing before it counts as dead; one that "
-         "computes without a call says nothing; 0: for ever",
-         offsetof(struct udp_config, silence_s), NULL, NULL},
+        AM_DEV_SILENCE_ROW("AM_UDP_SILENCE", struct udp_config),
 };
 
 static const struct am_config_table udp_config_table = {
@@ -186,9 +183,7 @@ static struct udp_dev *dev_new(const struct am_dev_params *params)
     dev->nonce = params->nonce;
     am_list_init(&dev->eps);
     am_list_init(&dev->closed);
-    if (dev->config.silence_s > UDP_SILENCE_MAX) {
-        dev->config.silence_s = UDP_SILENCE_MAX;
-    }
+    dev->config.silence_s = am_dev_silence_s(dev->config.silence_s);
     return dev;
 }
 

@@ -390,6 +390,17 @@ cvars:
       description : >-
         level (none, error, warn, info, debug, trace, data), or level:file with %r for the
         rank. libam's default: warn.
+    - name        : MPIR_CVAR_CH4_AM_OFI_CACHE
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        how many the ofi device keeps with the provider after their last use; only for
+        programs that do not unmap memory which they have sent from or received into.
+        Unit: registrations. libam's default: 0.
     - name        : MPIR_CVAR_CH4_AM_OFI_DOMAIN
       category    : CH4_AM
       type        : string
@@ -451,6 +462,16 @@ cvars:
       description : >-
         how long a peer may say nothing before it counts as dead; one that computes
         without a call says nothing; 0: for ever. Unit: s. libam's default: 7200.
+    - name        : MPIR_CVAR_CH4_AM_OFI_WRITES
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        puts by the provider's writes of remote memory, where it has them and can tell
+        when they are there; of keys what AM_OFI_READS says. libam's default: off.
     - name        : MPIR_CVAR_CH4_AM_PREFIX_BYTES
       category    : CH4_AM
       type        : string
@@ -750,12 +771,14 @@ MPIDI_AM_cvar_t MPIDI_AM_cvars[] = {
     {"AM_FAULT", &MPIR_CVAR_CH4_AM_FAULT, NULL},
     {"AM_LEARN", &MPIR_CVAR_CH4_AM_LEARN, NULL},
     {"AM_LOG", &MPIR_CVAR_CH4_AM_LOG, NULL},
+    {"AM_OFI_CACHE", &MPIR_CVAR_CH4_AM_OFI_CACHE, NULL},
     {"AM_OFI_DOMAIN", &MPIR_CVAR_CH4_AM_OFI_DOMAIN, NULL},
     {"AM_OFI_MULTI", &MPIR_CVAR_CH4_AM_OFI_MULTI, NULL},
     {"AM_OFI_PACKET", &MPIR_CVAR_CH4_AM_OFI_PACKET, NULL},
     {"AM_OFI_PROVIDER", &MPIR_CVAR_CH4_AM_OFI_PROVIDER, NULL},
     {"AM_OFI_READS", &MPIR_CVAR_CH4_AM_OFI_READS, NULL},
     {"AM_OFI_SILENCE", &MPIR_CVAR_CH4_AM_OFI_SILENCE, NULL},
+    {"AM_OFI_WRITES", &MPIR_CVAR_CH4_AM_OFI_WRITES, NULL},
     {"AM_PREFIX_BYTES", &MPIR_CVAR_CH4_AM_PREFIX_BYTES, NULL},
     {"AM_PREFIX_MAX", &MPIR_CVAR_CH4_AM_PREFIX_MAX, NULL},
     {"AM_PROFILE", &MPIR_CVAR_CH4_AM_PROFILE, NULL},
