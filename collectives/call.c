@@ -115,6 +115,33 @@ static struct am_coll_plan plan_of(struct am_coll_group *group,
     return *plan;
 }
 
+/* The arrays that this member is to read, for later: the caller's own are read
+ * during its call only.  Without memory the schedule is not good. */
+static void call_keep(struct am_coll_req *req, const struct am_coll_call *call)
+{
+    struct am_coll_call *mine = &req->call;
+    bool is_root = call->root == req->group->rank;
+    bool sends = call->kind == AM_COLL_ALLTOALL ||
+                 (call->kind == AM_COLL_SCATTER && is_root);
+    bool receives = call->kind != AM_COLL_SCATTER &&
+                    (call->kind != AM_COLL_GATHER || is_root);
+    const size_t **arrays[] = {&mine->send_counts, &mine->send_offsets,
+                               &mine->recv_counts, &mine->recv_offsets};
+
+    *mine = *call;
+    for (int i = 0; call->is_vector && i < 4; i++) {
+        size_t bytes = req->group->size * sizeof(size_t);
+        const size_t *theirs = (i < 2 ? sends : receives) ? *arrays[i] : NULL;
+        size_t *copy = theirs == NULL ? NULL
+                                      : am_sched_scratch(&req->sched, bytes);
+
+        if (copy != NULL) {
+            memcpy(copy, theirs, bytes);
+        }
+        *arrays[i] = copy;
+    }
+}
+
 /* Choose and build, into an empty request. */
 static am_status_t req_build(struct am_coll_req *req,
                              const struct am_coll_call *call)
@@ -144,7 +171,9 @@ static am_status_t req_build(struct am_coll_req *req,
     req->is_built = true;
     if (plan.algorithm->way != NULL) {
         req->is_shared = true;
-        req->call = *call;
+        if (call != &req->call) {
+            call_keep(req, call);
+        }
         group->coll->stats[AM_COLL_STAT_SHARED]++;
         return am_shared_queue(req, plan.algorithm->way);
     }
@@ -319,10 +348,9 @@ am_status_t am_coll_start(struct am_coll_group *group,
         return AM_ERR_MEMORY;
     }
     group->coll->stats[AM_COLL_STAT_STARTED]++;
-    /* the arrays of a vector call are the caller's: its plan needs no numbers */
-    if (group->has_numbers || group->size == 1 || call->is_vector) {
+    if (group->has_numbers || group->size == 1) {
         return req_go(req, call);
     }
-    req->call = *call;
+    call_keep(req, call);
     return AM_OK;
 }

@@ -9,9 +9,10 @@ libam_la_SOURCES += \
     collectives/topo/cube.c collectives/topo/cube.h \
     collectives/topo/tree.c collectives/topo/tree.h \
     collectives/op/op.c \
-    collectives/shared/layout.h collectives/shared/memory.c \
-    collectives/shared/pieces.c collectives/shared/read.c \
-    collectives/shared/read.h collectives/shared/reads.c \
+    collectives/shared/blocks.c collectives/shared/layout.h \
+    collectives/shared/memory.c collectives/shared/pieces.c \
+    collectives/shared/read.c collectives/shared/read.h \
+    collectives/shared/reads.c \
     collectives/shared/shared.h collectives/shared/turn.c \
     collectives/shared/way.h \
     collectives/algo/algo.c collectives/algo/algo.h \

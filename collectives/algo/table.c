@@ -89,6 +89,10 @@ static const struct am_coll_algorithm gathers[] = {
          .cost = am_cost_gather_direct,
          .takes_vector = true},
         TREES(am_gather_shape, am_cost_gather_tree, false),
+        {.name = "reads",
+         .cost = am_cost_reads_gather,
+         .takes_vector = true,
+         .way = &am_shared_by_reads},
         {.name = NULL},
 };
 
@@ -98,6 +102,10 @@ static const struct am_coll_algorithm scatters[] = {
          .cost = am_cost_gather_direct,
          .takes_vector = true},
         TREES(am_scatter_shape, am_cost_gather_tree, false),
+        {.name = "reads",
+         .cost = am_cost_reads_scatter,
+         .takes_vector = true,
+         .way = &am_shared_by_reads},
         {.name = NULL},
 };
 
@@ -118,6 +126,7 @@ static const struct am_coll_algorithm allgathers[] = {
          .way = &am_shared_by_pieces},
         {.name = "reads",
          .cost = am_cost_reads_exchange,
+         .takes_vector = true,
          .way = &am_shared_by_reads},
         {.name = NULL},
 };
@@ -139,6 +148,7 @@ static const struct am_coll_algorithm reduce_scatters[] = {
          .way = &am_shared_by_pieces},
         {.name = "reads",
          .cost = am_cost_reads_reduce_scatter,
+         .takes_vector = true,
          .keeps_order = true,
          .way = &am_shared_by_reads},
         {.name = NULL},
@@ -161,6 +171,7 @@ static const struct am_coll_algorithm alltoalls[] = {
          .way = &am_shared_by_pieces},
         {.name = "reads",
          .cost = am_cost_reads_exchange,
+         .takes_vector = true,
          .way = &am_shared_by_reads},
         {.name = NULL},
 };

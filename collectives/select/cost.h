@@ -60,6 +60,8 @@ uint64_t am_cost_shared_reduce_scatter(const struct am_coll_cost *c);
 /* By reads of each other's memory: one writer; a block of each other member; and
  * reductions, of which each member makes a part. */
 uint64_t am_cost_reads_bcast(const struct am_coll_cost *c);
+uint64_t am_cost_reads_gather(const struct am_coll_cost *c);
+uint64_t am_cost_reads_scatter(const struct am_coll_cost *c);
 uint64_t am_cost_reads_exchange(const struct am_coll_cost *c);
 uint64_t am_cost_reads_reduce_scatter(const struct am_coll_cost *c);
 uint64_t am_cost_reads_reduce(const struct am_coll_cost *c);

@@ -85,6 +85,26 @@ uint64_t am_cost_reads_bcast(const struct am_coll_cost *c)
     return by_reads(c, 2, reads_ps(c, 1, c->bytes));
 }
 
+/* `given` bytes that `count` others take, each `bytes` of them: out of the giver's
+ * slot if they are short. */
+static uint64_t blocks_ps(const struct am_coll_cost *c, size_t given,
+                          uint64_t count, size_t bytes)
+{
+    return given <= AM_SHARED_SLOT_BYTES / 2
+                   ? by_reads(c, 1, copy_ps(c, given + count * bytes))
+                   : by_reads(c, 2, reads_ps(c, count, bytes));
+}
+
+uint64_t am_cost_reads_gather(const struct am_coll_cost *c)
+{
+    return blocks_ps(c, c->bytes, c->size - 1, c->bytes) + copy_ps(c, c->bytes);
+}
+
+uint64_t am_cost_reads_scatter(const struct am_coll_cost *c)
+{
+    return blocks_ps(c, c->size * c->bytes, 1, c->bytes);
+}
+
 uint64_t am_cost_reads_exchange(const struct am_coll_cost *c)
 {
     return by_reads(c, 2,

@@ -63,6 +63,22 @@ static void try(const struct am_coll_numbers *numbers,
     }
 }
 
+/* The first that is fit, but rather one through memory that all see, if long
+ * blocks can be read. */
+static void vector_try(const struct am_coll_numbers *numbers,
+                       const struct am_coll_algorithm *algorithm,
+                       struct am_coll_plan *plan)
+{
+    bool is_shared = algorithm->way != NULL;
+
+    if (is_shared ? (numbers->caps & AM_DEV_CAP_GET) != 0
+                  : plan->algorithm == NULL) {
+        plan->algorithm = algorithm;
+        plan->shape = algorithm->shape;
+        plan->chunk_bytes = SIZE_MAX;
+    }
+}
+
 struct am_coll_plan am_coll_select(const struct am_coll_config *config,
                                    const struct am_coll_numbers *numbers,
                                    const struct am_coll_wish *wish)
@@ -77,6 +93,7 @@ struct am_coll_plan am_coll_select(const struct am_coll_config *config,
             return plan;
         }
         plan.why = AM_COLL_WHY_UNFIT;
+        plan.algorithm = NULL;
     }
     algorithm = am_coll_algorithms[wish->kind];
     for (; algorithm->name != NULL; algorithm++) {
@@ -84,10 +101,8 @@ struct am_coll_plan am_coll_select(const struct am_coll_config *config,
             continue;
         }
         if (wish->is_vector) { /* members do not know each other's lengths */
-            plan.algorithm = algorithm;
-            plan.shape = algorithm->shape;
-            plan.chunk_bytes = SIZE_MAX;
-            break;
+            vector_try(numbers, algorithm, &plan);
+            continue;
         }
         try(numbers, wish, algorithm, &plan, &best_ps);
     }

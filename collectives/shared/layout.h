@@ -1,7 +1,7 @@
 /*
  * What lies in the memory of a group (shared.h has the picture).  Written by all
- * members: nothing in it is a length or a place, and a turn or a hash that is
- * wrong ends a collective, no more.
+ * members: a length or a place in it is checked by who uses it, and a turn or a hash
+ * that is wrong ends a collective, no more.
  */
 #ifndef AM_COLLECTIVES_SHARED_LAYOUT_H
 #define AM_COLLECTIVES_SHARED_LAYOUT_H

@@ -1,5 +1,6 @@
 /*
- * Reads of other members' memory, for collectives/shared/reads.c.
+ * Reads of other members' memory: between shared/reads.c, shared/read.c and
+ * shared/blocks.c.
  */
 #ifndef AM_COLLECTIVES_SHARED_READ_H
 #define AM_COLLECTIVES_SHARED_READ_H
@@ -15,5 +16,22 @@ bool am_shared_read(struct am_coll_req *req, uint32_t member, uint32_t which,
  * the read with number reads.item on.  False as above. */
 bool am_shared_reduce(struct am_coll_req *req, size_t offset, size_t bytes,
                       char *to);
+
+/* Open memory of mine to the others' reads (reads.c).  False: no memory. */
+bool am_shared_open(struct am_coll_req *req, uint32_t which, const void *base,
+                    size_t bytes);
+
+/* blocks.c: kinds that have a block of each member, or for each, and no operator.
+ * Do I give any?  Open what I give, as long as it does not go into the slot; false:
+ * no memory. */
+bool am_shared_blocks_gives(const struct am_coll_req *req);
+bool am_shared_blocks_open(struct am_coll_req *req);
+/* What I write to the slot: its bytes, and write it. */
+size_t am_shared_blocks_room(const struct am_coll_req *req);
+void am_shared_blocks_write(const struct am_coll_req *req, void *to);
+/* Take what is mine of what the others gave.  False as above. */
+bool am_shared_blocks_take(struct am_coll_req *req);
+/* Do others read my own memory, so that I wait until they have? */
+bool am_shared_blocks_waits(const struct am_coll_req *req);
 
 #endif

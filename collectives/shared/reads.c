@@ -5,6 +5,8 @@
  *                those who want that read it, and reduce it
  *   last turn    everybody has read: the memory is its owner's again
  *
+ * Blocks of each member, and for each, are shared/blocks.c's.
+ *
  * An all-reduce has one turn more between the two: each member reduces a part of
  * the whole into its `recv`, from which all read that part then.  A reduction to
  * one member goes in segments: in turn t all have reduced their parts of segment
@@ -60,30 +62,19 @@ static size_t made_at(const struct am_coll_req *req, uint32_t segment)
     return segment % 2 * segment_bytes(req);
 }
 
+/* Of a reduction whose blocks are scattered, what a member reduces. */
+static struct am_block block_of(const struct am_coll_req *req, uint32_t member)
+{
+    return am_block_at(req->call.is_vector ? req->call.recv_counts : NULL,
+                       NULL, req->call.count, req->op.element_bytes, member);
+}
+
 /* --------------------------------------------------------------- the turns */
 
-/* From `block` bytes of each other member, at `from` of its memory, to the blocks
- * of `recv`. */
-static bool blocks_read(struct am_coll_req *req, size_t from, size_t bytes)
+static bool is_of_blocks(am_coll_kind_t kind)
 {
-    struct am_shared_reads *reads = &req->shared.reads;
-    uint32_t size = req->group->size, rank = req->group->rank;
-
-    for (; reads->item < size - 1; reads->item++) {
-        uint32_t member = (uint32_t)(rank + 1 + reads->item) % size;
-
-        if (!am_shared_read(req, member, AM_SHARED_GIVEN, from,
-                            am_at_mutable(req->call.recv, member * bytes),
-                            bytes)) {
-            return false;
-        }
-    }
-    if (req->call.send != NULL) {
-        memcpy(am_at_mutable(req->call.recv, rank * bytes),
-               am_at(req->call.send, from), bytes);
-        am_shared_copied(req->coll, bytes);
-    }
-    return true;
+    return kind == AM_COLL_GATHER || kind == AM_COLL_SCATTER ||
+           kind == AM_COLL_ALLGATHER || kind == AM_COLL_ALLTOALL;
 }
 
 /* The parts that the others have made, each to its place. */
@@ -137,23 +128,23 @@ static bool segment_take(struct am_coll_req *req)
 static bool reads_take(struct am_coll_req *req)
 {
     const struct am_coll_call *call = &req->call;
-    size_t bytes = am_shared_bytes_of(req), rank = req->group->rank;
+    size_t rank = req->group->rank;
     uint32_t stage = req->shared.stage;
     struct am_block mine;
 
     if (req->shared.turns_left == 1) {
         return true;
     }
+    if (is_of_blocks(call->kind)) {
+        return am_shared_blocks_take(req);
+    }
     switch (call->kind) {
     case AM_COLL_BCAST:
         return am_shared_read(req, call->root, AM_SHARED_GIVEN, 0, call->recv,
-                              bytes);
-    case AM_COLL_ALLGATHER:
-        return blocks_read(req, 0, bytes);
-    case AM_COLL_ALLTOALL:
-        return blocks_read(req, rank * bytes, bytes);
+                              am_shared_bytes_of(req));
     case AM_COLL_REDUCE_SCATTER:
-        return am_shared_reduce(req, rank * bytes, bytes, call->recv);
+        mine = block_of(req, (uint32_t)rank);
+        return am_shared_reduce(req, mine.offset, mine.bytes, call->recv);
     case AM_COLL_REDUCE:
         return segment_take(req);
     default: /* AM_COLL_ALLREDUCE */
@@ -170,7 +161,15 @@ static am_shared_whose_t reads_whose(const struct am_coll_req *req)
     bool is_end = req->shared.turns_left == 1;
     bool is_root = am_shared_is_root(req);
 
+    if (is_end && is_of_blocks(req->call.kind) && !am_shared_blocks_waits(req)) {
+        return AM_SHARED_NOBODYS;
+    }
     switch (req->call.kind) {
+    case AM_COLL_GATHER:
+        return is_end == is_root ? AM_SHARED_NOBODYS
+               : is_root         ? AM_SHARED_ALL
+                                 : AM_SHARED_ROOTS;
+    case AM_COLL_SCATTER:
     case AM_COLL_BCAST:
         return is_end == is_root ? (is_root ? AM_SHARED_ALL : AM_SHARED_ROOTS)
                                  : AM_SHARED_NOBODYS;
@@ -191,17 +190,18 @@ static bool reads_fit(const struct am_coll_wish *wish)
     case AM_COLL_REDUCE:
     case AM_COLL_ALLREDUCE:
     case AM_COLL_ALLGATHER:
+    case AM_COLL_GATHER:
+    case AM_COLL_SCATTER:
     case AM_COLL_REDUCE_SCATTER:
     case AM_COLL_ALLTOALL:
-        return wish->bytes > 0;
+        return wish->bytes > 0 || wish->is_vector;
     default:
         return false;
     }
 }
 
-/* Open memory of mine to the others' reads. */
-static bool key_open(struct am_coll_req *req, uint32_t which, const void *base,
-                     size_t bytes)
+bool am_shared_open(struct am_coll_req *req, uint32_t which, const void *base,
+                    size_t bytes)
 {
     struct am_coll_group *group = req->group;
     struct am_shared_reads *reads = &req->shared.reads;
@@ -241,20 +241,35 @@ static bool scratch_open(struct am_coll_req *req)
     reads->sum = am_sched_scratch(&req->sched, reads->piece);
     return am_sched_is_good(&req->sched) &&
            (req->call.kind != AM_COLL_REDUCE ||
-            key_open(req, AM_SHARED_MADE, reads->made, made));
+            am_shared_open(req, AM_SHARED_MADE, reads->made, made));
+}
+
+/* Open what I give. */
+static bool given_open(struct am_coll_req *req)
+{
+    const struct am_coll_call *call = &req->call;
+    size_t bytes = am_shared_bytes_of(req);
+
+    if (is_of_blocks(call->kind)) {
+        return am_shared_blocks_open(req);
+    }
+    if (call->kind == AM_COLL_BCAST) {
+        return !am_shared_is_root(req) ||
+               am_shared_open(req, AM_SHARED_GIVEN, call->recv, bytes);
+    }
+    if (call->kind == AM_COLL_REDUCE_SCATTER) {
+        struct am_block last = block_of(req, req->group->size - 1);
+
+        bytes = last.offset + last.bytes;
+    }
+    return am_shared_open(req, AM_SHARED_GIVEN, am_given(call), bytes);
 }
 
 static uint32_t reads_open(struct am_coll_req *req)
 {
     struct am_shared_reads *reads = &req->shared.reads;
     const struct am_coll_call *call = &req->call;
-    uint32_t size = req->group->size;
-    size_t bytes = am_shared_bytes_of(req);
-    size_t blocks = am_shared_blocks(call->kind, size);
-    const void *given = am_given(call);
-    bool reduces = call->kind == AM_COLL_REDUCE ||
-                   call->kind == AM_COLL_ALLREDUCE ||
-                   call->kind == AM_COLL_REDUCE_SCATTER;
+    bool reduces = !is_of_blocks(call->kind) && call->kind != AM_COLL_BCAST;
 
     memset(reads->keys, 0, sizeof(reads->keys));
     reads->regions[AM_SHARED_GIVEN].handle = 0;
@@ -262,14 +277,10 @@ static uint32_t reads_open(struct am_coll_req *req)
     reads->made = NULL;
     reads->has_come = false;
     reads->item = 0;
-    if (call->kind == AM_COLL_BCAST) {
-        given = am_shared_is_root(req) ? call->recv : NULL;
-    } else if (call->kind == AM_COLL_ALLGATHER && call->send == NULL) {
-        given = am_at(call->recv, req->group->rank * bytes);
-    }
-    if (!key_open(req, AM_SHARED_GIVEN, given, blocks * bytes) ||
+    if (!am_sched_is_good(&req->sched) || !given_open(req) ||
         (call->kind == AM_COLL_ALLREDUCE &&
-         !key_open(req, AM_SHARED_MADE, call->recv, bytes)) ||
+         !am_shared_open(req, AM_SHARED_MADE, call->recv,
+                         am_shared_bytes_of(req))) ||
         (reduces && !scratch_open(req))) {
         return 0;
     }
@@ -280,15 +291,24 @@ static uint32_t reads_open(struct am_coll_req *req)
 
 static size_t reads_give(const struct am_coll_req *req)
 {
-    return req->shared.stage == 0 && (req->call.kind != AM_COLL_BCAST ||
-                                      am_shared_is_root(req))
+    if (req->shared.stage > 0) {
+        return 0;
+    }
+    if (is_of_blocks(req->call.kind)) {
+        return am_shared_blocks_gives(req) ? am_shared_blocks_room(req) : 0;
+    }
+    return req->call.kind != AM_COLL_BCAST || am_shared_is_root(req)
                    ? sizeof(req->shared.reads.keys)
                    : 0;
 }
 
 static void reads_write(const struct am_coll_req *req, void *to)
 {
-    memcpy(to, req->shared.reads.keys, sizeof(req->shared.reads.keys));
+    if (is_of_blocks(req->call.kind)) {
+        am_shared_blocks_write(req, to);
+    } else {
+        memcpy(to, req->shared.reads.keys, sizeof(req->shared.reads.keys));
+    }
 }
 
 static void reads_close(struct am_coll_req *req, bool at_close)

@@ -74,6 +74,8 @@ enum {
 struct am_shared_reads {
     struct am_region regions[AM_SHARED_KEYS]; /* mine, open to the others */
     struct am_key keys[AM_SHARED_KEYS];       /* of these */
+    const void *given; /* blocks that I give */
+    size_t given_bytes;
     char *values;  /* scratch: what is read to be reduced */
     char *sum;     /* scratch: a result that cannot be made in place */
     char *made;    /* scratch: AM_SHARED_MADE of a reduction to one member */

@@ -61,23 +61,22 @@ static inline void am_shared_copied(struct am_coll *coll, size_t bytes)
     coll->stats[AM_COLL_STAT_COPY_BYTES] += bytes;
 }
 
-/* Bytes of the whole, or of a block: what call->count means. */
-static inline size_t am_shared_bytes_of(const struct am_coll_req *req)
+/* Bytes that it may be cut at. */
+static inline size_t am_shared_unit_of(const struct am_coll_req *req)
 {
     bool reduces = req->call.kind == AM_COLL_REDUCE ||
                    req->call.kind == AM_COLL_ALLREDUCE ||
                    req->call.kind == AM_COLL_REDUCE_SCATTER;
 
-    return req->call.kind == AM_COLL_BARRIER
-                   ? 0
-                   : req->call.count * (reduces ? req->op.element_bytes : 1);
+    return reduces ? req->op.element_bytes : 1;
 }
 
-/* Bytes that it may be cut at. */
-static inline size_t am_shared_unit_of(const struct am_coll_req *req)
+/* Bytes of the whole, or of a block: what call->count means. */
+static inline size_t am_shared_bytes_of(const struct am_coll_req *req)
 {
-    return am_shared_bytes_of(req) == req->call.count ? 1
-                                                      : req->op.element_bytes;
+    return req->call.kind == AM_COLL_BARRIER
+                   ? 0
+                   : req->call.count * am_shared_unit_of(req);
 }
 
 static inline bool am_shared_is_root(const struct am_coll_req *req)

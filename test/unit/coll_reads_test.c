@@ -1,6 +1,7 @@
 /*
  * Collectives whose members read each other's memory (collectives/shared/reads.c):
- * that they send nothing, that what the device cannot read comes by messages, and
+ * that they send nothing, that what the device cannot read comes by messages, that
+ * blocks of lengths of their own go so and need the caller's arrays no longer, and
  * that a death ends them while they wait and while they read.  What they compute
  * is checked for every algorithm in coll_algorithm_test, with threads in
  * coll_shared_test.
@@ -23,7 +24,8 @@ static struct am_prng prng;
 static const uint32_t all[] = {0, 1, 2, 3, 4};
 static const am_coll_kind_t kinds[] = {
         AM_COLL_BCAST,          AM_COLL_REDUCE,   AM_COLL_ALLREDUCE,
-        AM_COLL_REDUCE_SCATTER, AM_COLL_ALLTOALL, AM_COLL_ALLGATHER};
+        AM_COLL_REDUCE_SCATTER, AM_COLL_ALLTOALL, AM_COLL_ALLGATHER,
+        AM_COLL_GATHER,         AM_COLL_SCATTER};
 
 enum {
     KINDS = sizeof(kinds) / sizeof(kinds[0])
@@ -32,7 +34,7 @@ enum {
 static bool can_be_in_place(am_coll_kind_t kind)
 {
     return kind == AM_COLL_REDUCE || kind == AM_COLL_ALLREDUCE ||
-           kind == AM_COLL_ALLGATHER;
+           kind == AM_COLL_ALLGATHER || kind == AM_COLL_GATHER;
 }
 
 /* A world whose groups read, and a first collective, after which they can. */
@@ -126,12 +128,87 @@ static void test_by_messages(void **state)
     }
 }
 
-/* ------------------------------------------------------------------ deaths */
+/* Blocks of lengths of their own go so unless a variable says otherwise: short ones
+ * out of the slots, long ones are read. */
+static void test_vectors(void **state)
+{
+    static const am_coll_kind_t of_blocks[] = {
+            AM_COLL_GATHER, AM_COLL_SCATTER, AM_COLL_ALLGATHER,
+            AM_COLL_REDUCE_SCATTER, AM_COLL_ALLTOALL};
+    struct trial_group tg;
+    struct world world;
+    uint64_t data;
+
+    (void)state;
+    reads_open(&world, &tg, NULL);
+    data = world_counter(&world, 1, "coll_tx_data") +
+           world_counter(&world, 1, "coll_tx_put");
+    for (int i = 0; i < 10; i++) {
+        struct trial t = {.kind = of_blocks[i % 5],
+                          .count = i < 5 ? 300 : LONG_BYTES,
+                          .root = 1,
+                          .is_vector = true};
+        uint64_t before = reads(&world);
+
+        trial_force(&tg, t.kind, "auto");
+        trial(&tg, &t, &prng);
+        assert_int_equal(reads(&world) > before,
+                         i >= 5 || t.kind == AM_COLL_REDUCE_SCATTER);
+    }
+    assert_int_equal(world_counter(&world, 1, "coll_tx_data") +
+                             world_counter(&world, 1, "coll_tx_put"),
+                     data);
+    trial_group_close(&tg);
+    world_close(&world);
+}
 
 static void keep_status(void *arg, am_status_t status)
 {
     *(am_status_t *)arg = status;
 }
+
+/* The first call of a group waits for its numbers; the caller's arrays need not. */
+static void test_arrays(void **state)
+{
+    char from[RANKS][RANKS] = {"", "abcde", "fghij", "klmno", "pqrst"};
+    char to[RANKS][RANKS + 1] = {"", "", "", "", ""};
+    am_status_t status[RANKS];
+    struct trial_group tg;
+    struct world world;
+
+    (void)state;
+    memcpy(from[0], "ABCDE", RANKS);
+    world_open(&world, RANKS, NULL);
+    trial_group_open(&tg, &world, 1, all, RANKS);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        size_t counts[RANKS] = {1, 1, 1, 1, 1}, offsets[RANKS] = {4, 3, 2, 1};
+        struct am_coll_call call = {.kind = AM_COLL_ALLTOALL,
+                                    .send = from[i],
+                                    .recv = to[i],
+                                    .is_vector = true,
+                                    .send_counts = counts,
+                                    .recv_counts = counts,
+                                    .send_offsets = offsets};
+
+        status[i] = AM_DONE;
+        assert_int_equal(
+                am_coll_start(tg.group[i], &call, keep_status, &status[i]),
+                AM_OK);
+        memset(counts, 0x7f, sizeof(counts));
+        memset(offsets, 0x7f, sizeof(offsets));
+    }
+    world_settle(&world);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        assert_int_equal(status[i], AM_OK);
+        for (uint32_t j = 0; j < RANKS; j++) {
+            assert_int_equal(to[i][j], from[j][RANKS - 1 - i]);
+        }
+    }
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
+/* ------------------------------------------------------------------ deaths */
 
 static void others_bury(struct world *world)
 {
@@ -195,6 +272,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_silent),
             cmocka_unit_test(test_by_messages),
+            cmocka_unit_test(test_vectors),
+            cmocka_unit_test(test_arrays),
             cmocka_unit_test(test_death),
     };
 
