@@ -25,9 +25,19 @@ struct block {
     size_t from, to, bytes;
 };
 
+static size_t head_of(uint32_t size)
+{
+    return sizeof(struct given) + size * sizeof(uint64_t);
+}
+
 static size_t head_bytes(const struct am_coll_req *req)
 {
-    return sizeof(struct given) + req->group->size * sizeof(uint64_t);
+    return head_of(req->group->size);
+}
+
+bool am_shared_blocks_fit(uint32_t size)
+{
+    return head_of(size) <= AM_SHARED_SLOT_BYTES;
 }
 
 static bool is_in_slot(const struct am_coll_req *req, size_t bytes)
@@ -47,16 +57,16 @@ static bool is_cut(const struct am_coll_req *req)
 static struct am_block sent_to(const struct am_coll_call *call, uint32_t member)
 {
     return am_block_at(call->is_vector ? call->send_counts : NULL,
-                       call->is_vector ? call->send_offsets : NULL,
-                       call->count, 1, member);
+                       call->is_vector ? call->send_offsets : NULL, call->count,
+                       1, member);
 }
 
 static struct am_block got_from(const struct am_coll_call *call,
                                 uint32_t member)
 {
     return am_block_at(call->is_vector ? call->recv_counts : NULL,
-                       call->is_vector ? call->recv_offsets : NULL,
-                       call->count, 1, member);
+                       call->is_vector ? call->recv_offsets : NULL, call->count,
+                       1, member);
 }
 
 /* The bytes of all blocks that I send, with the gaps between them. */
@@ -176,8 +186,7 @@ static struct block block_from(const struct am_coll_req *req, uint32_t member,
         block.bytes = to.bytes;
     }
     if (is_cut(req)) {
-        block.from =
-                call->is_vector ? given->begins[rank] : rank * call->count;
+        block.from = call->is_vector ? given->begins[rank] : rank * call->count;
     }
     return block;
 }
@@ -186,9 +195,8 @@ static struct block block_from(const struct am_coll_req *req, uint32_t member,
 static bool block_take(struct am_coll_req *req, uint32_t member)
 {
     uint32_t first = req->shared.turn - req->shared.stage;
-    const struct given *given =
-            am_shared_payload(am_shared_slot_of(req, member, first),
-                              head_bytes(req));
+    const struct given *given = am_shared_payload(
+            am_shared_slot_of(req, member, first), head_bytes(req));
     struct block block = block_from(req, member, given);
     size_t bytes = given->bytes; /* read once */
     char *to = am_at_mutable(req->call.recv, block.to);

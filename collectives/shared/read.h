@@ -22,7 +22,9 @@ bool am_shared_open(struct am_coll_req *req, uint32_t which, const void *base,
                     size_t bytes);
 
 /* blocks.c: kinds that have a block of each member, or for each, and no operator.
- * Do I give any?  Open what I give, as long as it does not go into the slot; false:
+ * Has a slot room for what says where the blocks of so many members are? */
+bool am_shared_blocks_fit(uint32_t size);
+/* Do I give any?  Open what I give, as long as it does not go into the slot; false:
  * no memory. */
 bool am_shared_blocks_gives(const struct am_coll_req *req);
 bool am_shared_blocks_open(struct am_coll_req *req);

@@ -65,8 +65,8 @@ static size_t made_at(const struct am_coll_req *req, uint32_t segment)
 /* Of a reduction whose blocks are scattered, what a member reduces. */
 static struct am_block block_of(const struct am_coll_req *req, uint32_t member)
 {
-    return am_block_at(req->call.is_vector ? req->call.recv_counts : NULL,
-                       NULL, req->call.count, req->op.element_bytes, member);
+    return am_block_at(req->call.is_vector ? req->call.recv_counts : NULL, NULL,
+                       req->call.count, req->op.element_bytes, member);
 }
 
 /* --------------------------------------------------------------- the turns */
@@ -161,7 +161,8 @@ static am_shared_whose_t reads_whose(const struct am_coll_req *req)
     bool is_end = req->shared.turns_left == 1;
     bool is_root = am_shared_is_root(req);
 
-    if (is_end && is_of_blocks(req->call.kind) && !am_shared_blocks_waits(req)) {
+    if (is_end && is_of_blocks(req->call.kind) &&
+        !am_shared_blocks_waits(req)) {
         return AM_SHARED_NOBODYS;
     }
     switch (req->call.kind) {
@@ -186,14 +187,16 @@ static am_shared_whose_t reads_whose(const struct am_coll_req *req)
 static bool reads_fit(const struct am_coll_wish *wish)
 {
     switch (wish->kind) {
+    case AM_COLL_GATHER:
+    case AM_COLL_SCATTER:
+    case AM_COLL_ALLGATHER:
+    case AM_COLL_ALLTOALL:
+        return (wish->bytes > 0 || wish->is_vector) &&
+               am_shared_blocks_fit(wish->size);
     case AM_COLL_BCAST:
     case AM_COLL_REDUCE:
     case AM_COLL_ALLREDUCE:
-    case AM_COLL_ALLGATHER:
-    case AM_COLL_GATHER:
-    case AM_COLL_SCATTER:
     case AM_COLL_REDUCE_SCATTER:
-    case AM_COLL_ALLTOALL:
         return wish->bytes > 0 || wish->is_vector;
     default:
         return false;

@@ -267,6 +267,31 @@ static void test_death(void **state)
     }
 }
 
+/* Where the blocks begin is written to a slot, which has room for some members. */
+static void test_many_members(void **state)
+{
+    static const am_coll_kind_t blocks[] = {AM_COLL_ALLGATHER, AM_COLL_ALLTOALL,
+                                            AM_COLL_GATHER, AM_COLL_SCATTER};
+    struct am_coll_numbers numbers = {.shared = {.slot_bytes = 8192}};
+
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+        struct am_coll_wish wish = {.kind = blocks[i],
+                                    .size = 900,
+                                    .bytes = 8,
+                                    .unit = 1,
+                                    .commutes = true};
+        const struct am_coll_algorithm *algorithm =
+                am_coll_algorithms[blocks[i]];
+
+        while (strcmp(algorithm->name, "reads") != 0) {
+            algorithm++;
+        }
+        assert_true(am_coll_is_fit(algorithm, &numbers, &wish));
+        wish.size = 1100;
+        assert_false(am_coll_is_fit(algorithm, &numbers, &wish));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +299,7 @@ int main(void)
             cmocka_unit_test(test_by_messages),
             cmocka_unit_test(test_vectors),
             cmocka_unit_test(test_arrays),
+            cmocka_unit_test(test_many_members),
             cmocka_unit_test(test_death),
     };
 
