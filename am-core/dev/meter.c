@@ -27,12 +27,16 @@ enum {
     METER_BUSY_OFF = 64  /* ... until below this */
 };
 
-/* The used numbers of the way that is noticed. */
+/* The numbers of the way that is noticed, by am_copy_t. */
+static struct am_rate *rates_now(struct am_meter *meter)
+{
+    return meter->rates[meter->perf.both_ways ? AM_WAYS_BOTH : AM_WAYS_ONE];
+}
+
 static void perf_update(struct am_meter *meter)
 {
     struct am_dev_perf *perf = &meter->perf;
-    const struct am_rate *rates =
-            meter->rates[perf->both_ways ? AM_WAYS_BOTH : AM_WAYS_ONE];
+    const struct am_rate *rates = rates_now(meter);
 
     perf->send_overhead.per_byte_fs = rates[AM_COPY_IN].used_fs;
     perf->recv_overhead.per_byte_fs = rates[AM_COPY_OUT].used_fs;
@@ -175,8 +179,7 @@ static void rate_see(struct am_rate *rate, uint64_t byte_fs)
 void am_meter_sample(struct am_meter *meter, am_copy_t copy, size_t bytes,
                      uint64_t elapsed_ps)
 {
-    struct am_rate *rates =
-            meter->rates[meter->perf.both_ways ? AM_WAYS_BOTH : AM_WAYS_ONE];
+    struct am_rate *rates = rates_now(meter);
     uint64_t fixed_ps =
             copy == AM_COPY_SINGLE ? meter->perf.get.fixed_ps : 0;
     bool changed = false;
@@ -210,18 +213,17 @@ void am_meter_busy(struct am_meter *meter, bool busy)
     }
 }
 
-/* Streamed copies until the next that is timed. */
-static uint32_t untimed(const struct am_meter *meter, am_copy_t copy,
-                        size_t bytes, uint64_t elapsed_ps)
+/* Copies until the next that is timed. */
+static uint32_t untimed(struct am_meter *meter, am_copy_t copy, size_t bytes,
+                        uint64_t elapsed_ps)
 {
-    uint64_t used_fs = meter->rates[meter->perf.both_ways ? AM_WAYS_BOTH
-                                                          : AM_WAYS_ONE][copy]
-                               .used_fs;
+    bool odd = elapsed_ps / bytes * 1000 >=
+               METER_ODD * rates_now(meter)[copy].used_fs;
 
-    return bytes < METER_SHORT &&
-                           elapsed_ps / bytes * 1000 < METER_ODD * used_fs
-                   ? METER_EVERY_SHORT - 1
-                   : METER_EVERY - 1;
+    if (copy == AM_COPY_SINGLE) {
+        return 0;
+    }
+    return (bytes < METER_SHORT && !odd ? METER_EVERY_SHORT : METER_EVERY) - 1;
 }
 
 void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
@@ -231,9 +233,7 @@ void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
 
     if (start != 0) {
         elapsed_ps = am_env_now(env) + 1 - start;
-        meter->wait[copy] = copy == AM_COPY_SINGLE
-                                    ? 0
-                                    : untimed(meter, copy, bytes, elapsed_ps);
+        meter->wait[copy] = untimed(meter, copy, bytes, elapsed_ps);
         if (!meter->perf.shared_core) {
             am_meter_sample(meter, copy, bytes, elapsed_ps);
         }

@@ -46,20 +46,36 @@ static size_t size_read(const char *path)
     return (size_t)kib * 1024;
 }
 
+/* The CPUs that share a core with `cpu`, and the index-th of its caches. */
+static bool core_read(const char *root, unsigned cpu, uint64_t *words)
+{
+    char path[256];
+
+    snprintf(path, sizeof(path),
+             "%s/devices/system/cpu/cpu%u/topology/thread_siblings", root, cpu);
+    return set_read(path, words);
+}
+
+static bool cache_read(const char *root, unsigned cpu, int index,
+                       uint64_t *words)
+{
+    char path[256];
+
+    snprintf(path, sizeof(path),
+             "%s/devices/system/cpu/cpu%u/cache/index%d/shared_cpu_map", root,
+             cpu, index);
+    return set_read(path, words);
+}
+
 void shm_near_read(const char *root, unsigned cpu, struct shm_near *near)
 {
     char path[256];
     bool found = false;
 
     memset(near, 0, sizeof(*near));
-    snprintf(path, sizeof(path),
-             "%s/devices/system/cpu/cpu%u/topology/thread_siblings", root, cpu);
-    (void)set_read(path, near->core);
+    (void)core_read(root, cpu, near->core);
     for (int i = CACHES_MAX; i >= 0 && !found; i--) { /* the last is largest */
-        snprintf(path, sizeof(path),
-                 "%s/devices/system/cpu/cpu%u/cache/index%d/shared_cpu_map",
-                 root, cpu, i);
-        found = set_read(path, near->cache);
+        found = cache_read(root, cpu, i, near->cache);
     }
     found = false;
     for (int i = 0; i < NODES_MAX && !found; i++) {
@@ -73,28 +89,23 @@ size_t shm_near_core_cache(const char *root)
 {
     uint64_t core[SHM_CPU_WORDS], cache[SHM_CPU_WORDS];
     char path[256];
-    size_t most = 0;
+    bool found = false;
+    size_t bytes = 0;
 
-    snprintf(path, sizeof(path),
-             "%s/devices/system/cpu/cpu0/topology/thread_siblings", root);
-    if (!set_read(path, core)) {
+    if (!core_read(root, 0, core)) {
         return 0;
     }
-    for (int i = 0; i <= CACHES_MAX; i++) {
-        size_t bytes;
-
-        snprintf(path, sizeof(path),
-                 "%s/devices/system/cpu/cpu0/cache/index%d/shared_cpu_map",
-                 root, i);
-        if (!set_read(path, cache) || memcmp(cache, core, sizeof(core)) != 0) {
-            continue;
+    for (int i = CACHES_MAX; i >= 0 && !found; i--) {
+        found = cache_read(root, 0, i, cache) &&
+                memcmp(cache, core, sizeof(core)) == 0;
+        if (found) {
+            snprintf(path, sizeof(path),
+                     "%s/devices/system/cpu/cpu0/cache/index%d/size", root, i);
+            bytes = size_read(path);
+            found = bytes > 0;
         }
-        snprintf(path, sizeof(path),
-                 "%s/devices/system/cpu/cpu0/cache/index%d/size", root, i);
-        bytes = size_read(path);
-        most = bytes > most ? bytes : most;
     }
-    return most;
+    return bytes;
 }
 
 static bool is_inside(const uint64_t set[SHM_CPU_WORDS],
