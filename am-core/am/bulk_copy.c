@@ -10,6 +10,7 @@
 
 bool am_bulk_single(const struct am_bulk *bulk, const struct am_peer *peer)
 {
+    uint32_t needed = bulk->get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
     bool single;
 
     if (am_key_device(&bulk->key) != peer->dev->bottom->number) {
@@ -18,6 +19,7 @@ bool am_bulk_single(const struct am_bulk *bulk, const struct am_peer *peer)
     (void)am_cost_bulk_ps(am_peer_perf(peer), peer->dev->attr.caps,
                           am_peer_payload_max(peer, LAST_WORDS), bulk->get,
                           bulk->bytes, &single);
+    single |= bulk->single && (peer->dev->attr.caps & needed) != 0;
     return single &&
            am_data_at(&bulk->local, bulk->local_offset, bulk->bytes) != NULL;
 }

@@ -340,6 +340,7 @@ struct am_transfer {
     size_t bytes;
     am_done_fn done; /* called once, from am_ctx_poll only */
     void *arg;
+    bool single; /* by the device where it can, whatever the costs say here */
     /* of a put: */
     bool acknowledged; /* it is done when the bytes are in place; else when
                         * `local` may be reused */
@@ -361,6 +362,7 @@ struct am_bulk {
     bool by_device;      /* single copy chosen */
     bool in_device;      /* and under way there */
     bool get;
+    bool single; /* asked for */
     uint32_t handler, word_count;
     uint64_t words[4];
     am_done_fn done;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -168,6 +169,15 @@ uint64_t am_env_processor_ns(void)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
+static uint64_t faults_real(struct am_env *env)
+{
+    struct rusage use;
+
+    (void)env;
+    (void)getrusage(RUSAGE_THREAD, &use);
+    return (uint64_t)use.ru_minflt + (uint64_t)use.ru_majflt;
+}
+
 static uint64_t now_clock(struct am_env *env)
 {
     const struct env_real *real = am_container(env, struct env_real, env);
@@ -233,13 +243,15 @@ static const struct am_env_ops ops_ticks = {.now = now_ticks,
                                             .relax = relax_real,
                                             .random = random_real,
                                             .alarm_open = alarm_open_real,
-                                            .alarm_set = alarm_set_real};
+                                            .alarm_set = alarm_set_real,
+                                            .faults = faults_real};
 static const struct am_env_ops ops_clock = {.now = now_clock,
                                             .charge = charge_nothing,
                                             .relax = relax_real,
                                             .random = random_real,
                                             .alarm_open = alarm_open_real,
-                                            .alarm_set = alarm_set_real};
+                                            .alarm_set = alarm_set_real,
+                                            .faults = faults_real};
 
 /* The process's one environment; set up once, then only `random` moves. */
 static struct env_real env_real;

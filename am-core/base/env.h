@@ -30,7 +30,7 @@ struct am_env_ops {
     /* Let time pass until `deadline_ps` at the latest: yields the core. */
     void (*relax)(struct am_env *env, uint64_t deadline_ps);
     uint64_t (*random)(struct am_env *env);
-    /* What follows may be NULL; real environments have the alarm only.
+    /* What follows may be NULL; real environments have alarm and faults only.
      *
      * The program is about to wait for what is no part of this environment (a
      * launcher).  Time stands still for all of the job until all have been
@@ -56,6 +56,8 @@ struct am_env_ops {
      * Setting it takes back what it said.  -1: none is to be had (errno). */
     int (*alarm_open)(struct am_env *env);
     void (*alarm_set)(struct am_env *env, int alarm, uint64_t ns);
+    /* Page faults that the calling thread has taken so far.  NULL: none. */
+    uint64_t (*faults)(struct am_env *env);
 };
 
 struct am_env {
@@ -72,6 +74,11 @@ uint64_t am_env_processor_ns(void);
 static inline uint64_t am_env_now(struct am_env *env)
 {
     return env->ops->now(env);
+}
+
+static inline uint64_t am_env_faults(struct am_env *env)
+{
+    return env->ops->faults == NULL ? 0 : env->ops->faults(env);
 }
 
 /* Free of cost but for one predictable branch when not simulated. */

@@ -8,23 +8,29 @@
 enum {
     METER_WARM = 32,  /* streams: so many copies are not timed first, as the
                        * pages of a ring that is new take a fault each */
-    METER_EVERY = 4,  /* streams: of so many copies one is timed, ... */
-    METER_EVERY_SHORT = 16, /* ... of those below METER_SHORT fewer, ... */
+    METER_EVERY = 16, /* streams: of so many copies one is timed, ... */
+    METER_EVERY_SHORT = 64, /* ... of those below METER_SHORT fewer, ... */
     METER_SHORT = 16 * 1024,
     METER_ODD = 4,    /* ... unless the last took so many times what is used */
-    METER_UP = 16,    /* a longer copy moves the mean by one in so many, ... */
-    METER_DOWN = 4,   /* ... a shorter one by this: others can only add time */
+    METER_LONGER = 2, /* copies that take longer by one in so many may have
+                       * had page faults */
+    METER_MEAN = 8,   /* a sample moves the mean by one in so many */
     METER_LEAP = 4,   /* a sample counts as so many times the mean at most: a
                        * core that was taken away says nothing about copies */
     METER_SURE = 4,   /* samples before the mean is believed */
     METER_RATIO = 4,  /* a change of more than one in so many is used */
     METER_MUCH = 8,   /* so many times the prior, or one in so many, is much */
-    METER_REST = 32,  /* samples between two changes */
-    METER_TRIAL = 4096, /* samples of others until the unseen is tried again */
-    METER_FADE = 64,  /* samples of others until the unseen fades, by ... */
-    METER_FADES = 4,  /* ... one in so many of what is between */
-    METER_BUSY_ON = 160, /* of 256: both ways from here ... */
-    METER_BUSY_OFF = 64  /* ... until below this */
+    METER_MUCH_BOTH = 2, /* ... both ways, where copies in memory that no cache
+                          * holds cost so much that a single copy is less */
+    METER_REST = 32,     /* samples between two changes */
+    METER_TRIAL = 4096,  /* samples of others until the unseen is tried again */
+    METER_FADE = 64,     /* samples of others until the unseen fades, by ... */
+    METER_FADES = 4,     /* ... one in so many of what is between */
+    METER_BUSY_ALL = 4096, /* the share that goes both ways, of so many: ... */
+    METER_BUSY_ON = 2560,  /* both ways from here ... */
+    METER_BUSY_OFF = 1024, /* ... until below this; */
+    METER_BUSY_RISE = 8,   /* found soon, ... */
+    METER_BUSY_FALL = 32   /* ... and kept while one end is ahead for a while */
 };
 
 /* The numbers of the way that is noticed, by am_copy_t. */
@@ -104,9 +110,11 @@ static bool differs(uint64_t a, uint64_t b)
     return gap > least / METER_RATIO;
 }
 
-static bool differs_much(uint64_t a, uint64_t b)
+static bool differs_much(const struct am_meter *meter, uint64_t a, uint64_t b)
 {
-    return (a < b ? b : a) / METER_MUCH > (a < b ? a : b);
+    uint64_t much = meter->perf.both_ways ? METER_MUCH_BOTH : METER_MUCH;
+
+    return (a < b ? b : a) / much > (a < b ? a : b);
 }
 
 /* Use what was seen if it is far from what is used, and not just after a
@@ -114,7 +122,7 @@ static bool differs_much(uint64_t a, uint64_t b)
 static bool adopt(struct am_meter *meter, struct am_rate *rate)
 {
     bool prior = meter->learn == AM_LEARN_MUCH &&
-                 !differs_much(rate->seen_fs, rate->prior_fs);
+                 !differs_much(meter, rate->seen_fs, rate->prior_fs);
     uint64_t wanted = prior ? rate->prior_fs : rate->seen_fs;
 
     if (meter->rest > 0 || rate->samples < METER_SURE ||
@@ -170,8 +178,7 @@ static void rate_see(struct am_rate *rate, uint64_t byte_fs)
         most = AM_METER_BYTE_FS_MAX;
     }
     byte_fs = byte_fs > most ? most : byte_fs;
-    rate->seen_fs = toward(rate->seen_fs, byte_fs,
-                           byte_fs > rate->seen_fs ? METER_UP : METER_DOWN);
+    rate->seen_fs = toward(rate->seen_fs, byte_fs, METER_MEAN);
     rate->unseen = 0;
     rate->samples += rate->samples < METER_SURE;
 }
@@ -180,15 +187,14 @@ void am_meter_sample(struct am_meter *meter, am_copy_t copy, size_t bytes,
                      uint64_t elapsed_ps)
 {
     struct am_rate *rates = rates_now(meter);
-    uint64_t fixed_ps =
-            copy == AM_COPY_SINGLE ? meter->perf.get.fixed_ps : 0;
+    uint64_t fixed_ps = copy == AM_COPY_SINGLE ? meter->perf.get.fixed_ps : 0;
     bool changed = false;
 
     /* the constant part is an estimate, and most of a short one */
     elapsed_ps -= fixed_ps < elapsed_ps / 2 ? fixed_ps : elapsed_ps / 2;
     meter->rest -= meter->rest > 0;
-    rate_see(&rates[copy], elapsed_ps / bytes * 1000 +
-                                   elapsed_ps % bytes * 1000 / bytes);
+    rate_see(&rates[copy],
+             elapsed_ps / bytes * 1000 + elapsed_ps % bytes * 1000 / bytes);
     for (int i = 0; i < AM_COPY_COUNT; i++) {
         changed = (i == (int)copy ? adopt(meter, &rates[i])
                                   : fade(meter, &rates[i])) ||
@@ -199,12 +205,15 @@ void am_meter_sample(struct am_meter *meter, am_copy_t copy, size_t bytes,
     }
 }
 
-void am_meter_busy(struct am_meter *meter, bool busy)
+void am_meter_busy(struct am_meter *meter, bool waits)
 {
     bool both = meter->perf.both_ways;
 
-    meter->busy -= meter->busy / 8;
-    meter->busy += busy ? 32 : 0;
+    if (waits || meter->crossing) {
+        meter->busy += (METER_BUSY_ALL - meter->busy) / METER_BUSY_RISE;
+    } else {
+        meter->busy -= (meter->busy + METER_BUSY_FALL - 1) / METER_BUSY_FALL;
+    }
     if (meter->busy >= METER_BUSY_ON || meter->busy < METER_BUSY_OFF) {
         meter->perf.both_ways = meter->busy >= METER_BUSY_ON;
     }
@@ -214,27 +223,38 @@ void am_meter_busy(struct am_meter *meter, bool busy)
 }
 
 /* Copies until the next that is timed. */
-static uint32_t untimed(struct am_meter *meter, am_copy_t copy, size_t bytes,
-                        uint64_t elapsed_ps)
+static uint32_t untimed(am_copy_t copy, size_t bytes, bool odd)
 {
-    bool odd = elapsed_ps / bytes * 1000 >=
-               METER_ODD * rates_now(meter)[copy].used_fs;
-
     if (copy == AM_COPY_SINGLE) {
         return 0;
     }
     return (bytes < METER_SHORT && !odd ? METER_EVERY_SHORT : METER_EVERY) - 1;
 }
 
+/* Memory that is touched for the first time takes a fault for each page, which
+ * costs more than to copy it and says nothing about the next copy. */
+static bool has_faulted(struct am_meter *meter, struct am_env *env)
+{
+    uint64_t before = meter->faults;
+
+    meter->faults = am_env_faults(env);
+    return meter->faults != before;
+}
+
 void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
                    size_t bytes, uint64_t start)
 {
-    uint64_t elapsed_ps;
+    uint64_t elapsed_ps, byte_fs, used_fs;
 
     if (start != 0) {
         elapsed_ps = am_env_now(env) + 1 - start;
-        meter->wait[copy] = untimed(meter, copy, bytes, elapsed_ps);
-        if (!meter->perf.shared_core) {
+        byte_fs = elapsed_ps / bytes * 1000;
+        used_fs = rates_now(meter)[copy].used_fs;
+        meter->wait[copy] =
+                untimed(copy, bytes, byte_fs >= METER_ODD * used_fs);
+        if (!meter->perf.shared_core &&
+            !(byte_fs > used_fs + used_fs / METER_LONGER &&
+              has_faulted(meter, env))) {
             am_meter_sample(meter, copy, bytes, elapsed_ps);
         }
     }

@@ -112,6 +112,7 @@ struct am_msg_info {
     size_t offset;       /* in the region: buffered, prefix */
     size_t prefix_bytes; /* prefix */
     struct am_key key;   /* get */
+    bool single;         /* get: the sender asks for a single copy */
 };
 
 struct am_msg_req {
@@ -189,6 +190,7 @@ struct am_msg_peer {
     uint32_t free_count;
     size_t free_bytes;
     /* both */
+    uint32_t rndv_sends, rndv_receives; /* with a struct am_rndv */
     struct am_list active; /* sends under way, receives matched */
     struct am_list link;   /* on msg->peers */
 };

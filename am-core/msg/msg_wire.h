@@ -64,7 +64,10 @@ enum {
 enum {
     AM_MSG_RTS_PUT = 0,
     AM_MSG_RTS_GET = 1,
-    AM_MSG_RTS_PREFIX = 2
+    AM_MSG_RTS_PREFIX = 2,
+    /* get, by a single copy: the sender has seen that a stream costs more, which
+     * a receiver need not know, as it sees only how long its own copies take */
+    AM_MSG_RTS_GET_SINGLE = 3
 };
 
 enum {

@@ -29,7 +29,7 @@ struct am_proto_row {
 struct am_proto_kind {
     struct am_proto_kind *next; /* on msg->kinds */
     const struct am_dev *dev;
-    const struct am_meter *meter;   /* NULL: the device has none */
+    struct am_meter *meter;   /* NULL: the device has none */
     const struct am_dev_perf *perf; /* that `cost` was made from */
     size_t packet_max;  /* largest eager message in one packet */
     size_t eager_limit; /* smaller contiguous ones go the short way */

@@ -11,9 +11,11 @@
  *   eager     x(n) + c(n) / 16: now and then the receive comes too late
  *   buffered  allocation + c(n) or x(n) + s + c(n) + c(n) n / r, where the region
  *             of r bytes has no room for the next message meanwhile
- *   prefix    allocation + s + c(p) + max(s, c(p)) + b(n - p), p the prefix
+ *   prefix    allocation + s + c(k) + max(s, c(k)) + p(n - k), k the prefix
  *   get       s + s + b(n), and half a message to end it
- *   put       s + s + b(n)
+ *   put       s + s + p(n)
+ *   p(n)      b(n), and s more after a single copy, which the receiver does not
+ *             see; the last packet of a stream tells of itself
  *
  * Where ranks take turns on a core every second receive comes too late (eager:
  * x(n) + c(n) / 2), an answer costs a turn (prefix, put, and get but for a
@@ -45,12 +47,21 @@ static uint64_t stream_ps(const struct am_cost_in *in, size_t bytes)
     return am_cost_stream_ps(&in->perf, in->packet_max, bytes);
 }
 
-static uint64_t bulk_ps(const struct am_cost_in *in, bool get, size_t bytes)
+static uint64_t get_ps(const struct am_cost_in *in, size_t bytes)
 {
     bool single;
 
     return am_cost_bulk_ps(&in->perf, in->contiguous ? in->caps : 0,
-                           in->packet_max, get, bytes, &single);
+                           in->packet_max, true, bytes, &single);
+}
+
+static uint64_t put_ps(const struct am_cost_in *in, size_t bytes)
+{
+    bool single;
+    uint64_t ps = am_cost_bulk_ps(&in->perf, in->contiguous ? in->caps : 0,
+                                  in->packet_max, false, bytes, &single);
+
+    return ps + (single ? short_ps(in) : 0);
 }
 
 /* A sender that does not wait for an answer is ahead of its receiver by a turn:
@@ -83,7 +94,7 @@ static uint64_t prefix_ps(const struct am_cost_in *in, size_t bytes)
     }
     return ALLOC_PS + short_ps(in) + copy_ps(in, prefix) +
            larger(short_ps(in), copy_ps(in, prefix)) + in->perf.turn_ps +
-           (bytes > prefix ? bulk_ps(in, false, bytes - prefix) : 0);
+           (bytes > prefix ? put_ps(in, bytes - prefix) : 0);
 }
 
 uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,
@@ -97,9 +108,9 @@ uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,
     case AM_PROTO_PREFIX:
         return prefix_ps(in, bytes);
     case AM_PROTO_GET:
-        return 5 * short_ps(in) / 2 + bulk_ps(in, true, bytes);
+        return 5 * short_ps(in) / 2 + get_ps(in, bytes);
     case AM_PROTO_PUT:
-        return 2 * short_ps(in) + in->perf.turn_ps + bulk_ps(in, false, bytes);
+        return 2 * short_ps(in) + in->perf.turn_ps + put_ps(in, bytes);
     default:
         return AM_COST_NEVER;
     }

@@ -9,15 +9,24 @@
  *                   <--------------------  END(id)
  *   (done)
  */
+#include "am/cost.h"
 #include "msg/msg_credit.h"
 #include "msg/proto.h"
+#include "msg/proto_choice.h"
 #include "msg/rndv.h"
 
 static am_status_t get_emit(struct am_msg_req *send, bool queued)
 {
+    const struct am_cost_in *cost = &send->mp->kind->cost;
     uint64_t words[9];
     struct am_key key = {{0}};
-    am_status_t status = am_rndv_words(send, words, AM_MSG_RTS_GET);
+    am_status_t status;
+    bool single;
+
+    (void)am_cost_bulk_ps(&cost->perf, cost->caps, cost->packet_max, true,
+                          send->data.bytes, &single);
+    status = am_rndv_words(send, words,
+                           single ? AM_MSG_RTS_GET_SINGLE : AM_MSG_RTS_GET);
 
     if (status == AM_OK && send->data.bytes > 0) {
         if (send->rndv->is_open) {
@@ -64,7 +73,7 @@ static am_status_t get_deliver(struct am_msg_req *recv,
         am_rndv_end(recv->mp, recv->info.remote_id, AM_OK);
         return AM_DONE;
     }
-    status = am_rndv_get(recv);
+    status = am_rndv_get(recv, true);
     if (status != AM_OK) {
         am_rndv_end(recv->mp, recv->info.remote_id, status);
         return status;
@@ -74,6 +83,7 @@ static am_status_t get_deliver(struct am_msg_req *recv,
                 &(struct am_transfer){.local = &recv->data,
                                       .key = &recv->info.key,
                                       .bytes = bytes,
+                                      .single = recv->info.single,
                                       .done = get_done,
                                       .arg = recv});
     return AM_OK;

@@ -15,12 +15,29 @@
  */
 #include "msg/rndv.h"
 
+#include "dev/meter.h"
 #include "msg/msg_credit.h"
 #include "msg/msg_id.h"
 #include "msg/msg_region.h"
 #include "msg/proto.h"
+#include "msg/proto_choice.h"
 
-am_status_t am_rndv_get(struct am_msg_req *req)
+/* Tell the device's meter whether long messages go both ways. */
+static void crossing(struct am_msg_peer *mp)
+{
+    struct am_meter *meter = mp->kind == NULL ? NULL : mp->kind->meter;
+
+    if (meter != NULL) {
+        meter->crossing = mp->rndv_sends > 0 && mp->rndv_receives > 0;
+    }
+}
+
+static uint32_t *count_of(struct am_msg_peer *mp, const struct am_rndv *rndv)
+{
+    return rndv->receives ? &mp->rndv_receives : &mp->rndv_sends;
+}
+
+am_status_t am_rndv_get(struct am_msg_req *req, bool receives)
 {
     if (req->id == 0 && am_msg_id_get(req) != AM_OK) {
         return AM_ERR_MEMORY;
@@ -31,6 +48,9 @@ am_status_t am_rndv_get(struct am_msg_req *req)
             return AM_ERR_MEMORY;
         }
         req->rndv->is_open = req->rndv->busy = false;
+        req->rndv->receives = receives;
+        ++*count_of(req->mp, req->rndv);
+        crossing(req->mp);
     }
     return AM_OK;
 }
@@ -40,6 +60,8 @@ void am_rndv_put(struct am_msg_req *req)
     if (req->rndv->is_open) {
         am_region_close(&req->rndv->region);
     }
+    --*count_of(req->mp, req->rndv);
+    crossing(req->mp);
     am_pool_put(&req->msg->rndvs, req->rndv);
     req->rndv = NULL;
 }
@@ -63,7 +85,7 @@ am_status_t am_rndv_open(struct am_msg_req *req, uint32_t caps, size_t bytes,
 am_status_t am_rndv_words(struct am_msg_req *send, uint64_t *words,
                           uint64_t kind)
 {
-    am_status_t status = am_rndv_get(send);
+    am_status_t status = am_rndv_get(send, false);
 
     words[0] = send->node.key;
     words[1] = am_credit_riding(send->mp);
@@ -94,7 +116,7 @@ am_status_t am_rndv_answer(struct am_msg_req *recv, size_t have)
         am_rndv_end(mp, recv->info.remote_id, AM_OK);
         return AM_DONE;
     }
-    status = am_rndv_get(recv);
+    status = am_rndv_get(recv, true);
     if (status == AM_OK) {
         status = am_rndv_open(recv, AM_DEV_CAP_PUT, bytes, &key);
     }
@@ -237,8 +259,7 @@ static void end_handle(struct am_token *token, const uint64_t *words,
         send->sync = false; /* matched before its last packet left */
         return;
     }
-    if (send->state != AM_REQ_WAIT || status > 0 ||
-        status < AM_ERR_CANCELLED ||
+    if (send->state != AM_REQ_WAIT || status > 0 || status < AM_ERR_CANCELLED ||
         (status == AM_ERR_CANCELLED && !send->cancel)) {
         msg->stats[AM_MSG_RX_BAD_ID]++;
         return;
@@ -255,15 +276,16 @@ static void rts_handle(struct am_token *token, const uint64_t *words,
             [AM_MSG_RTS_PUT] = AM_PROTO_PUT,
             [AM_MSG_RTS_GET] = AM_PROTO_GET,
             [AM_MSG_RTS_PREFIX] = AM_PROTO_PREFIX,
+            [AM_MSG_RTS_GET_SINGLE] = AM_PROTO_GET,
     };
-    static const uint32_t counts[] = {5, 9, 7};
+    static const uint32_t counts[] = {5, 9, 7, 9};
     struct am_msg *msg = token->arg;
     struct am_msg_info info = {.mp = am_msg_peer_of(msg, token->peer),
                                .charge = AM_CREDIT_MESSAGE};
     uint64_t kind, riding;
 
     kind = word_count < 5 ? UINT64_MAX : am_msg_word(words, 4);
-    if (info.mp == NULL || kind > AM_MSG_RTS_PREFIX ||
+    if (info.mp == NULL || kind > AM_MSG_RTS_GET_SINGLE ||
         word_count != counts[kind]) {
         msg->stats[AM_MSG_RX_BAD_LENGTH]++;
         return;
@@ -276,7 +298,8 @@ static void rts_handle(struct am_token *token, const uint64_t *words,
         msg->stats[AM_MSG_RX_BAD_LENGTH]++;
         return;
     }
-    if (kind == AM_MSG_RTS_GET) {
+    if (info.proto == AM_PROTO_GET) {
+        info.single = kind == AM_MSG_RTS_GET_SINGLE;
         for (uint32_t i = 0; i < 4; i++) {
             info.key.w[i] = am_msg_word(words, 5 + i);
         }

@@ -124,7 +124,7 @@ static void test_follows(void **state)
     }
     assert_int_equal(world_counter(&world, 0, "msg_tables"), 0);
     set_byte_fs(200000);
-    pass(&world, 0, 400);
+    pass(&world, 0, 1600);
     /* the sender has learned what its copies cost, the receiver its own */
     assert_true(is_near(kind_at(&world, 0)->cost.perf.send_overhead.per_byte_fs,
                         200000));
@@ -134,7 +134,7 @@ static void test_follows(void **state)
                         200000));
     assert_in_range(world_counter(&world, 0, "msg_tables"), 1, 10);
     set_byte_fs(18000);
-    pass(&world, 0, 800);
+    pass(&world, 0, 3200);
     assert_true(is_near(kind_at(&world, 0)->cost.perf.send_overhead.per_byte_fs,
                         18000));
     world_close(&world);
@@ -153,7 +153,7 @@ static void test_table_moves(void **state)
     }
     before = kind_at(&world, 0)->rows[1][0].bytes_max;
     set_byte_fs(3000000);
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 160; i++) {
         pass(&world, 0, 10);
         pass(&world, 1, 10);
     }
@@ -175,7 +175,7 @@ static uint64_t copy_in_fs(const struct am_option *options, uint64_t byte_fs,
 
     (void)open_world(&world, options);
     set_byte_fs(byte_fs);
-    pass(&world, 0, 400);
+    pass(&world, 0, 1600);
     fs = kind_at(&world, 0)->cost.perf.send_overhead.per_byte_fs;
     *tables_p = world_counter(&world, 0, "msg_tables");
     world_close(&world);
@@ -254,9 +254,9 @@ static void test_repeats(void **state)
             skip();
         }
         set_byte_fs(70000);
-        pass(&world, 0, 100);
+        pass(&world, 0, 400);
         set_byte_fs(20000);
-        pass(&world, 1, 37);
+        pass(&world, 1, 137);
         if (run == 0) {
             first = kind_at(&world, 0)->cost.perf;
         } else {
@@ -279,7 +279,7 @@ static void test_says_so(void **state)
     (void)am_describe(world.ctx[0], "protocols", text, sizeof(text));
     assert_non_null(strstr(text, "copy in 18 ps/B (built in)"));
     set_byte_fs(200000);
-    pass(&world, 0, 400);
+    pass(&world, 0, 1600);
     (void)am_describe(world.ctx[0], "protocols", text, sizeof(text));
     assert_non_null(strstr(text, "ps/B (measured in this run)"));
     assert_non_null(strstr(text, "copy out 18 ps/B (built in)"));
