@@ -277,7 +277,7 @@ static bool bulk_is_sound(const struct am_bulk *bulk)
 
 /* Start at once unless others wait; what is left is queued. */
 static void bulk_start(struct am_bulk *bulk, struct am_peer *peer,
-                       am_op_run_fn run)
+                       am_op_run_fn run, bool later)
 {
     am_list_init(&bulk->op.link);
     bulk->op.queued = false;
@@ -289,7 +289,7 @@ static void bulk_start(struct am_bulk *bulk, struct am_peer *peer,
     }
     bulk->by_device =
             peer->index == peer->ctx->rank || am_bulk_single(bulk, peer);
-    if (!am_list_is_empty(&peer->bulk) || run(&bulk->op) == AM_TURN_NO_SPACE) {
+    if (later || !am_list_is_empty(&peer->bulk) || run(&bulk->op) == AM_TURN_NO_SPACE) {
         am_op_queue(&bulk->op, peer, run, AM_OP_BULK);
     }
 }
@@ -326,7 +326,7 @@ void am_bulk_put(struct am_bulk *bulk, struct am_peer *peer,
                  const struct am_transfer *transfer)
 {
     bulk_fill(bulk, peer, transfer, false);
-    bulk_start(bulk, peer, put_run);
+    bulk_start(bulk, peer, put_run, transfer->later);
 }
 
 void am_bulk_get(struct am_bulk *bulk, struct am_peer *peer,
@@ -345,7 +345,7 @@ void am_bulk_get(struct am_bulk *bulk, struct am_peer *peer,
     bulk->landing.rights = AM_DEV_CAP_PUT;
     bulk->landing.get = bulk;
     bulk->landing.landed_bytes = 0;
-    bulk_start(bulk, peer, get_run);
+    bulk_start(bulk, peer, get_run, transfer->later);
 }
 
 void am_bulk_cancel(struct am_bulk *bulk)

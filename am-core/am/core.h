@@ -341,6 +341,7 @@ struct am_transfer {
     am_done_fn done; /* called once, from am_ctx_poll only */
     void *arg;
     bool single; /* by the device where it can, whatever the costs say here */
+    bool later;  /* not before the next poll: the caller's call returns first */
     /* of a put: */
     bool acknowledged; /* it is done when the bytes are in place; else when
                         * `local` may be reused */

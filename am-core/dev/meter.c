@@ -20,17 +20,16 @@ enum {
     METER_SURE = 4,   /* samples before the mean is believed */
     METER_RATIO = 4,  /* a change of more than one in so many is used */
     METER_MUCH = 8,   /* so many times the prior, or one in so many, is much */
-    METER_MUCH_BOTH = 2, /* ... both ways, where copies in memory that no cache
-                          * holds cost so much that a single copy is less */
+    METER_MUCH_BOTH = 2, /* ... of streams both ways, as in memory that no cache
+                          * holds they cost more than a single copy */
     METER_REST = 32,     /* samples between two changes */
     METER_TRIAL = 4096,  /* samples of others until the unseen is tried again */
     METER_FADE = 64,     /* samples of others until the unseen fades, by ... */
     METER_FADES = 4,     /* ... one in so many of what is between */
-    METER_BUSY_ALL = 4096, /* the share that goes both ways, of so many: ... */
-    METER_BUSY_ON = 2560,  /* both ways from here ... */
-    METER_BUSY_OFF = 1024, /* ... until below this; */
-    METER_BUSY_RISE = 8,   /* found soon, ... */
-    METER_BUSY_FALL = 32   /* ... and kept while one end is ahead for a while */
+    METER_BUSY_ALL = 256, /* the share that goes both ways, of so many: ... */
+    METER_BUSY_PART = 8,  /* ... of the last messages, about so many */
+    METER_BUSY_ON = 160,  /* both ways from here ... */
+    METER_BUSY_OFF = 64   /* ... until below this */
 };
 
 /* The numbers of the way that is noticed, by am_copy_t. */
@@ -110,19 +109,23 @@ static bool differs(uint64_t a, uint64_t b)
     return gap > least / METER_RATIO;
 }
 
-static bool differs_much(const struct am_meter *meter, uint64_t a, uint64_t b)
+/* A single copy's prior is a measurement, which a little cannot outdo. */
+static bool differs_much(const struct am_meter *meter,
+                         const struct am_rate *rate)
 {
-    uint64_t much = meter->perf.both_ways ? METER_MUCH_BOTH : METER_MUCH;
+    const struct am_rate *both = meter->rates[AM_WAYS_BOTH];
+    bool stream = rate == &both[AM_COPY_IN] || rate == &both[AM_COPY_OUT];
+    uint64_t a = rate->seen_fs, b = rate->prior_fs;
 
-    return (a < b ? b : a) / much > (a < b ? a : b);
+    return (a < b ? b : a) / (stream ? METER_MUCH_BOTH : METER_MUCH) >
+           (a < b ? a : b);
 }
 
 /* Use what was seen if it is far from what is used, and not just after a
  * change: a table of protocols depends on it. */
 static bool adopt(struct am_meter *meter, struct am_rate *rate)
 {
-    bool prior = meter->learn == AM_LEARN_MUCH &&
-                 !differs_much(meter, rate->seen_fs, rate->prior_fs);
+    bool prior = meter->learn == AM_LEARN_MUCH && !differs_much(meter, rate);
     uint64_t wanted = prior ? rate->prior_fs : rate->seen_fs;
 
     if (meter->rest > 0 || rate->samples < METER_SURE ||
@@ -205,15 +208,15 @@ void am_meter_sample(struct am_meter *meter, am_copy_t copy, size_t bytes,
     }
 }
 
-void am_meter_busy(struct am_meter *meter, bool waits)
+void am_meter_sent(struct am_meter *meter, bool receives)
 {
     bool both = meter->perf.both_ways;
 
-    if (waits || meter->crossing) {
-        meter->busy += (METER_BUSY_ALL - meter->busy) / METER_BUSY_RISE;
-    } else {
-        meter->busy -= (meter->busy + METER_BUSY_FALL - 1) / METER_BUSY_FALL;
+    if (meter->learns == 0) {
+        return;
     }
+    meter->busy -= meter->busy / METER_BUSY_PART;
+    meter->busy += receives ? METER_BUSY_ALL / METER_BUSY_PART : 0;
     if (meter->busy >= METER_BUSY_ON || meter->busy < METER_BUSY_OFF) {
         meter->perf.both_ways = meter->busy >= METER_BUSY_ON;
     }

@@ -10,7 +10,7 @@
  *     +-------  seen  ---------+  <---- am_meter_sample
  *
  * With AM_LEARN_YES enough is a quarter.  With AM_LEARN_MUCH, the default, what is
- * seen counts only where it is eight times the prior (both ways twice), and the
+ * seen counts only where it is eight times the prior (a stream both ways: twice), and the
  * prior stays in use elsewhere; the unseen does not fade, but is tried for four samples after 4,096
  * of others.
  *
@@ -78,7 +78,6 @@ struct am_meter {
     uint32_t learns;              /* bits: 1 << am_copy_t */
     uint32_t wait[AM_COPY_COUNT]; /* copies until the next that is timed */
     uint32_t busy;                /* share of what goes both ways */
-    bool crossing;                /* long messages are under way both ways */
     uint32_t rest;                /* samples until a change is allowed */
     uint64_t faults;              /* page faults when last asked for */
     bool trial;                   /* the change that is made now is a trial */
@@ -102,11 +101,8 @@ void am_meter_turns(struct am_meter *meter, bool shared_core, uint64_t turn_ps);
 /* A copy of `bytes` (at least AM_METER_BYTES) took so long. */
 void am_meter_sample(struct am_meter *meter, am_copy_t copy, size_t bytes,
                      uint64_t elapsed_ps);
-/* A long packet was sent, or a single copy made: was a long packet of the peer
- * waiting here meanwhile?  Where its messages come by single copies, or where the
- * two ends write and read in turn, none is: then `crossing` says it, which who
- * carries the messages keeps up to date. */
-void am_meter_busy(struct am_meter *meter, bool waits);
+/* A message of several packets is sent; are such ones received meanwhile? */
+void am_meter_sent(struct am_meter *meter, bool receives);
 
 const char *am_distance_name(am_distance_t distance);
 const char *am_from_text(am_from_t from);

@@ -190,7 +190,7 @@ struct am_msg_peer {
     uint32_t free_count;
     size_t free_bytes;
     /* both */
-    uint32_t rndv_sends, rndv_receives; /* with a struct am_rndv */
+    uint32_t one_way; /* messages of several packets sent since one has come */
     struct am_list active; /* sends under way, receives matched */
     struct am_list link;   /* on msg->peers */
 };

@@ -115,6 +115,7 @@ am_status_t am_msg_send_start(struct am_msg_req *send)
     }
     settle(send);
     am_msg_req_activate(send, mp);
+    am_proto_long_sent(mp, send->data.bytes);
     send->state = AM_REQ_WAIT;
     status = am_protos[send->proto]->emit(send, false);
     if (status == AM_ERR_AGAIN) {

@@ -8,6 +8,10 @@
  *                                          done
  *                   <--------------------  END(id)
  *   (done)
+ *
+ * What waited for its receive is fetched by the next poll, not inside the call that
+ * posts the receive: a program that posts many, and then sends, would else send
+ * only when it has copied all that it receives, and its peer would wait for that.
  */
 #include "am/cost.h"
 #include "msg/msg_credit.h"
@@ -63,6 +67,7 @@ static am_status_t get_deliver(struct am_msg_req *recv,
                                struct am_msg_req *message)
 {
     size_t bytes = am_msg_fit(&recv->data, recv->info.length);
+    bool unexpected = message != NULL;
     am_status_t status;
 
     am_credit_owe(recv->mp, recv->info.charge);
@@ -73,7 +78,7 @@ static am_status_t get_deliver(struct am_msg_req *recv,
         am_rndv_end(recv->mp, recv->info.remote_id, AM_OK);
         return AM_DONE;
     }
-    status = am_rndv_get(recv, true);
+    status = am_rndv_get(recv);
     if (status != AM_OK) {
         am_rndv_end(recv->mp, recv->info.remote_id, status);
         return status;
@@ -84,6 +89,7 @@ static am_status_t get_deliver(struct am_msg_req *recv,
                                       .key = &recv->info.key,
                                       .bytes = bytes,
                                       .single = recv->info.single,
+                                      .later = unexpected,
                                       .done = get_done,
                                       .arg = recv});
     return AM_OK;

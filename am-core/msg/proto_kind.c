@@ -4,10 +4,15 @@
  */
 #include "config.h"
 
+#include "dev/meter.h"
 #include "msg/proto_choice.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+    ONE_WAY_MAX = 256 /* messages: more than a window of the usual benchmarks */
+};
 
 const struct am_proto_kind *am_proto_kind_of(struct am_msg *msg,
                                              struct am_peer *peer)
@@ -56,5 +61,24 @@ void am_proto_kinds_free(struct am_msg *msg)
 
         msg->kinds = kind->next;
         free(kind);
+    }
+}
+
+void am_proto_long_sent(struct am_msg_peer *mp, size_t bytes)
+{
+    const struct am_proto_kind *kind = mp->kind;
+
+    if (bytes > kind->packet_max && kind->meter != NULL) {
+        mp->one_way += mp->one_way < ONE_WAY_MAX;
+        am_meter_sent(kind->meter,
+                      mp->one_way < ONE_WAY_MAX &&
+                              am_match_posted_count(&mp->msg->match) != 0);
+    }
+}
+
+void am_proto_long_received(struct am_msg_peer *mp, size_t bytes)
+{
+    if (bytes > mp->kind->packet_max) {
+        mp->one_way = 0;
     }
 }

@@ -15,29 +15,12 @@
  */
 #include "msg/rndv.h"
 
-#include "dev/meter.h"
 #include "msg/msg_credit.h"
 #include "msg/msg_id.h"
 #include "msg/msg_region.h"
 #include "msg/proto.h"
-#include "msg/proto_choice.h"
 
-/* Tell the device's meter whether long messages go both ways. */
-static void crossing(struct am_msg_peer *mp)
-{
-    struct am_meter *meter = mp->kind == NULL ? NULL : mp->kind->meter;
-
-    if (meter != NULL) {
-        meter->crossing = mp->rndv_sends > 0 && mp->rndv_receives > 0;
-    }
-}
-
-static uint32_t *count_of(struct am_msg_peer *mp, const struct am_rndv *rndv)
-{
-    return rndv->receives ? &mp->rndv_receives : &mp->rndv_sends;
-}
-
-am_status_t am_rndv_get(struct am_msg_req *req, bool receives)
+am_status_t am_rndv_get(struct am_msg_req *req)
 {
     if (req->id == 0 && am_msg_id_get(req) != AM_OK) {
         return AM_ERR_MEMORY;
@@ -48,9 +31,6 @@ am_status_t am_rndv_get(struct am_msg_req *req, bool receives)
             return AM_ERR_MEMORY;
         }
         req->rndv->is_open = req->rndv->busy = false;
-        req->rndv->receives = receives;
-        ++*count_of(req->mp, req->rndv);
-        crossing(req->mp);
     }
     return AM_OK;
 }
@@ -60,8 +40,6 @@ void am_rndv_put(struct am_msg_req *req)
     if (req->rndv->is_open) {
         am_region_close(&req->rndv->region);
     }
-    --*count_of(req->mp, req->rndv);
-    crossing(req->mp);
     am_pool_put(&req->msg->rndvs, req->rndv);
     req->rndv = NULL;
 }
@@ -85,7 +63,7 @@ am_status_t am_rndv_open(struct am_msg_req *req, uint32_t caps, size_t bytes,
 am_status_t am_rndv_words(struct am_msg_req *send, uint64_t *words,
                           uint64_t kind)
 {
-    am_status_t status = am_rndv_get(send, false);
+    am_status_t status = am_rndv_get(send);
 
     words[0] = send->node.key;
     words[1] = am_credit_riding(send->mp);
@@ -116,7 +94,7 @@ am_status_t am_rndv_answer(struct am_msg_req *recv, size_t have)
         am_rndv_end(mp, recv->info.remote_id, AM_OK);
         return AM_DONE;
     }
-    status = am_rndv_get(recv, true);
+    status = am_rndv_get(recv);
     if (status == AM_OK) {
         status = am_rndv_open(recv, AM_DEV_CAP_PUT, bytes, &key);
     }

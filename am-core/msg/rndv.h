@@ -10,13 +10,12 @@
 struct am_rndv {
     struct am_region region;
     struct am_bulk bulk;
-    bool is_open;  /* region */
-    bool busy;     /* bulk: its done function will be called */
-    bool receives; /* this end does */
+    bool is_open; /* region */
+    bool busy;    /* bulk: its done function will be called */
 };
 
 /* Give a request its id and its transfer state.  AM_ERR_MEMORY. */
-am_status_t am_rndv_get(struct am_msg_req *req, bool receives);
+am_status_t am_rndv_get(struct am_msg_req *req);
 /* Close the region and give the state back; the bulk is not busy. */
 void am_rndv_put(struct am_msg_req *req);
 

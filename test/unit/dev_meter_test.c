@@ -159,30 +159,25 @@ static void test_both_ways(void **state)
     open_meter(&meter, &changes);
     see(&meter, AM_COPY_IN, 100, 40000);
     for (int i = 0; i < 100; i++) {
-        am_meter_busy(&meter, i % 5 == 0); /* a packet that crosses one */
+        am_meter_sent(&meter, i % 5 == 0); /* a packet that crosses one */
     }
     assert_false(meter.perf.both_ways);
     for (int i = 0; i < 20; i++) {
-        am_meter_busy(&meter, true);
+        am_meter_sent(&meter, true);
     }
     assert_true(meter.perf.both_ways);
     assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
     see(&meter, AM_COPY_IN, 200, 80000);
     assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 80000));
     for (int i = 0; i < 100; i++) {
-        am_meter_busy(&meter, i % 5 != 0);
+        am_meter_sent(&meter, i % 5 != 0);
     }
     assert_true(meter.perf.both_ways); /* still mostly both */
-    for (int i = 0; i < 60; i++) {
-        am_meter_busy(&meter, false);
+    for (int i = 0; i < 40; i++) {
+        am_meter_sent(&meter, false);
     }
     assert_false(meter.perf.both_ways); /* ... and what was learned before */
     assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 40000));
-    meter.crossing = true; /* by single copies, of which no packet tells */
-    for (int i = 0; i < 20; i++) {
-        am_meter_busy(&meter, false);
-    }
-    assert_true(meter.perf.both_ways);
 }
 
 /* Both ways, twice the prior is much: 125 ps/B for both copies of a stream in
@@ -197,7 +192,7 @@ static void test_much_both(void **state)
     see(&meter, AM_COPY_IN, 200, 60000);
     assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
     for (int i = 0; i < 20; i++) {
-        am_meter_busy(&meter, true);
+        am_meter_sent(&meter, true);
     }
     see(&meter, AM_COPY_IN, 200, 30000);
     assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);

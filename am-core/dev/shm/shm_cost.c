@@ -120,17 +120,6 @@ void shm_costs_crowd(struct shm_dev *dev, bool crowded, uint64_t turn_ps)
     }
 }
 
-/* Is a long packet here that has not been taken yet?  Then the other end
- * streams while this one does. */
-static bool long_packet_waits(const struct shm_rx *rx)
-{
-    const volatile struct shm_slot *slot = rx->next;
-    uint64_t ctl = am_observe64(&rx->next->ctl);
-
-    return (uint32_t)ctl == rx->lap && ctl >> 56 == SHM_DATA &&
-           slot->u.ext.place >> 32 >= AM_METER_BYTES;
-}
-
 void shm_payload_write_timed(struct shm_ep *ep,
                              const struct shm_payload *payload, char *to)
 {
@@ -141,6 +130,5 @@ void shm_payload_write_timed(struct shm_ep *ep,
     shm_payload_write(payload, to);
     if (start != 0) {
         am_meter_stop(meter, env, AM_COPY_IN, payload->bytes, start);
-        am_meter_busy(meter, long_packet_waits(&ep->rx[AM_DEV_REQUEST]));
     }
 }

@@ -170,10 +170,7 @@ static am_status_t vm_copy(struct shm_ep *ep, bool put,
             remote += got;
             dev->stats[AM_DEV_STAT_COPY_BYTES] += (uint64_t)got;
         }
-        if (start != 0) {
-            am_meter_stop(ep->ep.meter, dev->env, AM_COPY_SINGLE, done, start);
-            am_meter_busy(ep->ep.meter, false);
-        }
+        am_meter_stop(ep->ep.meter, dev->env, AM_COPY_SINGLE, done, start);
     }
     return AM_OK;
 }
