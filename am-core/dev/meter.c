@@ -14,14 +14,18 @@ enum {
     METER_ODD = 4,    /* ... unless the last took so many times what is used */
     METER_LONGER = 2, /* copies that take longer by one in so many may have
                        * had page faults */
-    METER_MEAN = 8,   /* a sample moves the mean by one in so many */
+    METER_MEAN = 8,   /* a sample moves the mean by one in so many, at first
+                       * by more: it is the mean of the first ones */
     METER_LEAP = 4,   /* a sample counts as so many times the mean at most: a
                        * core that was taken away says nothing about copies */
-    METER_SURE = 4,   /* samples before the mean is believed */
-    METER_RATIO = 4,  /* a change of more than one in so many is used */
-    METER_MUCH = 8,   /* so many times the prior, or one in so many, is much */
+    METER_SURE = 16,  /* samples before the mean is believed, ... */
+    METER_SURE_TRIAL =
+            4,       /* ... and in a trial, which is short: it may be dear */
+    METER_RATIO = 4, /* a change of more than one in so many is used */
+    METER_MUCH = 8,  /* so many times the prior, or one in so many, is much */
     METER_MUCH_BOTH = 2, /* ... of streams both ways, as in memory that no cache
                           * holds they cost more than a single copy */
+    METER_PUT_MORE = 8,  /* a put costs by one in so many more than a get */
     METER_REST = 32,     /* samples between two changes */
     METER_TRIAL = 4096,  /* samples of others until the unseen is tried again */
     METER_FADE = 64,     /* samples of others until the unseen fades, by ... */
@@ -42,11 +46,13 @@ static void perf_update(struct am_meter *meter)
 {
     struct am_dev_perf *perf = &meter->perf;
     const struct am_rate *rates = rates_now(meter);
+    uint64_t single_fs = rates[AM_COPY_SINGLE].used_fs;
 
     perf->send_overhead.per_byte_fs = rates[AM_COPY_IN].used_fs;
     perf->recv_overhead.per_byte_fs = rates[AM_COPY_OUT].used_fs;
-    perf->put.per_byte_fs = rates[AM_COPY_SINGLE].used_fs;
-    perf->get.per_byte_fs = rates[AM_COPY_SINGLE].used_fs;
+    /* a put took 1.0 to 1.6 times as long as a get (docs/performance.md) */
+    perf->put.per_byte_fs = single_fs + single_fs / METER_PUT_MORE;
+    perf->get.per_byte_fs = single_fs;
 }
 
 static void perf_changed(struct am_meter *meter)
@@ -66,6 +72,7 @@ void am_meter_prior(struct am_meter *meter, am_ways_t ways, am_copy_t copy,
     meter->rates[ways][copy] = (struct am_rate){.prior_fs = byte_fs,
                                                 .seen_fs = byte_fs,
                                                 .used_fs = byte_fs,
+                                                .sure = METER_SURE,
                                                 .prior_from = from,
                                                 .from = from};
     perf_update(meter);
@@ -128,7 +135,7 @@ static bool adopt(struct am_meter *meter, struct am_rate *rate)
     bool prior = meter->learn == AM_LEARN_MUCH && !differs_much(meter, rate);
     uint64_t wanted = prior ? rate->prior_fs : rate->seen_fs;
 
-    if (meter->rest > 0 || rate->samples < METER_SURE ||
+    if (meter->rest > 0 || rate->samples < rate->sure ||
         !differs(wanted, rate->used_fs)) {
         return false;
     }
@@ -146,7 +153,9 @@ static uint64_t toward(uint64_t from, uint64_t to, uint64_t part)
  * two ways are far apart, a longer trial of the worse one would cost more. */
 static bool try_prior(struct am_meter *meter, struct am_rate *rate)
 {
-    rate->unseen = rate->samples = 0;
+    rate->unseen = 0;
+    rate->samples = 0;
+    rate->sure = METER_SURE_TRIAL;
     if (!differs(rate->prior_fs, rate->used_fs)) {
         return false;
     }
@@ -181,9 +190,11 @@ static void rate_see(struct am_rate *rate, uint64_t byte_fs)
         most = AM_METER_BYTE_FS_MAX;
     }
     byte_fs = byte_fs > most ? most : byte_fs;
-    rate->seen_fs = toward(rate->seen_fs, byte_fs, METER_MEAN);
-    rate->unseen = 0;
     rate->samples += rate->samples < METER_SURE;
+    rate->seen_fs =
+            toward(rate->seen_fs, byte_fs,
+                   rate->samples < METER_MEAN ? rate->samples : METER_MEAN);
+    rate->unseen = 0;
 }
 
 void am_meter_sample(struct am_meter *meter, am_copy_t copy, size_t bytes,

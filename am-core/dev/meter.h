@@ -10,9 +10,9 @@
  *     +-------  seen  ---------+  <---- am_meter_sample
  *
  * With AM_LEARN_YES enough is a quarter.  With AM_LEARN_MUCH, the default, what is
- * seen counts only where it is eight times the prior (a stream both ways: twice), and the
- * prior stays in use elsewhere; the unseen does not fade, but is tried for four samples after 4,096
- * of others.
+ * seen counts only where it is eight times the prior (a stream both ways: twice),
+ * and the prior stays in use elsewhere; the unseen does not fade, but is tried for
+ * four samples after 4,096 of others.
  *
  * One way and both ways are told apart, as two ends that stream to each other
  * make both copies of each byte on the same two cores: each way has numbers of
@@ -65,7 +65,8 @@ typedef enum {
 /* One copy: femtoseconds for each byte. */
 struct am_rate {
     uint64_t prior_fs, seen_fs, used_fs;
-    uint32_t samples; /* up to METER_SURE */
+    uint32_t samples; /* since the start or a trial, up to METER_SURE */
+    uint32_t sure;    /* as many are needed before the mean is believed */
     uint32_t unseen;  /* samples of other copies since its last */
     am_from_t prior_from, from;
 };
