@@ -8,11 +8,13 @@
 #include "support/cm.h"
 #include "support/msg_world.h"
 
+#include "dev/meter.h"
 #include "msg/proto_choice.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#define LONG   ((size_t)200000)
 #define PACKET ((size_t)60000) /* goes as one, and is long enough to be timed */
 
 struct clock {
@@ -216,6 +218,91 @@ static void test_by_default(void **state)
     assert_true(tables > 0);
 }
 
+/* Rank 0 posts a receive and sends, rank 1 too; or rank 1 sends when it has
+ * received (`turns`). */
+static void exchange(struct world *world, bool turns)
+{
+    struct shaped source[2], target[2];
+    struct ended sent[2], received[2];
+
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        shaped_open(&source[rank], SHAPE_CONTIG, LONG);
+        shaped_open(&target[rank], SHAPE_CONTIG, LONG);
+    }
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        const struct am_msg_envelope from = {1, 1 - rank, 5};
+        const struct am_msg_envelope own = {1, rank, 5};
+
+        if (!turns) {
+            world_recv(world, rank, from, MASK_EXACT, &target[rank].data,
+                       &received[rank]);
+        }
+        world_send(world, rank, 1 - rank, own, &source[rank].data, 0,
+                   &sent[rank]);
+        if (turns) {
+            world_recv(world, 1 - rank, own, MASK_EXACT, &target[1 - rank].data,
+                       &received[1 - rank]);
+            world_wait(world, &received[1 - rank]);
+        }
+    }
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        world_wait(world, &received[rank]);
+        world_wait(world, &sent[rank]);
+        shaped_close(&source[rank]);
+        shaped_close(&target[rank]);
+    }
+}
+
+static void test_both_ways(void **state)
+{
+    struct world world;
+    bool learns = open_world(&world, chosen);
+
+    for (int i = 0; i < 20; i++) {
+        exchange(&world, true);
+    }
+    assert_false(kind_at(&world, 0)->meter->perf.both_ways);
+    for (int i = 0; learns && i < 20; i++) {
+        exchange(&world, false);
+    }
+    if (learns) {
+        assert_true(kind_at(&world, 0)->meter->perf.both_ways);
+        assert_true(kind_at(&world, 1)->meter->perf.both_ways);
+    }
+    for (int i = 0; i < 20; i++) {
+        exchange(&world, true);
+    }
+    assert_false(kind_at(&world, 0)->meter->perf.both_ways);
+    world_close(&world);
+}
+
+/* A message that waits is fetched by a poll, not by the call that posts. */
+static void test_fetched_later(void **state)
+{
+    static const struct am_option get[] = {
+            {"AM_PROTO", "get"}, {"AM_SHM_CMA", "on"}, {NULL, NULL}};
+    const struct am_msg_envelope envelope = {1, 0, 5};
+    struct shaped source, target;
+    struct ended sent, received;
+    struct world world;
+
+    (void)open_world(&world, get);
+    shaped_open(&source, SHAPE_CONTIG, LONG);
+    shaped_open(&target, SHAPE_CONTIG, LONG);
+    shaped_fill(&source, 3);
+    world_send(&world, 0, 1, envelope, &source.data, 0, &sent);
+    world_settle(&world);
+    world_recv(&world, 1, envelope, MASK_EXACT, &target.data, &received);
+    assert_int_equal(received.count, 0);
+    shaped_check(&target, 3, 0);
+    world_wait(&world, &received);
+    world_wait(&world, &sent);
+    shaped_check(&target, 3, LONG);
+    shaped_close(&source);
+    shaped_close(&target);
+    world_close(&world);
+}
+
 /* What a device can do no more, no table counts on: also where nothing is
  * learned. */
 static void test_refused(void **state)
@@ -289,10 +376,15 @@ static void test_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_follows), cmocka_unit_test(test_table_moves),
+            cmocka_unit_test(test_follows),
+            cmocka_unit_test(test_table_moves),
             cmocka_unit_test(test_is_off),
-            cmocka_unit_test(test_by_default),  cmocka_unit_test(test_refused),
-            cmocka_unit_test(test_repeats), cmocka_unit_test(test_says_so),
+            cmocka_unit_test(test_by_default),
+            cmocka_unit_test(test_refused),
+            cmocka_unit_test(test_both_ways),
+            cmocka_unit_test(test_fetched_later),
+            cmocka_unit_test(test_repeats),
+            cmocka_unit_test(test_says_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
