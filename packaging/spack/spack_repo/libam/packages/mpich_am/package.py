@@ -33,6 +33,7 @@ class MpichAm(MpichEnvironmentModifications, Package):
     )
     version("5.0.1", sha256="8c1832a13ddacf071685069f5fadfd1f2877a29e1a628652892c65211b1f3327")
     version("4.3.2", sha256="47d774587a7156a53752218c811c852e70ac44db9c502dc3f399b4cb817e3818")
+    version("4.2.1", sha256="23331b2299f287c3419727edc2df8922d7e7abbb9fd0ac74e03b9966f9ad42d7")
 
     variant("fortran", default=True, description="Fortran's bindings")
     variant("romio", default=True, description="Files by MPI (ROMIO)")

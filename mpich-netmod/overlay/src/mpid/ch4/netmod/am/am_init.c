@@ -284,40 +284,50 @@ static void contexts_close(void)
 }
 
 #if !MPIDI_AM_WAITS_CALL
+/* So often at least a rank polls after a death before it gives up the launcher's barrier:
+ * about a second.  Who has died may have been in it, and then it ends. */
+#define MPIDI_AM_LATE_POLLS 5000
+
 static MPL_atomic_int_t launcher_is_through;
 
-static void *poll_for_peers(void *arg)
+static void *wait_for_launcher(void *mpi_errno)
 {
-    while (MPL_atomic_load_int(&launcher_is_through) == 0) {
-        if (poll_now() <= 0) {
-            usleep(200);        /* peers wait for acknowledgements, not for work */
-        }
-    }
+    *(int *) mpi_errno = MPIR_pmi_barrier();
+    MPL_atomic_store_int(&launcher_is_through, 1);
     return NULL;
 }
 
-/* The launcher's barrier, in which a thread polls for us.  Where there can be none, the
- * contexts close first. */
+/*
+ * The launcher's barrier, in a thread, while this one polls.  MPICH blocks in a read there,
+ * for ever when a rank has died that was not in it yet, and only cancelling the thread ends
+ * that.  Where there can be no thread, the contexts close first.
+ */
 static int launcher_barrier(void)
 {
     pthread_t thread;
     sigset_t all, before;
     bool is_helped;
-    int mpi_errno;
+    int mpi_errno = MPI_SUCCESS, late = 0;
 
     MPL_atomic_store_int(&launcher_is_through, 0);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);        /* signals are the program's */
-    is_helped = pthread_create(&thread, NULL, poll_for_peers, NULL) == 0;
+    is_helped = pthread_create(&thread, NULL, wait_for_launcher, &mpi_errno) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!is_helped) {
         contexts_close();
+        return MPIR_pmi_barrier();
     }
-    mpi_errno = MPIR_pmi_barrier();
-    if (is_helped) {
-        MPL_atomic_store_int(&launcher_is_through, 1);
-        pthread_join(thread, NULL);
+    while (MPL_atomic_load_int(&launcher_is_through) == 0 && late < MPIDI_AM_LATE_POLLS) {
+        if (poll_now() <= 0) {
+            usleep(200);        /* peers wait for acknowledgements, not for work */
+        }
+        late += world_has_dead();
     }
+    if (late == MPIDI_AM_LATE_POLLS) {
+        pthread_cancel(thread);
+    }
+    pthread_join(thread, NULL);
     return mpi_errno;
 }
 #else
@@ -330,7 +340,7 @@ static int launcher_barrier(void)
  * Every rank flushes, polls in a barrier on messages, flushes what it sent for
  * that, and then polls in the launcher's barrier: that one ends when every rank
  * has flushed all, so after it nobody needs anybody.  MPICH polls there when
- * patch 0014 has taught it to (MPIDI_AM_wait); else a thread does.  Where how
+ * patch 0014 has taught it to (MPIDI_AM_wait); else a thread waits.  Where how
  * often it polls would depend on this machine and not on the simulated one, the
  * contexts close before it: a close answers peers until they have closed, too.
  *
