@@ -289,7 +289,8 @@ static void bulk_start(struct am_bulk *bulk, struct am_peer *peer,
     }
     bulk->by_device =
             peer->index == peer->ctx->rank || am_bulk_single(bulk, peer);
-    if (later || !am_list_is_empty(&peer->bulk) || run(&bulk->op) == AM_TURN_NO_SPACE) {
+    if (later || !am_list_is_empty(&peer->bulk) ||
+        run(&bulk->op) == AM_TURN_NO_SPACE) {
         am_op_queue(&bulk->op, peer, run, AM_OP_BULK);
     }
 }

@@ -19,8 +19,7 @@ enum {
     METER_LEAP = 4,   /* a sample counts as so many times the mean at most: a
                        * core that was taken away says nothing about copies */
     METER_SURE = 16,  /* samples before the mean is believed, ... */
-    METER_SURE_TRIAL =
-            4,       /* ... and in a trial, which is short: it may be dear */
+    METER_SURE_TRIAL = 4, /* ... and in a trial, which may be dear */
     METER_RATIO = 4, /* a change of more than one in so many is used */
     METER_MUCH = 8,  /* so many times the prior, or one in so many, is much */
     METER_MUCH_BOTH = 2, /* ... of streams both ways, as in memory that no cache
