@@ -197,16 +197,24 @@ static void many_done(void *arg, am_status_t status)
     }
 }
 
-static struct many *many_new(struct am_ctx *ctx, am_done_fn done, void *arg)
+static am_status_t many_new(struct am_ctx *ctx, am_done_fn done, void *arg,
+                            struct many **many_p)
 {
-    struct many *many = malloc(sizeof(*many));
+    am_status_t status = am_owned(ctx);
+    struct many *many;
 
-    if (many != NULL) {
-        *many = (struct many){
-                .left = 1, .status = AM_OK, .done = done, .arg = arg};
-        am_list_push(&ctx->manys, &many->link);
+    if (status != AM_OK) {
+        return status;
     }
-    return many;
+    many = malloc(sizeof(*many));
+    if (many == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    *many = (struct many){
+            .left = 1, .status = AM_OK, .done = done, .arg = arg};
+    am_list_push(&ctx->manys, &many->link);
+    *many_p = many;
+    return AM_OK;
 }
 
 static void many_add(struct many *many, struct am_client *client, uint32_t dest,
@@ -228,10 +236,11 @@ am_status_t am_multicast(struct am_client *client, const uint32_t *dests,
                          size_t info_bytes, const struct am_data *data,
                          am_done_fn done, void *arg)
 {
-    struct many *many = many_new(client->ctx, done, arg);
+    struct many *many;
+    am_status_t status = many_new(client->ctx, done, arg, &many);
 
-    if (many == NULL) {
-        return AM_ERR_MEMORY;
+    if (status != AM_OK) {
+        return status;
     }
     for (uint32_t i = 0; i < dest_count; i++) {
         many_add(many, client, dests[i], info, info_bytes, data);
@@ -244,10 +253,11 @@ am_status_t am_many_to_many(struct am_client *client, const struct am_many *to,
                             uint32_t to_count, const void *info,
                             size_t info_bytes, am_done_fn done, void *arg)
 {
-    struct many *many = many_new(client->ctx, done, arg);
+    struct many *many;
+    am_status_t status = many_new(client->ctx, done, arg, &many);
 
-    if (many == NULL) {
-        return AM_ERR_MEMORY;
+    if (status != AM_OK) {
+        return status;
     }
     for (uint32_t i = 0; i < to_count; i++) {
         many_add(many, client, to[i].dest, info, info_bytes, &to[i].data);

@@ -118,6 +118,11 @@ const void *am_recv_payload(const struct am_recv *recv)
 am_status_t am_recv_supply(struct am_recv *recv, const struct am_data *landing,
                            am_done_fn done, void *arg)
 {
+    am_status_t status = am_owned(recv->ctx);
+
+    if (status != AM_OK) {
+        return status;
+    }
     if (!recv->deferred) {
         return AM_ERR_INVALID;
     }

@@ -207,12 +207,15 @@ am_status_t am_counter(const struct am_ctx *ctx, uint32_t index,
 /* ----------------------------------------------------------- at the end */
 
 /* The file that a variable names; failing to open it is said once. */
-static FILE *output_open(struct am_ctx *ctx, const char *name)
+static FILE *output_open(struct am_ctx *ctx, const char *variable,
+                         const char *name, bool together)
 {
-    FILE *file = am_log_output_open(name, ctx->rank);
+    FILE *file = am_log_output_open(name, ctx->rank, together);
 
     if (file == NULL) {
-        am_log(&ctx->log, AM_LOG_ERROR, "cannot write %s: %m", name);
+        am_log(&ctx->log, AM_LOG_ERROR,
+               "%s names the file %s, which cannot be written: %m", variable,
+               name);
     }
     return file;
 }
@@ -246,15 +249,18 @@ static void stats_print(const struct am_ctx *ctx, FILE *file)
 
 void am_ctx_stats_write(struct am_ctx *ctx)
 {
-    FILE *file = ctx->values.stats[0] == '\0'
-                         ? NULL
-                         : output_open(ctx, ctx->values.stats);
+    FILE *file =
+            ctx->values.stats[0] == '\0'
+                    ? NULL
+                    : output_open(ctx, "AM_STATS", ctx->values.stats, true);
 
     if (file != NULL) {
         stats_print(ctx, file);
         output_close(ctx, "AM_STATS", ctx->values.stats, file, 0);
     }
-    file = ctx->trace == NULL ? NULL : output_open(ctx, ctx->values.trace);
+    file = ctx->trace == NULL
+                   ? NULL
+                   : output_open(ctx, "AM_TRACE", ctx->values.trace, false);
     if (file != NULL) {
         int error = am_trace_write(ctx->trace, file) != 0 ? errno : 0;
 

@@ -115,6 +115,11 @@ static void let_go(struct am_ctx *ctx, struct am_peer *peer)
 
 am_status_t am_disconnect(struct am_ctx *ctx, uint32_t index)
 {
+    am_status_t status = am_owned(ctx);
+
+    if (status != AM_OK) {
+        return status;
+    }
     if (ctx->polling) {
         return AM_ERR_HANDLER;
     }

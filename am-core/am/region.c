@@ -125,9 +125,13 @@ am_status_t am_region_register(struct am_ctx *ctx, void *base, size_t bytes,
                                struct am_region **region_p)
 {
     struct am_data data = am_data_contig(base, bytes);
-    struct am_region *region = calloc(1, sizeof(*region));
-    am_status_t status;
+    am_status_t status = am_owned(ctx);
+    struct am_region *region;
 
+    if (status != AM_OK) {
+        return status;
+    }
+    region = calloc(1, sizeof(*region));
     if (region == NULL) {
         return AM_ERR_MEMORY;
     }

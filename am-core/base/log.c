@@ -8,10 +8,14 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define LOG_LINE_BYTES 1024
 #define LOG_PATH_BYTES 4096
@@ -106,16 +110,78 @@ int am_log_open(struct am_log *log, const char *spec, uint32_t rank,
     return open_file(log, spec + length + 1, error, error_bytes);
 }
 
-FILE *am_log_output_open(const char *name, uint32_t rank)
+/* The files that the process has written together: few, and kept. */
+struct output {
+    struct output *next;
+    dev_t device;
+    ino_t inode;
+};
+
+static struct output *outputs;
+static pthread_mutex_t outputs_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Is it one of them?  From now on it is. */
+static bool output_is_known(const struct stat *file)
+{
+    struct output *output = outputs;
+
+    while (output != NULL &&
+           (output->device != file->st_dev || output->inode != file->st_ino)) {
+        output = output->next;
+    }
+    if (output != NULL) {
+        return true;
+    }
+    output = malloc(sizeof(*output));
+    if (output != NULL) {
+        *output = (struct output){outputs, file->st_dev, file->st_ino};
+        outputs = output;
+    }
+    return false;
+}
+
+static int output_empty(int fd, bool together)
+{
+    struct stat file;
+    int failed = 0;
+
+    if (fstat(fd, &file) != 0) {
+        return -1;
+    }
+    pthread_mutex_lock(&outputs_lock);
+    if (S_ISREG(file.st_mode) && !(together && output_is_known(&file))) {
+        failed = ftruncate(fd, 0);
+    }
+    pthread_mutex_unlock(&outputs_lock);
+    return failed;
+}
+
+FILE *am_log_output_open(const char *name, uint32_t rank, bool together)
 {
     char expanded[LOG_PATH_BYTES];
+    FILE *file = NULL;
+    int error, fd;
 
     if (strcmp(name, "-") == 0) {
         return stderr;
     }
-    return path_expand(name, rank, expanded, sizeof(expanded))
-                   ? fopen(expanded, "we")
-                   : NULL;
+    if (!path_expand(name, rank, expanded, sizeof(expanded))) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    fd = open(expanded, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return NULL;
+    }
+    if (output_empty(fd, together) == 0) {
+        file = fdopen(fd, "a");
+    }
+    if (file == NULL) {
+        error = errno;
+        close(fd);
+        errno = error;
+    }
+    return file;
 }
 
 int am_log_output_close(FILE *file)

@@ -7,6 +7,7 @@
 #ifndef AM_BASE_LOG_H
 #define AM_BASE_LOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -32,9 +33,10 @@ int am_log_open(struct am_log *log, const char *spec, uint32_t rank,
                 char *error, size_t error_bytes);
 void am_log_close(struct am_log *log);
 
-/* A file for output that a variable names: %r is the rank, "-" is stderr.
- * NULL with errno when it cannot be written. */
-FILE *am_log_output_open(const char *name, uint32_t rank);
+/* A file for output that a variable names: %r is the rank, "-" is stderr.  It is
+ * empty but for what was written to it before, by this process and with
+ * `together`, if this is, too.  NULL with errno when it cannot be written. */
+FILE *am_log_output_open(const char *name, uint32_t rank, bool together);
 /* 0, or -1 with errno when not all that was written to it has got there. */
 int am_log_output_close(FILE *file);
 

@@ -9,13 +9,14 @@
  * late connections (am_connect).
  *
  * A context belongs to the process that opened it.  In a child after fork() each
- * call that sends, receives or polls fails with AM_ERR_FORKED, which is logged
- * once; am_close frees what is the child's, and no peer notices.
+ * call that sends, receives, cancels, registers memory or polls fails with
+ * AM_ERR_FORKED, which is logged once; am_close frees what is the child's, and no
+ * peer notices.  The children of _Fork() and of a bare clone() are not noticed:
+ * they must not use the context.
  *
- * Names and rules follow Generic Active Messages 1.1 as given for SP AM
- * (Chang et al. 1996, section 1.1).  This header has contexts, handlers,
- * requests and progress; am_onesided.h (regions, store, get, put, fetch-and-
- * add) and am_client.h (DCMF's sends) come with it.
+ * Names and rules follow Generic Active Messages 1.1 as given for SP AM (Chang
+ * et al. 1996, section 1.1).  am_onesided.h (regions, store, get, put, fetch-and-
+ * add) and am_client.h (DCMF's sends) come with this header.
  *
  * Handlers.  A handler runs inside am_poll, to completion.  It may send at
  * most one reply, may not block, and may not poll.  Requests, stores and gets

@@ -48,7 +48,7 @@
 
 #define AM_MATCH_TAG_MASK 0x1fffffffu
 #define AM_MATCH_BINS_MIN 64u
-#define AM_MATCH_BINS_MAX 65536u
+#define AM_MATCH_BINS_MAX (1u << 20)
 #define AM_MATCH_WALK     16u
 
 /* Which of context, source and tag a receive or probe names. */

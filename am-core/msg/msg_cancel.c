@@ -46,6 +46,11 @@ static am_status_t cancel_left(struct am_msg_req *send)
 
 am_status_t am_msg_cancel(struct am_msg_req *req)
 {
+    am_status_t status = am_owned(req->msg->ctx);
+
+    if (status != AM_OK) {
+        return status;
+    }
     switch (req->state) {
     case AM_REQ_POSTED:
         am_match_unpost(&req->msg->match, &req->node);

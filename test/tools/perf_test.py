@@ -117,8 +117,8 @@ def test_files():
             got = job.perf(*FEW, "rtt", **{name: folder + "/none/file"})
             lines = got.stderr.splitlines()
             check.that(got.returncode == 0 and len(lines) == 2 and all(
-                "cannot write %s/none/file: No such file" % folder in line
-                for line in lines), "%s: %r" % (name, got.stderr))
+                "%s names the file %s/none/file, which cannot be written: No such"
+                " file" % (name, folder) in line for line in lines), "%s: %r" % (name, got.stderr))
     got = job.perf(*FEW, "--sizes", "8", "lat", AM_EXPLAIN="yes",
                    AM_LOG="info")
     check.that(got.returncode == 0 and "device shm, contiguous data" in

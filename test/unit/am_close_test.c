@@ -11,7 +11,9 @@
 #include <am_client.h>
 #include <am_msg.h>
 #include <malloc.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     LONG = 300000,
@@ -207,11 +209,45 @@ static void test_params_of_other_age(void **state)
     assert_null(ctx);
 }
 
+/* Contexts of one process that write their counters to one file. */
+static void test_counters_of_several(void **state)
+{
+    char path[] = "am_close_test.XXXXXX";
+    const struct am_option stats[] = {{"AM_STATS", path}, {NULL, NULL}};
+    const struct am_option *options[] = {stats, stats, stats};
+    int fd = mkstemp(path);
+    struct world world;
+    char text[65536];
+    ssize_t length;
+
+    assert_true(fd >= 0);
+    world_open(&world, 3, options);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        am_handler_register(world.ctx[rank], H_NOTHING, on_nothing, NULL, "no");
+    }
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(am_ctx_request(world.ctx[rank], rank, H_NOTHING, NULL,
+                                        0, NULL, 0),
+                         AM_OK);
+    }
+    world_settle(&world);
+    world_close(&world);
+    length = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    unlink(path);
+    assert_true(length > 0);
+    text[length] = '\0';
+    assert_non_null(strstr(text, "rank 0 tx_requests 1 packets\n"));
+    assert_non_null(strstr(text, "rank 1 tx_requests 1 packets\n"));
+    assert_non_null(strstr(text, "rank 2 tx_requests 1 packets\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_work_left),
             cmocka_unit_test(test_params_of_other_age),
+            cmocka_unit_test(test_counters_of_several),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

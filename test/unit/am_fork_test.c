@@ -29,6 +29,18 @@ enum {
 static char folder[64];
 static pid_t (*fork_in_handler)(void);
 
+/* What a rank has under way with itself while it forks. */
+static struct {
+    struct am_client *client;
+    struct am_recv *deferred;           /* waits for a buffer */
+    struct am_msg_req *posted, *claimed; /* a receive, a message */
+    struct am_region *region;
+    struct am_key key;
+    char memory[64];
+    uint64_t landed;
+    uint32_t supplied, ended_in_child;
+} held;
+
 static int setup(void **state)
 {
     strcpy(folder, "am_fork_test.XXXXXX");
@@ -80,9 +92,159 @@ static void never(void *arg, const struct am_msg_status *status)
     abort();
 }
 
+static am_status_t on_send(void *arg, struct am_recv *recv, uint32_t source,
+                           const void *info, size_t info_bytes, size_t bytes,
+                           struct am_data *landing, am_done_fn *done,
+                           void **done_arg)
+{
+    held.deferred = recv;
+    return AM_ERR_AGAIN;
+}
+
+static void on_supplied(void *arg, am_status_t status)
+{
+    if (status != AM_OK) {
+        abort();
+    }
+    held.supplied++;
+}
+
+static struct am_msg_envelope envelope_of(const struct rank *me, uint32_t tag)
+{
+    return (struct am_msg_envelope){.source = me->rank, .tag = tag};
+}
+
+static const struct am_msg_mask whole = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
+
+/* Fill `held`; 0, or not. */
+static int hold(struct rank *me)
+{
+    uint64_t word = 77;
+    struct am_data data = am_data_contig(&word, sizeof(word));
+    struct am_msg_envelope message = envelope_of(me, 2);
+    struct am_msg_envelope never_sent = envelope_of(me, 3);
+    struct am_msg_status status;
+    struct am_msg_req *req;
+
+    if (am_client_register(me->ctx, AM_ORDERED, on_send, NULL, &held.client) !=
+                AM_OK ||
+        am_region_register(me->ctx, held.memory, sizeof(held.memory),
+                           &held.region) != AM_OK ||
+        am_send(held.client, me->rank, NULL, 0, &data, NULL, NULL) != AM_OK ||
+        am_msg_isend(me->ctx, me->rank, &message, &data, 0, NULL, NULL, &req) <
+                0 ||
+        am_msg_irecv(me->ctx, &never_sent, &whole, &data, never, NULL, &status,
+                     &held.posted) != AM_OK) {
+        return -1;
+    }
+    am_region_key(held.region, &held.key);
+    while (held.deferred == NULL || held.claimed == NULL) {
+        if (held.claimed == NULL &&
+            am_msg_improbe(me->ctx, &message, &whole, &status, &held.claimed) <
+                    AM_ERR_AGAIN) {
+            return -1;
+        }
+        (void)am_ctx_poll(me->ctx);
+    }
+    return 0;
+}
+
+/* All of it is still there, and ends as it should; 0, or not. */
+static int let_go(struct rank *me)
+{
+    struct am_data data = am_data_contig(&held.landed, sizeof(held.landed));
+    struct am_msg_status status;
+    struct am_msg_req *req;
+
+    if (am_msg_cancel(held.posted) != AM_DONE ||
+        am_msg_imrecv(held.claimed, &data, NULL, NULL, &status, &req) !=
+                AM_DONE ||
+        held.landed != 77) {
+        return -1;
+    }
+    held.landed = 0;
+    if (am_recv_supply(held.deferred, &data, on_supplied, NULL) != AM_OK ||
+        held.supplied != 1 || held.landed != 77) {
+        return -1;
+    }
+    am_region_deregister(me->ctx, held.region);
+    return 0;
+}
+
+static void never_done(void *arg, am_status_t status)
+{
+    held.ended_in_child++;
+}
+
+/* A child's calls on what its parent has under way; 0, or which did not fail. */
+static int child_held(struct am_ctx *ctx)
+{
+    char memory[16];
+    struct am_data data = am_data_contig(memory, sizeof(memory));
+    struct am_msg_status status;
+    struct am_region *region;
+    struct am_msg_req *req;
+
+    if (am_recv_supply(held.deferred, &data, never_done, NULL) !=
+        AM_ERR_FORKED) {
+        return 20;
+    }
+    if (am_msg_cancel(held.posted) != AM_ERR_FORKED) {
+        return 21;
+    }
+    if (am_msg_imrecv(held.claimed, &data, never, NULL, &status, &req) !=
+        AM_ERR_FORKED) {
+        return 22;
+    }
+    if (am_region_register(ctx, memory, sizeof(memory), &region) !=
+        AM_ERR_FORKED) {
+        return 23;
+    }
+    return am_disconnect(ctx, am_size(ctx)) == AM_ERR_FORKED ? 0 : 24;
+}
+
+/* The same for what goes to `to`. */
+static int child_transfers(struct am_ctx *ctx, uint32_t to)
+{
+    const struct am_many many = {.dest = to};
+    uint64_t word = 0;
+    struct am_data data = am_data_contig(&word, sizeof(word));
+    struct am_key key;
+
+    if (am_ctx_put(ctx, to, &data, &held.key, 0, never_done, NULL) !=
+                AM_ERR_FORKED ||
+        am_ctx_rget(ctx, to, &data, &held.key, 0, never_done, NULL) !=
+                AM_ERR_FORKED ||
+        am_ctx_fetch_add(ctx, to, &held.key, 0, 1, &word, never_done, NULL) !=
+                AM_ERR_FORKED) {
+        return 30;
+    }
+    if (am_ctx_store(ctx, to, &word, held.memory, 8, H_PING, &word, 1) !=
+                AM_ERR_FORKED ||
+        am_ctx_store_async(ctx, to, &word, held.memory, 8, H_PING, &word, 1,
+                           never_done, NULL) != AM_ERR_FORKED ||
+        am_ctx_get(ctx, to, held.memory, &word, 8, H_PING, &word, 1) !=
+                AM_ERR_FORKED ||
+        am_region_key_to(held.region, to, &key) != AM_ERR_FORKED) {
+        return 31;
+    }
+    if (am_send(held.client, to, NULL, 0, &data, never_done, NULL) !=
+        AM_ERR_FORKED) {
+        return 32;
+    }
+    if (am_multicast(held.client, &to, 1, NULL, 0, &data, never_done, NULL) !=
+                AM_ERR_FORKED ||
+        am_many_to_many(held.client, &many, 1, NULL, 0, never_done, NULL) !=
+                AM_ERR_FORKED) {
+        return 33;
+    }
+    return 0;
+}
+
 /* All calls of a child; 0, or which of them did not fail as it should. */
 static int child_calls(struct am_ctx *ctx, uint32_t size)
 {
+    int held_code = child_held(ctx), code = 0;
     static char memory[100000];
     struct am_data data = am_data_contig(memory, sizeof(memory));
     struct am_msg_envelope envelope = {.source = am_rank(ctx), .tag = 1};
@@ -101,6 +263,7 @@ static int child_calls(struct am_ctx *ctx, uint32_t size)
         }
     }
     for (uint32_t to = 0; to < size; to++) {
+        code = code != 0 ? code : child_transfers(ctx, to);
         if (am_ctx_request(ctx, to, H_PING, &word, 1, NULL, 0) !=
                     AM_ERR_FORKED ||
             am_ctx_try_request(ctx, to, H_PING, &word, 1, NULL, 0) !=
@@ -129,7 +292,13 @@ static int child_calls(struct am_ctx *ctx, uint32_t size)
         am_ctx_post(ctx, 0, H_PING, &word, 1, NULL, 0) != AM_ERR_FORKED) {
         return 5;
     }
-    return strstr(am_error_text(ctx), "a child of rank ") != NULL ? 0 : 6;
+    if (strstr(am_error_text(ctx), "a child of rank ") == NULL) {
+        return 6;
+    }
+    if (held_code != 0 || code != 0) {
+        return held_code != 0 ? held_code : code;
+    }
+    return held.ended_in_child == 0 ? 0 : 34;
 }
 
 /* The child's whole life; it closes the context, or leaves that undone. */
@@ -178,7 +347,7 @@ static int open_rank(struct rank *me, char *stats, char *log, size_t bytes)
     }
     am_handler_register(me->ctx, H_PING, on_ping, me, "ping");
     am_handler_register(me->ctx, H_PONG, on_pong, me, "pong");
-    return 0;
+    return hold(me);
 }
 
 /* Send another request of mine, with some payload, if there is space. */
@@ -231,6 +400,9 @@ static int traffic_body(struct rank *me)
          access(stats, F_OK) == 0)) {
         return 4;
     }
+    if (let_go(me) != 0) {
+        return 7;
+    }
     if (system("exit 3") == -1 || system("true") != 0) {
         return 5;
     }
@@ -266,6 +438,9 @@ static int handler_body(struct rank *me)
         if (me->rank == 0 && waitpid(-1, &status, WNOHANG) > 0 && status != 0) {
             return 100 + WEXITSTATUS(status) + WTERMSIG(status);
         }
+    }
+    if (let_go(me) != 0) {
+        return 5;
     }
     rank_meet(me, 0, 2);
     am_close(me->ctx);

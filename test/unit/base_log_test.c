@@ -263,7 +263,7 @@ static void test_full_output(void **state)
     FILE *file;
 
     for (size_t bytes = 1; bytes < 100000; bytes *= 10) {
-        file = am_log_output_open("/dev/full", 0);
+        file = am_log_output_open("/dev/full", 0, true);
         assert_non_null(file);
         for (size_t i = 0; i < bytes; i++) {
             fputc('x', file);
@@ -273,12 +273,43 @@ static void test_full_output(void **state)
         assert_int_equal(errno, ENOSPC);
     }
     snprintf(path, sizeof(path), "%s/out", folder);
-    file = am_log_output_open(path, 0);
+    file = am_log_output_open(path, 0, false);
     assert_non_null(file);
     fputs("all", file);
     assert_int_equal(am_log_output_close(file), 0);
     assert_string_equal(read_file("out"), "all");
     assert_int_equal(am_log_output_close(stderr), 0);
+}
+
+static void write_out(const char *path, const char *text, bool together)
+{
+    FILE *file = am_log_output_open(path, 0, together);
+
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(am_log_output_close(file), 0);
+}
+
+/* A file is written anew, or for the first time by this process; what is written
+ * together after that comes behind it, whatever the file is called. */
+static void test_together(void **state)
+{
+    char path[128], other[128];
+    FILE *old;
+
+    snprintf(path, sizeof(path), "%s/out", folder);
+    snprintf(other, sizeof(other), "%s/./out", folder);
+    old = fopen(path, "w");
+    assert_non_null(old);
+    fputs("of an earlier run, and long\n", old);
+    fclose(old);
+    write_out(path, "1 ", true);
+    write_out(other, "2 ", true);
+    write_out(path, "3", true);
+    assert_string_equal(read_file("out"), "1 2 3");
+    write_out(path, "one", false);
+    write_out(path, "two", false);
+    assert_string_equal(read_file("out"), "two");
 }
 
 int main(void)
@@ -292,6 +323,7 @@ int main(void)
             cmocka_unit_test(test_bad_values),
             cmocka_unit_test(test_full_log),
             cmocka_unit_test(test_full_output),
+            cmocka_unit_test(test_together),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -237,7 +237,7 @@ static void test_random(void **state)
 }
 
 enum {
-    DEEP = 100000
+    DEEP = 600000
 };
 
 /* What a deep queue is asked for: context 7, 16 sources, a tag for each 16. */
@@ -345,7 +345,7 @@ static void test_bystanders(void **state)
     for (uint32_t i = 0; i < DEEP; i++) {
         want.tag_mask = i % 2 == 0 ? AM_MATCH_TAG_MASK : 0x10000000;
         want.tag = i;
-        want.key = UINT64_C(1) << 50 << i % 4;
+        want.key = UINT64_C(1) << 52 << i % 4;
         assert_null(am_match_find(&match, &want));
     }
     assert_true(steps < 4 * DEEP);
