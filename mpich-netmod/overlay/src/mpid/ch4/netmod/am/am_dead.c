@@ -393,8 +393,10 @@ MPIR_Request *MPIDI_AM_send_refused(MPIR_Comm * comm)
 {
     MPIR_Request *sreq = MPIDI_AM_request(MPIR_REQUEST_KIND__SEND, 0, comm, 1);
 
-    MPIR_cc_set(&sreq->cc, 0);
-    sreq->status.MPI_ERROR = MPIDI_AM_error_broken(comm);
+    if (sreq != NULL) {
+        MPIR_cc_set(&sreq->cc, 0);
+        sreq->status.MPI_ERROR = MPIDI_AM_error_broken(comm);
+    }
     return sreq;
 }
 

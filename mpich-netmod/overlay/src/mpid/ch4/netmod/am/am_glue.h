@@ -123,7 +123,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count
 {
     if (unlikely(MPIDI_AM_IS_BROKEN(comm)) && (tag & MPIR_TAG_COLL_BIT) == 0) {
         *request = MPIDI_AM_send_refused(comm);
-        return MPI_SUCCESS;
+        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, 0,
                                  MPIDI_AM_error_marks(*errflag), request);
@@ -161,6 +161,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_D
     MPIDI_AM_RECV_ENTER(vci, rank);
     mpi_errno = MPIDI_AM_irecv(buf, count, datatype, rank, tag, comm,
                                MPIDI_AM_CONTEXT_OFFSET(attr), vci, partner, request);
+    if (unlikely(mpi_errno != MPI_SUCCESS)) {
+        /* MPI_Irecv of 4.0 looks into it all the same */
+        *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RECV);
+    }
     MPIDI_AM_RECV_EXIT(vci, rank);
     return mpi_errno;
 }
@@ -488,7 +492,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoall(const void *sendbuf, MPI_Aint
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ibarrier(MPIR_Comm * comm, MPIR_Request ** request)
 {
     if (MPIDI_AM_BY_GROUP(comm, IBARRIER) && MPIDI_AM_group_ibarrier(comm, request)) {
-        return MPI_SUCCESS;
+        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_ibarrier(comm, request);
 }
@@ -499,7 +503,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ibcast(void *buffer, MPI_Aint count,
 {
     if (MPIDI_AM_BY_GROUP(comm, IBCAST) &&
         MPIDI_AM_group_ibcast(buffer, count, datatype, root, comm, request)) {
-        return MPI_SUCCESS;
+        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_ibcast(buffer, count, datatype, root, comm, request);
 }
@@ -511,7 +515,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iallreduce(const void *sendbuf, void *
 {
     if (MPIDI_AM_BY_GROUP(comm, IALLREDUCE) &&
         MPIDI_AM_group_iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request)) {
-        return MPI_SUCCESS;
+        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request);
 }

@@ -96,6 +96,10 @@ int MPIDI_AM_error_peer(struct am_ctx *ctx, uint32_t peer, am_status_t status);
 int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status);
 /* The error code of a buffer in a GPU's memory. */
 int MPIDI_AM_gpu_error(void);
+/* The error of a call that gets no request: MPICH has a limit of them. */
+int MPIDI_AM_no_request(void);
+/* Free a request that was not used. */
+void MPIDI_AM_request_drop(MPIR_Request * req);
 /* Something failed that no call waits for: the next progress returns the error. */
 void MPIDI_AM_failed(int vci, int mpi_errno);
 /* A poll failed (negative), or too many in a row found nothing (0). */
@@ -105,6 +109,11 @@ int MPIDI_AM_cancel_send(MPIR_Request * sreq);
 int MPIDI_AM_isend_later(const void *buf, size_t bytes, struct am_ctx *ctx, uint32_t peer,
                          uint32_t context, int tag, unsigned flags, int vci, MPIR_Comm * comm,
                          MPIR_Request ** request);
+/* Send as `sreq`, which has been made, with the layout of the data if it has one; *request is
+ * another when it is over at once. */
+int MPIDI_AM_isend_as(MPIR_Request * sreq, struct am_ctx *ctx, uint32_t peer,
+                      const struct am_msg_envelope *envelope, const struct am_data *data,
+                      unsigned flags, MPIR_Request ** request);
 /* Start or complete the receive *request, which has been made; an error frees it. */
 int MPIDI_AM_irecv_any(void *buf, size_t bytes, struct am_ctx *ctx, int rank, int tag,
                        int context_id, MPIR_Request ** request);
@@ -174,7 +183,7 @@ int MPIDI_AM_error_broken(MPIR_Comm * comm);
 int MPIDI_AM_probe_lost(MPIR_Comm * comm, int source);
 /* A receive of a collective on a broken communicator is over before it begins. */
 bool MPIDI_AM_recv_refused(MPIR_Request * rreq, int context_id, int tag);
-/* A send of one: a request that is over, and says so. */
+/* A send of one: a request that is over, and says so; NULL: there is none. */
 MPIR_Request *MPIDI_AM_send_refused(MPIR_Comm * comm);
 /* Look for dead processes now. */
 void MPIDI_AM_dead_check(void);
@@ -264,6 +273,7 @@ bool MPIDI_AM_group_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datat
 bool MPIDI_AM_group_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                              MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);
+/* *request is NULL when MPICH has no more. */
 bool MPIDI_AM_group_ibarrier(MPIR_Comm * comm, MPIR_Request ** request);
 bool MPIDI_AM_group_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                            MPIR_Comm * comm, MPIR_Request ** request);

@@ -194,16 +194,27 @@ static int transfer_start(const struct sides *sides, MPIR_Win * win, MPIDI_av_en
     uint32_t peer = MPIDI_AM_PEER(av, vci, vci);
     struct transfer *transfer;
     struct am_data data;
+    MPIR_Request *req = NULL;
     am_status_t status;
-    int mpi_errno = transfer_new(win, sides->target_rank, peer, &transfer);
+    int mpi_errno;
 
+    if (request != NULL) {
+        req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__RMA, vci, 2);
+        if (req == NULL) {
+            return MPIDI_AM_no_request();
+        }
+        req->u.rma.win = win;
+    }
+    mpi_errno = transfer_new(win, sides->target_rank, peer, &transfer);
     if (mpi_errno != MPI_SUCCESS) {
+        if (req != NULL) {
+            MPIDI_AM_request_drop(req);
+        }
         return mpi_errno;
     }
+    transfer->req = req;
     if (request != NULL) {
-        transfer->req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__RMA, vci, 2);
-        transfer->req->u.rma.win = win;
-        *request = transfer->req;
+        *request = req;
     }
     if (sides->contig) {
         data = am_data_contig(sides->addr, sides->bytes);
