@@ -23,6 +23,7 @@
 #define MPIDI_NM_mpi_win_test MPIDI_AM_generic_win_test
 #define MPIDI_NM_mpi_win_lock MPIDI_AM_generic_win_lock
 #define MPIDI_NM_mpi_win_unlock MPIDI_AM_generic_win_unlock
+#define MPIDI_NM_mpi_win_fence MPIDI_AM_generic_win_fence
 #define MPIDI_NM_mpi_win_flush MPIDI_AM_generic_win_flush
 #define MPIDI_NM_mpi_win_flush_local MPIDI_AM_generic_win_flush_local
 #define MPIDI_NM_mpi_win_flush_all MPIDI_AM_generic_win_flush_all
@@ -38,6 +39,7 @@
 #undef MPIDI_NM_mpi_win_test
 #undef MPIDI_NM_mpi_win_lock
 #undef MPIDI_NM_mpi_win_unlock
+#undef MPIDI_NM_mpi_win_fence
 #undef MPIDI_NM_mpi_win_flush
 #undef MPIDI_NM_mpi_win_flush_local
 #undef MPIDI_NM_mpi_win_flush_all
@@ -71,7 +73,14 @@
 #undef MPIDI_NM_mpi_ibarrier
 #undef MPIDI_NM_mpi_ibcast
 #undef MPIDI_NM_mpi_iallreduce
+#define MPIDI_NM_part_start     MPIDI_AM_generic_part_start
 #include "netmod_am_fallback_part.h"
+#undef MPIDI_NM_part_start
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_part_start(MPIR_Request * request)
+{
+    return MPIDI_AM_part_begin(request) ? MPIDI_AM_generic_part_start(request) : MPI_SUCCESS;
+}
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_AM_locked_isend(const void *buf, MPI_Aint count,
                                                    MPI_Datatype datatype, int rank, int tag,
@@ -337,6 +346,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_lock_all(int assert, MPIR_Win * wi
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_unlock_all(MPIR_Win * win)
 {
     MPIDI_AM_SYNC(MPIDI_AM_SYNC_UNLOCK_ALL, win, -1, NULL, MPIDI_AM_generic_win_unlock_all(win));
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_fence(int assert, MPIR_Win * win)
+{
+    MPIDI_AM_FLUSH(MPIDI_AM_SYNC_FLUSH_ALL, win, -1, MPIDI_AM_generic_win_fence(assert, win));
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_flush(int rank, MPIR_Win * win,

@@ -76,6 +76,8 @@ typedef struct {
     uint16_t am_hdr_sz;
     uint16_t src_vci, dst_vci;
 } MPIDI_AM_hdr_t;
+/* Ours, behind ch4's: am_refuse.c. */
+#define MPIDI_AM_HANDLER_REFUSED MPIDI_AM_HANDLERS_MAX
 #define MPIDI_AM_HDR_BYTES_MAX   ((MPI_Aint) (AM_INFO_BYTES_MAX - sizeof(MPIDI_AM_hdr_t)))
 #define MPIDI_AM_EAGER_BYTES_MAX ((MPI_Aint) 65536)
 
@@ -142,6 +144,19 @@ void MPIDI_AM_transfers_free(int vci);
 int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int rank, int handler_id, const void *am_hdr,
                          MPI_Aint am_hdr_sz, const void *data, MPI_Aint count,
                          MPI_Datatype datatype, int src_vci, int dst_vci, MPIR_Request * sreq);
+
+/* am_part.c: partitioned communication with dead ranks */
+int MPIDI_AM_part_check(MPIDI_av_entry_t * av);
+void MPIDI_AM_part_made(MPIR_Request * req);
+/* It becomes active; false: it has failed at once. */
+bool MPIDI_AM_part_begin(MPIR_Request * req);
+void MPIDI_AM_part_dead(int vci, uint32_t peer);
+void MPIDI_AM_part_close(void);
+
+/* am_refuse.c: a handler of ch4's failed here, or an operation was refused by its target */
+void MPIDI_AM_refuse(int vci, uint32_t source, const MPIDI_AM_hdr_t * hdr, const void *am_hdr,
+                     int mpi_errno);
+void MPIDI_AM_refused(int vci, const void *am_hdr);
 
 /* am_flow.c: how much RMA may have under way.  MPIDI_AM_flow_take counts an operation, after
  * progress when there was no room for it; the caller holds the lock of the vci. */
@@ -210,6 +225,7 @@ void MPIDI_AM_rma_begin(MPIR_Request * sreq, int vci);
 void MPIDI_AM_rma_answer(int vci, int handler_id, const void *am_hdr);
 void MPIDI_AM_rma_control(int handler_id, const void *am_hdr, int rank);
 void MPIDI_AM_rma_dead(int vci, uint32_t peer);
+void MPIDI_AM_rma_refused(MPIR_Request * sreq, int vci, int mpi_errno);
 /* Called around those synchronisations that wait for others; what to do for the dead. */
 typedef enum {
     MPIDI_AM_SYNC_START,
@@ -228,7 +244,7 @@ int MPIDI_AM_sync_end(MPIDI_AM_sync_t sync, MPIR_Win * win, int rank, int mpi_er
 int MPIDI_AM_win_test_dead(MPIR_Win * win);
 void MPIDI_AM_win_enter(MPIR_Win * win);
 /* An operation of it failed: its next synchronisation says so. */
-void MPIDI_AM_win_failed(MPIR_Win * win, am_status_t status);
+void MPIDI_AM_win_failed(MPIR_Win * win, int mpi_errno);
 void MPIDI_AM_win_leave(MPIR_Win * win);
 /* In progress: does this thread's synchronisation wait for the dead? */
 int MPIDI_AM_sync_trouble(void);

@@ -94,7 +94,7 @@ static void transfer_done(void *arg, am_status_t status)
         MPIDI_AM_layout_free(transfer->layout);
     }
     if (status != AM_OK && status != AM_ERR_PEER) {     /* the dead are told of anyway */
-        MPIDI_AM_win_failed(transfer->win, status);
+        MPIDI_AM_win_failed(transfer->win, MPIDI_AM_error(MPIDI_AM_global.ctx[vci], status));
     }
     MPIDI_AM_flow_give(vci, transfer->peer, 0);
     MPIR_cc_dec(transfer->local);
