@@ -58,7 +58,7 @@ int MPIDI_AM_mpi_op_free_hook(MPIR_Op * op_p)
 
 int MPIDI_AM_mpi_win_attach_hook(MPIR_Win * win, void *base, MPI_Aint size)
 {
-    return MPI_SUCCESS;
+    return MPIDI_AM_is_gpu(base, (size_t) size) ? MPIDI_AM_gpu_error() : MPI_SUCCESS;
 }
 
 int MPIDI_AM_mpi_win_detach_hook(MPIR_Win * win, const void *base)

@@ -23,6 +23,7 @@ struct MPIDI_AM_win_part {
     struct am_key key;
     uint64_t disp_unit;
     uint64_t bytes;             /* 0: not reachable */
+    uint64_t is_gpu;            /* its memory is a GPU's */
     uint64_t has_words;         /* its base is aligned as a word, and only messages add to it */
 };
 
@@ -391,7 +392,8 @@ static int win_open(MPIR_Win * win)
         return MPI_SUCCESS;
     }
     ctx = MPIDI_AM_global.ctx[MPIDI_WIN(win, am_vci)];
-    if (win->size > 0 && !MPIDI_AM_is_gpu(win->base, (size_t) win->size) &&
+    mine.is_gpu = MPIDI_AM_is_gpu(win->base, (size_t) win->size);
+    if (win->size > 0 && !mine.is_gpu &&
         am_region_register(ctx, win->base, (size_t) win->size, &MPIDI_AM_WIN(win).region) ==
         AM_OK) {
         am_region_key(MPIDI_AM_WIN(win).region, &mine.key);
@@ -403,6 +405,13 @@ static int win_open(MPIR_Win * win)
     MPIR_Assertp(MPIDI_AM_WIN(win).parts != NULL);
     mpi_errno = MPIDI_AM_allgather(&mine, MPIDI_AM_WIN(win).parts, sizeof(mine), win->comm_ptr);
     MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 0; i < size; i++) {
+        if (MPIDI_AM_WIN(win).parts[i].is_gpu) {
+            /* all ranks refuse it: an answer from there would fail while its origin waits */
+            (void) MPIDI_AM_mpi_win_free_hook(win);
+            return MPIDI_AM_gpu_error();
+        }
+    }
 
   fn_exit:
     return mpi_errno;
