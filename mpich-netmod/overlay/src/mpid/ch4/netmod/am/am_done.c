@@ -168,7 +168,8 @@ void MPIDI_AM_recv_error(MPIR_Request * rreq, const struct am_msg_status *status
             MPIR_Err_create_code(rreq->status.MPI_ERROR, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                  MPI_ERR_TRUNCATE, "**truncate", "**truncate %d %d %d %d",
                                  rreq->status.MPI_SOURCE, rreq->status.MPI_TAG,
-                                 (int) status->bytes_sent, (int) status->bytes);
+                                 (int) MPL_MIN(status->bytes_sent, (size_t) INT_MAX),
+                                 (int) MPL_MIN(status->bytes, (size_t) INT_MAX));
     } else {
         rreq->status.MPI_ERROR =
             MPIDI_AM_error_peer(MPIDI_AM_global.ctx[MPIDI_Request_get_vci(rreq)],
