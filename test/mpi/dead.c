@@ -145,6 +145,31 @@ static int call_waitsome(void)
                                &request, &status);
 }
 
+static int call_testall(void)
+{
+    MPI_Request request;
+    MPI_Status status = {0};
+    int flag = 0, rc = MPI_Irecv(words, 1, MPI_INT, DEAD, 5, world, &request);
+
+    while (rc == MPI_SUCCESS && !flag) {
+        rc = MPI_Testall(1, &request, &flag, &status);
+    }
+    return in_status(rc, &request, &status);
+}
+
+static int call_testsome(void)
+{
+    MPI_Request request;
+    MPI_Status status = {0};
+    int count = 0, index;
+    int rc = MPI_Irecv(words, 1, MPI_INT, DEAD, 5, world, &request);
+
+    while (rc == MPI_SUCCESS && count == 0) {
+        rc = MPI_Testsome(1, &request, &count, &index, &status);
+    }
+    return in_status(rc, &request, &status);
+}
+
 static int call_test(void)
 {
     MPI_Request request;
@@ -270,6 +295,40 @@ static int call_persistent(void)
     return rc;
 }
 
+/* ------------------------------------------------------------ partitioned */
+
+static MPI_Request made_before; /* a partitioned send, when all lived */
+
+static int partitioned(int rc, MPI_Request *request, int is_send)
+{
+    rc = rc != MPI_SUCCESS ? rc : MPI_Start(request);
+    rc = rc != MPI_SUCCESS || !is_send ? rc : MPI_Pready(0, *request);
+    return wait_for(rc, request);
+}
+
+static int call_psend(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    return partitioned(MPI_Psend_init(words, 1, 1, MPI_INT, DEAD, 8, world,
+                                      MPI_INFO_NULL, &request),
+                       &request, 1);
+}
+
+static int call_precv(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    return partitioned(MPI_Precv_init(words, 1, 1, MPI_INT, DEAD, 8, world,
+                                      MPI_INFO_NULL, &request),
+                       &request, 0);
+}
+
+static int call_pstart(void)
+{
+    return partitioned(MPI_SUCCESS, &made_before, 1);
+}
+
 /* ------------------------------------------------------------ RMA */
 
 static int flush(int rc)
@@ -333,23 +392,22 @@ static int call_compare_and_swap(void)
                                       passive));
 }
 
-static int call_rput(void)
-{
-    MPI_Request request = MPI_REQUEST_NULL;
+#define REQUESTED(_name, _call)                                                \
+    static int call_##_name(void)                                              \
+    {                                                                          \
+        MPI_Request request = MPI_REQUEST_NULL;                                \
+        return wait_for(_call, &request);                                      \
+    }
 
-    return wait_for(MPI_Rput(words, 8, MPI_INT, DEAD, 0, 1, strided, passive,
-                             &request),
-                    &request);
-}
-
-static int call_rget(void)
-{
-    MPI_Request request = MPI_REQUEST_NULL;
-
-    return wait_for(MPI_Rget(result, 1, MPI_INT, DEAD, 0, 1, MPI_INT, passive,
-                             &request),
-                    &request);
-}
+REQUESTED(rput, MPI_Rput(words, 8, MPI_INT, DEAD, 0, 1, strided, passive,
+                         &request))
+REQUESTED(rget, MPI_Rget(result, 1, MPI_INT, DEAD, 0, 1, MPI_INT, passive,
+                         &request))
+REQUESTED(raccumulate, MPI_Raccumulate(words, 8, MPI_INT, DEAD, 0, 1, strided,
+                                       MPI_SUM, passive, &request))
+REQUESTED(rget_accumulate,
+          MPI_Rget_accumulate(words, 8, MPI_INT, result, 8, MPI_INT, DEAD, 0, 1,
+                              strided, MPI_SUM, passive, &request))
 
 static int call_flush_all(void)
 {
@@ -524,6 +582,31 @@ COLLECTIVE(inter_alltoall,
            MPI_Alltoall(words, 1, MPI_INT, result, 1, MPI_INT, pair),
            MPI_Ialltoall(words, 1, MPI_INT, result, 1, MPI_INT, pair, &request))
 
+static int call_barrier_init(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    int rc = MPI_Barrier_init(world, MPI_INFO_NULL, &request);
+
+    rc = rc != MPI_SUCCESS ? rc : MPI_Start(&request);
+    return wait_for(rc, &request);
+}
+
+static int call_win_test(void)
+{
+    MPI_Group group, one;
+    int who = DEAD, flag = 0, rc;
+
+    MPI_Comm_group(world, &group);
+    MPI_Group_incl(group, 1, &who, &one);
+    rc = MPI_Win_post(one, 0, active);
+    while (rc == MPI_SUCCESS && !flag) {
+        rc = MPI_Win_test(active, &flag);
+    }
+    MPI_Group_free(&group);
+    MPI_Group_free(&one);
+    return rc;
+}
+
 static int call_comm_dup(void)
 {
     MPI_Comm comm;
@@ -586,16 +669,18 @@ static const struct {
     CALL(recv, 0) CALL(recv_strided, 0) CALL(recv_any, 0) CALL(irecv_any, 0)
     CALL(waitany, 0) CALL(waitany_any, 0) CALL(waitall, 0)
     CALL(waitall_any, 0) CALL(waitsome, 0) CALL(test, 0) CALL(test_any, 0)
+    CALL(testall, 0) CALL(testsome, 0)
     CALL(probe, 0) CALL(probe_any, 0) CALL(mprobe, 0) CALL(iprobe, 0)
     CALL(improbe, 0) CALL(send, 1) CALL(send_large, 0) CALL(send_flood, 0)
     CALL(ssend, 0) CALL(isend, 0) CALL(sendrecv, 0) CALL(isendrecv, 0)
-    CALL(persistent, 0)
+    CALL(persistent, 0) CALL(psend, 0) CALL(precv, 0) CALL(pstart, 0)
     CALL(put, 1) CALL(put_large, 1) CALL(put_strided, 1) CALL(get, 1)
     CALL(get_strided, 1) CALL(accumulate, 1) CALL(accumulate_strided, 1)
     CALL(get_accumulate, 1) CALL(fetch_and_op, 1) CALL(compare_and_swap, 1)
-    CALL(rput, 1) CALL(rget, 1) CALL(flush_all, 1) CALL(flush_local, 1)
+    CALL(rput, 1) CALL(rget, 1) CALL(raccumulate, 1)
+    CALL(rget_accumulate, 1) CALL(flush_all, 1) CALL(flush_local, 1)
     CALL(lock, 0) CALL(fence, 0) CALL(start, 0) CALL(post, 0)
-    CALL(win_create, 0)
+    CALL(win_test, 0) CALL(win_create, 0) CALL(barrier_init, 0)
     BOTH(barrier) BOTH(bcast) BOTH(bcast_large) BOTH(gather) BOTH(gatherv)
     BOTH(scatter) BOTH(scatterv) BOTH(allgather) BOTH(allgatherv)
     BOTH(alltoall) BOTH(alltoallv) BOTH(alltoallw) BOTH(reduce)
@@ -648,6 +733,10 @@ static void set_up(void)
     MPI_Win_set_errhandler(passive, MPI_ERRORS_RETURN);
     MPI_Win_set_errhandler(active, MPI_ERRORS_RETURN);
     MPI_Win_lock_all(0, passive);
+    if (rank != DEAD) {
+        MPI_Psend_init(words, 1, 1, MPI_INT, DEAD, 9, world, MPI_INFO_NULL,
+                       &made_before);
+    }
     MPI_Barrier(world);
 }
 

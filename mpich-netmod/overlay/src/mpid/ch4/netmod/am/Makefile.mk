@@ -13,6 +13,8 @@ mpi_core_sources += src/mpid/ch4/netmod/am/func_table.c \
                     src/mpid/ch4/netmod/am/am_done.c \
                     src/mpid/ch4/netmod/am/am_dtype.c \
                     src/mpid/ch4/netmod/am/am_client.c \
+                    src/mpid/ch4/netmod/am/am_refuse.c \
+                    src/mpid/ch4/netmod/am/am_part.c \
                     src/mpid/ch4/netmod/am/am_flow.c \
                     src/mpid/ch4/netmod/am/am_spawn.c \
                     src/mpid/ch4/netmod/am/am_mpich5.c \

@@ -39,6 +39,7 @@ struct arrival {
 /* The messages of one source that were announced and not delivered. */
 struct queue {
     struct MPIDI_AM_queues *all;
+    uint32_t source;
     struct arrival *head, **tail;
 };
 
@@ -68,19 +69,23 @@ static struct queue *queue_of(struct MPIDI_AM_queues *queues, uint32_t source)
 
         MPIR_Assertp(queue != NULL);
         queue->all = queues;
+        queue->source = source;
         queue->tail = &queue->head;
         queues->of_source[source] = queue;
     }
     return queues->of_source[source];
 }
 
-/* The sender cannot be told of an error of ch4's, and waits for an answer. */
-static void deliver(int vci, const MPIDI_AM_hdr_t * hdr, uint64_t * am_hdr, const void *payload,
-                    size_t bytes)
+static void deliver(const struct queue *queue, const MPIDI_AM_hdr_t * hdr, uint64_t * am_hdr,
+                    const void *payload, size_t bytes)
 {
     uint32_t attr = 0;
     int mpi_errno;
 
+    if (unlikely(hdr->handler_id == MPIDI_AM_HANDLER_REFUSED)) {
+        MPIDI_AM_refused(hdr->dst_vci, am_hdr);
+        return;
+    }
     if (hdr->handler_id >= MPIDIG_PUT_REQ && hdr->handler_id <= MPIDIG_CSWAP_ACK) {
         MPIDI_AM_rma_answer(hdr->dst_vci, hdr->handler_id, am_hdr);
     } else if (hdr->handler_id >= MPIDIG_WIN_LOCK && hdr->handler_id <= MPIDIG_WIN_UNLOCKALL_ACK) {
@@ -91,7 +96,7 @@ static void deliver(int vci, const MPIDI_AM_hdr_t * hdr, uint64_t * am_hdr, cons
                                                                (void *) (uintptr_t) payload,
                                                                (MPI_Aint) bytes, attr, NULL);
     if (unlikely(mpi_errno != MPI_SUCCESS)) {
-        MPIDI_AM_failed(vci, mpi_errno);
+        MPIDI_AM_refuse(queue->all->vci, queue->source, hdr, am_hdr, mpi_errno);
     }
 }
 
@@ -99,7 +104,7 @@ static void deliver(int vci, const MPIDI_AM_hdr_t * hdr, uint64_t * am_hdr, cons
 static void arrival_end(struct MPIDI_AM_queues *queues, struct arrival *arrival)
 {
     if (arrival->status == AM_OK) {
-        deliver(queues->vci, &arrival->hdr, arrival->am_hdr, arrival->payload, arrival->bytes);
+        deliver(arrival->queue, &arrival->hdr, arrival->am_hdr, arrival->payload, arrival->bytes);
     } else if (arrival->status != AM_ERR_PEER) {
         MPIDI_AM_failed(queues->vci, MPIDI_AM_error(MPIDI_AM_global.ctx[queues->vci],
                                                     arrival->status));
@@ -216,6 +221,26 @@ static am_status_t receive_later(struct queue *queue, struct am_recv *recv, bool
     return AM_OK;
 }
 
+/* The vcis of a peer that it may use: it may have all that there will be before we do. */
+static unsigned vcis_known(void)
+{
+    return MPIDI_AM_global.phase == MPIDI_AM_STARTING ? MPIDI_CH4_MAX_VCIS :
+        (unsigned) MPIDI_AM_global.n_ctx;
+}
+
+/* Is it a message that somebody here knows? */
+static bool is_handled(const MPIDI_AM_hdr_t * hdr, int vci)
+{
+    if (hdr->dst_vci != vci || hdr->src_vci >= vcis_known()) {
+        return false;
+    }
+    if (hdr->handler_id == MPIDI_AM_HANDLER_REFUSED) {
+        return hdr->am_hdr_sz == sizeof(MPIR_Request *);
+    }
+    return hdr->handler_id < MPIDI_AM_HANDLERS_MAX &&
+        MPIDIG_global.target_msg_cbs[hdr->handler_id] != NULL;
+}
+
 static am_status_t receive(void *arg, struct am_recv *recv, uint32_t source, const void *info,
                            size_t info_bytes, size_t bytes, struct am_data *landing,
                            am_done_fn * done, void **done_arg)
@@ -230,8 +255,7 @@ static am_status_t receive(void *arg, struct am_recv *recv, uint32_t source, con
         return AM_ERR_INVALID;
     }
     memcpy(&hdr, info, sizeof(hdr));
-    if (hdr.handler_id >= MPIDI_AM_HANDLERS_MAX || hdr.am_hdr_sz != info_bytes - sizeof(hdr) ||
-        MPIDIG_global.target_msg_cbs[hdr.handler_id] == NULL) {
+    if (hdr.am_hdr_sz != info_bytes - sizeof(hdr) || !is_handled(&hdr, ((struct MPIDI_AM_queues *) arg)->vci)) {
         return AM_ERR_INVALID;
     }
     queue = queue_of(arg, source);
@@ -240,7 +264,7 @@ static am_status_t receive(void *arg, struct am_recv *recv, uint32_t source, con
                              done_arg);
     }
     memcpy(aligned, am_hdr, hdr.am_hdr_sz);
-    deliver(queue->all->vci, &hdr, aligned, payload, bytes);
+    deliver(queue, &hdr, aligned, payload, bytes);
     return AM_DONE;
 }
 
@@ -342,6 +366,10 @@ static void sent(void *arg, am_status_t status)
         sreq->status.MPI_ERROR =
             MPIDI_AM_error_peer(MPIDI_AM_global.ctx[MPIDI_Request_get_vci(sreq)],
                                 sreq->dev.ch4.am.netmod_am.am.peer, status);
+        if (handler_id == MPIDIG_PART_SEND_DATA) {
+            MPIDIG_REQUEST(sreq, req->part_am_req.part_req_ptr)->status.MPI_ERROR =
+                sreq->status.MPI_ERROR;
+        }
         if (status != AM_ERR_PEER) {    /* no answer will come, and nobody else says why */
             MPIDI_AM_failed(MPIDI_Request_get_vci(sreq), sreq->status.MPI_ERROR);
         }
@@ -406,7 +434,8 @@ int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int rank, int handler_id, const 
         am_peer_is_dead(MPIDI_AM_global.ctx[hdr.src_vci], peer)) {
         /* who sends control messages has others to send them to */
         MPIDI_AM_rma_dead(hdr.src_vci, peer);
-        status = awaits ? AM_ERR_PEER : AM_OK;
+        status = awaits || (handler_id >= MPIDIG_PART_SEND_INIT &&
+                            handler_id <= MPIDIG_PART_SEND_DATA) ? AM_ERR_PEER : AM_OK;
     } else if (status < 0 && sreq != NULL) {
         MPIDI_NM_am_request_finalize(sreq);
     }

@@ -226,6 +226,7 @@ static void dead(void *arg, uint32_t peer)
         MPIDI_AM_comm_review(ft);
     }
     MPIDI_AM_rma_dead(vci, peer);
+    MPIDI_AM_part_dead(vci, peer);
     MPIDI_AM_revoke_dead();
     MPIDI_AM_agree_dead();
     /* who waits for something else looks again */
@@ -393,8 +394,10 @@ MPIR_Request *MPIDI_AM_send_refused(MPIR_Comm * comm)
 {
     MPIR_Request *sreq = MPIDI_AM_request(MPIR_REQUEST_KIND__SEND, 0, comm, 1);
 
-    MPIR_cc_set(&sreq->cc, 0);
-    sreq->status.MPI_ERROR = MPIDI_AM_error_broken(comm);
+    if (sreq != NULL) {
+        MPIR_cc_set(&sreq->cc, 0);
+        sreq->status.MPI_ERROR = MPIDI_AM_error_broken(comm);
+    }
     return sreq;
 }
 
@@ -508,8 +511,13 @@ void MPIDI_AM_win_leave(MPIR_Win * win)
 {
 }
 
-void MPIDI_AM_win_failed(MPIR_Win * win, am_status_t status)
+void MPIDI_AM_win_failed(MPIR_Win * win, int mpi_errno)
 {
+}
+
+void MPIDI_AM_rma_refused(MPIR_Request * sreq, int vci, int mpi_errno)
+{
+    MPIDI_AM_end("a rank has no request or memory left for an operation of RMA");
 }
 
 int MPIDI_AM_sync_trouble(void)

@@ -45,6 +45,21 @@ int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status)
     return MPIDI_AM_error_peer(ctx, UINT32_MAX, status);
 }
 
+int MPIDI_AM_no_request(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**am_requests");
+    return mpi_errno;
+}
+
+void MPIDI_AM_request_drop(MPIR_Request * req)
+{
+    MPIR_Object_set_ref(req, 1);
+    MPIR_cc_set(&req->cc, 0);
+    MPIDI_CH4_REQUEST_FREE(req);
+}
+
 int MPIDI_AM_gpu_error(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -153,7 +168,8 @@ void MPIDI_AM_recv_error(MPIR_Request * rreq, const struct am_msg_status *status
             MPIR_Err_create_code(rreq->status.MPI_ERROR, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                  MPI_ERR_TRUNCATE, "**truncate", "**truncate %d %d %d %d",
                                  rreq->status.MPI_SOURCE, rreq->status.MPI_TAG,
-                                 (int) status->bytes_sent, (int) status->bytes);
+                                 (int) MPL_MIN(status->bytes_sent, (size_t) INT_MAX),
+                                 (int) MPL_MIN(status->bytes, (size_t) INT_MAX));
     } else {
         rreq->status.MPI_ERROR =
             MPIDI_AM_error_peer(MPIDI_AM_global.ctx[MPIDI_Request_get_vci(rreq)],
@@ -252,19 +268,33 @@ int MPIDI_AM_isend_later(const void *buf, size_t bytes, struct am_ctx *ctx, uint
 {
     struct am_msg_envelope envelope = { context, (uint32_t) comm->rank, (uint32_t) tag };
     struct am_data data = am_data_contig(buf, bytes);
-    struct am_msg_req *msg;
-    am_status_t status = am_msg_isend(ctx, peer, &envelope, &data, flags, NULL, NULL, &msg);
+    MPIR_Request *sreq = MPIDI_AM_request(MPIR_REQUEST_KIND__SEND, vci, comm, 2);
 
-    if (status == AM_DONE) {
-        *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
+    return sreq == NULL ? MPIDI_AM_no_request() :
+        MPIDI_AM_isend_as(sreq, ctx, peer, &envelope, &data, flags, request);
+}
+
+int MPIDI_AM_isend_as(MPIR_Request * sreq, struct am_ctx *ctx, uint32_t peer,
+                      const struct am_msg_envelope *envelope, const struct am_data *data,
+                      unsigned flags, MPIR_Request ** request)
+{
+    struct am_msg_req *msg;
+    am_status_t status = am_msg_isend(ctx, peer, envelope, data, flags, NULL, NULL, &msg);
+
+    if (status == AM_OK) {
+        MPIDI_AM_REQ(sreq).msg = msg;
+        am_msg_attach(msg, MPIDI_AM_send_done, sreq);
+        *request = sreq;
         return MPI_SUCCESS;
     }
-    if (status != AM_OK) {
+    if (MPIDI_AM_REQ(sreq).layout != NULL) {
+        MPIDI_AM_layout_free(MPIDI_AM_REQ(sreq).layout);
+    }
+    MPIDI_AM_request_drop(sreq);
+    if (status != AM_DONE) {
         return MPIDI_AM_error_peer(ctx, peer, status);
     }
-    *request = MPIDI_AM_request(MPIR_REQUEST_KIND__SEND, vci, comm, 2);
-    MPIDI_AM_REQ(*request).msg = msg;
-    am_msg_attach(msg, MPIDI_AM_send_done, *request);
+    *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
     return MPI_SUCCESS;
 }
 
@@ -290,14 +320,14 @@ int MPIDI_AM_irecv_any(void *buf, size_t bytes, struct am_ctx *ctx, int rank, in
     if (status == AM_OK) {
         return MPI_SUCCESS;
     }
-    /* it is over: our reference is not needed */
-    MPIR_Object_set_ref(rreq, 1);
-    MPIR_cc_set(&rreq->cc, 0);
     if (status < 0) {
-        MPIDI_CH4_REQUEST_FREE(rreq);
+        MPIDI_AM_request_drop(rreq);
         *request = NULL;
         return MPIDI_AM_error(ctx, status);
     }
+    /* it is over: our reference is not needed */
+    MPIR_Object_set_ref(rreq, 1);
+    MPIR_cc_set(&rreq->cc, 0);
     MPIDI_AM_recv_status(rreq, &result);
     return MPI_SUCCESS;
 }

@@ -244,26 +244,14 @@ int MPIDI_AM_isend_layout(const void *buf, MPI_Aint count, MPI_Datatype datatype
                           const struct am_msg_envelope *envelope, unsigned flags, int vci,
                           MPIR_Comm * comm, MPIR_Request ** request)
 {
-    struct MPIDI_AM_layout *layout;
-    struct am_msg_req *msg;
+    MPIR_Request *sreq = MPIDI_AM_request(MPIR_REQUEST_KIND__SEND, vci, comm, 2);
     struct am_data data;
-    am_status_t status;
 
-    layout = MPIDI_AM_layout_create(buf, count, datatype, &data);
-    status = am_msg_isend(ctx, peer, envelope, &data, flags, NULL, NULL, &msg);
-    if (status != AM_OK) {
-        MPIDI_AM_layout_free(layout);
-        if (status == AM_DONE) {
-            *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
-            return MPI_SUCCESS;
-        }
-        return MPIDI_AM_error_peer(ctx, peer, status);
+    if (sreq == NULL) {
+        return MPIDI_AM_no_request();
     }
-    *request = MPIDI_AM_request(MPIR_REQUEST_KIND__SEND, vci, comm, 2);
-    MPIDI_AM_REQ(*request).msg = msg;
-    MPIDI_AM_REQ(*request).layout = layout;
-    am_msg_attach(msg, MPIDI_AM_send_done, *request);
-    return MPI_SUCCESS;
+    MPIDI_AM_REQ(sreq).layout = MPIDI_AM_layout_create(buf, count, datatype, &data);
+    return MPIDI_AM_isend_as(sreq, ctx, peer, envelope, &data, flags, request);
 }
 
 int MPIDI_AM_irecv_layout(void *buf, MPI_Aint count, MPI_Datatype datatype,
@@ -276,6 +264,9 @@ int MPIDI_AM_irecv_layout(void *buf, MPI_Aint count, MPI_Datatype datatype,
     struct am_data data;
     am_status_t status;
 
+    if (rreq == NULL) {
+        return MPIDI_AM_no_request();
+    }
     rreq->status.MPI_SOURCE = mask->source == 0 ? MPI_ANY_SOURCE : (int) envelope->source;
     if (unlikely(MPIDI_AM_IS_BROKEN(comm)) &&
         MPIDI_AM_recv_refused(rreq, (int) envelope->context, (int) envelope->tag)) {
@@ -291,8 +282,7 @@ int MPIDI_AM_irecv_layout(void *buf, MPI_Aint count, MPI_Datatype datatype,
         MPIDI_AM_recv_done(rreq, &result);
     } else if (status < 0) {
         MPIDI_AM_layout_free(MPIDI_AM_REQ(rreq).layout);
-        MPIR_Request_free_unsafe(rreq);
-        MPIR_Request_free_unsafe(rreq);
+        MPIDI_AM_request_drop(rreq);
         return MPIDI_AM_error(ctx, status);
     }
     MPIDI_REQUEST_SET_LOCAL(rreq, 0, partner);

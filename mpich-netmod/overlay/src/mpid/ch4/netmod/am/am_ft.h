@@ -16,7 +16,7 @@ struct MPIDI_AM_sink;
 struct MPIDI_AM_win_link {
     struct MPIDI_AM_win_link *next;
     MPIR_Win *win;
-    am_status_t status;         /* of an operation that failed, but for a dead target */
+    int mpi_errno;              /* of an operation that failed, but for a dead target */
     int granted[];              /* locks of this rank's part that each rank holds */
 };
 

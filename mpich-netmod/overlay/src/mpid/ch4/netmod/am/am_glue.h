@@ -23,6 +23,7 @@
 #define MPIDI_NM_mpi_win_test MPIDI_AM_generic_win_test
 #define MPIDI_NM_mpi_win_lock MPIDI_AM_generic_win_lock
 #define MPIDI_NM_mpi_win_unlock MPIDI_AM_generic_win_unlock
+#define MPIDI_NM_mpi_win_fence MPIDI_AM_generic_win_fence
 #define MPIDI_NM_mpi_win_flush MPIDI_AM_generic_win_flush
 #define MPIDI_NM_mpi_win_flush_local MPIDI_AM_generic_win_flush_local
 #define MPIDI_NM_mpi_win_flush_all MPIDI_AM_generic_win_flush_all
@@ -38,6 +39,7 @@
 #undef MPIDI_NM_mpi_win_test
 #undef MPIDI_NM_mpi_win_lock
 #undef MPIDI_NM_mpi_win_unlock
+#undef MPIDI_NM_mpi_win_fence
 #undef MPIDI_NM_mpi_win_flush
 #undef MPIDI_NM_mpi_win_flush_local
 #undef MPIDI_NM_mpi_win_flush_all
@@ -71,7 +73,14 @@
 #undef MPIDI_NM_mpi_ibarrier
 #undef MPIDI_NM_mpi_ibcast
 #undef MPIDI_NM_mpi_iallreduce
+#define MPIDI_NM_part_start     MPIDI_AM_generic_part_start
 #include "netmod_am_fallback_part.h"
+#undef MPIDI_NM_part_start
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_part_start(MPIR_Request * request)
+{
+    return MPIDI_AM_part_begin(request) ? MPIDI_AM_generic_part_start(request) : MPI_SUCCESS;
+}
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_AM_locked_isend(const void *buf, MPI_Aint count,
                                                    MPI_Datatype datatype, int rank, int tag,
@@ -123,7 +132,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count
 {
     if (unlikely(MPIDI_AM_IS_BROKEN(comm)) && (tag & MPIR_TAG_COLL_BIT) == 0) {
         *request = MPIDI_AM_send_refused(comm);
-        return MPI_SUCCESS;
+        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, 0,
                                  MPIDI_AM_error_marks(*errflag), request);
@@ -161,6 +170,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_D
     MPIDI_AM_RECV_ENTER(vci, rank);
     mpi_errno = MPIDI_AM_irecv(buf, count, datatype, rank, tag, comm,
                                MPIDI_AM_CONTEXT_OFFSET(attr), vci, partner, request);
+    if (unlikely(mpi_errno != MPI_SUCCESS)) {
+        /* MPI_Irecv of 4.0 looks into it all the same */
+        *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RECV);
+    }
     MPIDI_AM_RECV_EXIT(vci, rank);
     return mpi_errno;
 }
@@ -335,6 +348,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_unlock_all(MPIR_Win * win)
     MPIDI_AM_SYNC(MPIDI_AM_SYNC_UNLOCK_ALL, win, -1, NULL, MPIDI_AM_generic_win_unlock_all(win));
 }
 
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_fence(int assert, MPIR_Win * win)
+{
+    MPIDI_AM_FLUSH(MPIDI_AM_SYNC_FLUSH_ALL, win, -1, MPIDI_AM_generic_win_fence(assert, win));
+}
+
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_flush(int rank, MPIR_Win * win,
                                                     MPIDI_av_entry_t * addr)
 {
@@ -488,7 +506,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoall(const void *sendbuf, MPI_Aint
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ibarrier(MPIR_Comm * comm, MPIR_Request ** request)
 {
     if (MPIDI_AM_BY_GROUP(comm, IBARRIER) && MPIDI_AM_group_ibarrier(comm, request)) {
-        return MPI_SUCCESS;
+        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_ibarrier(comm, request);
 }
@@ -499,7 +517,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ibcast(void *buffer, MPI_Aint count,
 {
     if (MPIDI_AM_BY_GROUP(comm, IBCAST) &&
         MPIDI_AM_group_ibcast(buffer, count, datatype, root, comm, request)) {
-        return MPI_SUCCESS;
+        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_ibcast(buffer, count, datatype, root, comm, request);
 }
@@ -511,7 +529,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iallreduce(const void *sendbuf, void *
 {
     if (MPIDI_AM_BY_GROUP(comm, IALLREDUCE) &&
         MPIDI_AM_group_iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request)) {
-        return MPI_SUCCESS;
+        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request);
 }

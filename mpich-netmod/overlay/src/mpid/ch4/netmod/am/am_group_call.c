@@ -118,11 +118,15 @@ am_status_t MPIDI_AM_group_run(MPIR_Comm * comm, struct am_coll_group *group,
     if (status != AM_OK) {
         return status == AM_DONE ? AM_OK : status;
     }
-    (void) MPIDI_AM_c_wait(wait.request, errflag);
-    while (!wait.is_done) {     /* progress has failed: libam still has the buffers */
+    if (wait.request != NULL) {
+        (void) MPIDI_AM_c_wait(wait.request, errflag);
+    }
+    while (!wait.is_done) {     /* progress has failed, or MPICH has no request for the wait */
         (void) MPID_Progress_test(NULL);
     }
-    MPIR_Request_free(wait.request);
+    if (wait.request != NULL) {
+        MPIR_Request_free(wait.request);
+    }
     return wait.status;
 }
 

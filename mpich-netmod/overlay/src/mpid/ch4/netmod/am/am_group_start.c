@@ -35,15 +35,20 @@ static void pending_done(void *arg, am_status_t status)
     MPIDI_AM_complete(request);
 }
 
+/* NULL, and *request as well: MPICH has no more requests. */
 static struct pending *pending_new(MPIR_Comm * comm, MPIR_Request ** request)
 {
-    struct pending *pending = MPL_calloc(1, sizeof(*pending), MPL_MEM_OTHER);
+    struct pending *pending;
 
-    MPIR_Assertp(pending != NULL);
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
-    pending->request = MPIDI_AM_request(MPIR_REQUEST_KIND__COLL, 0, comm, 2);
+    *request = MPIDI_AM_request(MPIR_REQUEST_KIND__COLL, 0, comm, 2);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
-    *request = pending->request;
+    if (*request == NULL) {
+        return NULL;
+    }
+    pending = MPL_calloc(1, sizeof(*pending), MPL_MEM_OTHER);
+    MPIR_Assertp(pending != NULL);
+    pending->request = *request;
     return pending;
 }
 
@@ -64,11 +69,15 @@ bool MPIDI_AM_group_ibarrier(MPIR_Comm * comm, MPIR_Request ** request)
 {
     struct am_coll_call call = {.kind = AM_COLL_BARRIER };
     struct am_coll_group *group;
+    struct pending *pending;
 
     if ((group = MPIDI_AM_group_of(comm)) == NULL) {
         return false;
     }
-    pending_start(group, &call, pending_new(comm, request));
+    pending = pending_new(comm, request);
+    if (pending != NULL) {
+        pending_start(group, &call, pending);
+    }
     return true;
 }
 
@@ -84,6 +93,9 @@ bool MPIDI_AM_group_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, 
         return false;
     }
     pending = pending_new(comm, request);
+    if (pending == NULL) {
+        return true;
+    }
     pending->is_bcast = true;
     pending->is_root = comm->rank == root;
     MPIR_Datatype_add_ref_if_not_builtin(datatype);
@@ -113,8 +125,10 @@ bool MPIDI_AM_group_iallreduce(const void *sendbuf, void *recvbuf, MPI_Aint coun
         return false;
     }
     pending = pending_new(comm, request);
-    pending->operator = operator;
-    call.op.arg = &pending->operator;
-    pending_start(group, &call, pending);
+    if (pending != NULL) {
+        pending->operator = operator;
+        call.op.arg = &pending->operator;
+        pending_start(group, &call, pending);
+    }
     return true;
 }

@@ -58,7 +58,7 @@ int MPIDI_AM_mpi_op_free_hook(MPIR_Op * op_p)
 
 int MPIDI_AM_mpi_win_attach_hook(MPIR_Win * win, void *base, MPI_Aint size)
 {
-    return MPI_SUCCESS;
+    return MPIDI_AM_is_gpu(base, (size_t) size) ? MPIDI_AM_gpu_error() : MPI_SUCCESS;
 }
 
 int MPIDI_AM_mpi_win_detach_hook(MPIR_Win * win, const void *base)
@@ -128,13 +128,30 @@ int MPIDI_AM_mpi_psend_init(const void *buf, int partitions, MPI_Aint count,
                             MPI_Datatype datatype, int dest, int tag, MPIR_Comm * comm,
                             MPIR_Info * info, MPIDI_av_entry_t * av, MPIR_Request ** req_p)
 {
-    return MPIDIG_mpi_psend_init(buf, partitions, count, datatype, dest, tag, comm, info, req_p);
+    int mpi_errno = MPIDI_AM_part_check(av);
+
+    if (mpi_errno == MPI_SUCCESS) {
+        mpi_errno = MPIDIG_mpi_psend_init(buf, partitions, count, datatype, dest, tag, comm, info,
+                                          req_p);
+    }
+    if (mpi_errno == MPI_SUCCESS) {
+        MPIDI_AM_part_made(*req_p);
+    }
+    return mpi_errno;
 }
 
 int MPIDI_AM_mpi_precv_init(void *buf, int partitions, MPI_Aint count,
                             MPI_Datatype datatype, int source, int tag, MPIR_Comm * comm,
                             MPIR_Info * info, MPIDI_av_entry_t * av, MPIR_Request ** req_p)
 {
-    return MPIDI_AM_generic_precv_init(buf, partitions, count, datatype, source, tag, comm, info,
-                                       req_p);
+    int mpi_errno = MPIDI_AM_part_check(av);
+
+    if (mpi_errno == MPI_SUCCESS) {
+        mpi_errno = MPIDI_AM_generic_precv_init(buf, partitions, count, datatype, source, tag, comm,
+                                                info, req_p);
+    }
+    if (mpi_errno == MPI_SUCCESS) {
+        MPIDI_AM_part_made(*req_p);
+    }
+    return mpi_errno;
 }

@@ -76,6 +76,8 @@ typedef struct {
     uint16_t am_hdr_sz;
     uint16_t src_vci, dst_vci;
 } MPIDI_AM_hdr_t;
+/* Ours, behind ch4's: am_refuse.c. */
+#define MPIDI_AM_HANDLER_REFUSED MPIDI_AM_HANDLERS_MAX
 #define MPIDI_AM_HDR_BYTES_MAX   ((MPI_Aint) (AM_INFO_BYTES_MAX - sizeof(MPIDI_AM_hdr_t)))
 #define MPIDI_AM_EAGER_BYTES_MAX ((MPI_Aint) 65536)
 
@@ -96,6 +98,10 @@ int MPIDI_AM_error_peer(struct am_ctx *ctx, uint32_t peer, am_status_t status);
 int MPIDI_AM_error(struct am_ctx *ctx, am_status_t status);
 /* The error code of a buffer in a GPU's memory. */
 int MPIDI_AM_gpu_error(void);
+/* The error of a call that gets no request: MPICH has a limit of them. */
+int MPIDI_AM_no_request(void);
+/* Free a request that was not used. */
+void MPIDI_AM_request_drop(MPIR_Request * req);
 /* Something failed that no call waits for: the next progress returns the error. */
 void MPIDI_AM_failed(int vci, int mpi_errno);
 /* A poll failed (negative), or too many in a row found nothing (0). */
@@ -105,6 +111,11 @@ int MPIDI_AM_cancel_send(MPIR_Request * sreq);
 int MPIDI_AM_isend_later(const void *buf, size_t bytes, struct am_ctx *ctx, uint32_t peer,
                          uint32_t context, int tag, unsigned flags, int vci, MPIR_Comm * comm,
                          MPIR_Request ** request);
+/* Send as `sreq`, which has been made, with the layout of the data if it has one; *request is
+ * another when it is over at once. */
+int MPIDI_AM_isend_as(MPIR_Request * sreq, struct am_ctx *ctx, uint32_t peer,
+                      const struct am_msg_envelope *envelope, const struct am_data *data,
+                      unsigned flags, MPIR_Request ** request);
 /* Start or complete the receive *request, which has been made; an error frees it. */
 int MPIDI_AM_irecv_any(void *buf, size_t bytes, struct am_ctx *ctx, int rank, int tag,
                        int context_id, MPIR_Request ** request);
@@ -133,6 +144,19 @@ void MPIDI_AM_transfers_free(int vci);
 int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int rank, int handler_id, const void *am_hdr,
                          MPI_Aint am_hdr_sz, const void *data, MPI_Aint count,
                          MPI_Datatype datatype, int src_vci, int dst_vci, MPIR_Request * sreq);
+
+/* am_part.c: partitioned communication with dead ranks */
+int MPIDI_AM_part_check(MPIDI_av_entry_t * av);
+void MPIDI_AM_part_made(MPIR_Request * req);
+/* It becomes active; false: it has failed at once. */
+bool MPIDI_AM_part_begin(MPIR_Request * req);
+void MPIDI_AM_part_dead(int vci, uint32_t peer);
+void MPIDI_AM_part_close(void);
+
+/* am_refuse.c: a handler of ch4's failed here, or an operation was refused by its target */
+void MPIDI_AM_refuse(int vci, uint32_t source, const MPIDI_AM_hdr_t * hdr, const void *am_hdr,
+                     int mpi_errno);
+void MPIDI_AM_refused(int vci, const void *am_hdr);
 
 /* am_flow.c: how much RMA may have under way.  MPIDI_AM_flow_take counts an operation, after
  * progress when there was no room for it; the caller holds the lock of the vci. */
@@ -174,7 +198,7 @@ int MPIDI_AM_error_broken(MPIR_Comm * comm);
 int MPIDI_AM_probe_lost(MPIR_Comm * comm, int source);
 /* A receive of a collective on a broken communicator is over before it begins. */
 bool MPIDI_AM_recv_refused(MPIR_Request * rreq, int context_id, int tag);
-/* A send of one: a request that is over, and says so. */
+/* A send of one: a request that is over, and says so; NULL: there is none. */
 MPIR_Request *MPIDI_AM_send_refused(MPIR_Comm * comm);
 /* Look for dead processes now. */
 void MPIDI_AM_dead_check(void);
@@ -201,6 +225,7 @@ void MPIDI_AM_rma_begin(MPIR_Request * sreq, int vci);
 void MPIDI_AM_rma_answer(int vci, int handler_id, const void *am_hdr);
 void MPIDI_AM_rma_control(int handler_id, const void *am_hdr, int rank);
 void MPIDI_AM_rma_dead(int vci, uint32_t peer);
+void MPIDI_AM_rma_refused(MPIR_Request * sreq, int vci, int mpi_errno);
 /* Called around those synchronisations that wait for others; what to do for the dead. */
 typedef enum {
     MPIDI_AM_SYNC_START,
@@ -219,7 +244,7 @@ int MPIDI_AM_sync_end(MPIDI_AM_sync_t sync, MPIR_Win * win, int rank, int mpi_er
 int MPIDI_AM_win_test_dead(MPIR_Win * win);
 void MPIDI_AM_win_enter(MPIR_Win * win);
 /* An operation of it failed: its next synchronisation says so. */
-void MPIDI_AM_win_failed(MPIR_Win * win, am_status_t status);
+void MPIDI_AM_win_failed(MPIR_Win * win, int mpi_errno);
 void MPIDI_AM_win_leave(MPIR_Win * win);
 /* In progress: does this thread's synchronisation wait for the dead? */
 int MPIDI_AM_sync_trouble(void);
@@ -264,6 +289,7 @@ bool MPIDI_AM_group_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datat
 bool MPIDI_AM_group_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                              MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);
+/* *request is NULL when MPICH has no more. */
 bool MPIDI_AM_group_ibarrier(MPIR_Comm * comm, MPIR_Request ** request);
 bool MPIDI_AM_group_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                            MPIR_Comm * comm, MPIR_Request ** request);

@@ -65,8 +65,9 @@ typedef struct {
     struct MPIDI_AM_win_part *parts;    /* of each rank */
 } MPIDI_AM_win_t;
 
+/* A partitioned request: its place in am_part.c's table. */
 typedef struct {
-    int dummy;
+    uint32_t place;
 } MPIDI_AM_part_t;
 
 /* What patched files of MPICH call when this netmod is in use.  Errors that a dead or

@@ -7,7 +7,8 @@
 
 #include "am_impl.h"
 
-/* A pending request: one reference is the user's, one ours. */
+/* A pending request: one reference is the user's, one ours.  NULL: MPICH has no more
+ * (MPIDI_AM_no_request). */
 MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDI_AM_request(MPIR_Request_kind_t kind, int vci,
                                                         MPIR_Comm * comm, int ref_count)
 {
@@ -116,6 +117,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_irecv(void *buf, MPI_Aint count, MPI_Datat
     buf = MPIR_get_contig_ptr(buf, true_lb);
     /* first, so that libam learns it at once: a receive always has a request */
     rreq = MPIDI_AM_request(MPIR_REQUEST_KIND__RECV, vci, comm, 2);
+    if (unlikely(rreq == NULL)) {
+        return MPIDI_AM_no_request();
+    }
     MPIDI_REQUEST_SET_LOCAL(rreq, 0, partner);
     *request = rreq;
     if (likely((rank | tag) >= 0)) {    /* wildcards are negative */
@@ -166,16 +170,25 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_improbe(int source, int tag, MPIR_Comm * c
     struct am_msg_mask mask;
     struct am_msg_status result;
     struct am_msg_req *msg;
+    /* first: a message that was claimed must have one */
+    MPIR_Request *req = MPIDI_AM_request(MPIR_REQUEST_KIND__MPROBE, vci, comm, 2);
 
-    MPIDI_AM_match(source, tag, comm->recvcontext_id + context_offset, &envelope, &mask);
     *message = NULL;
+    *flag = 0;
+    if (unlikely(req == NULL)) {
+        return MPIDI_AM_no_request();
+    }
+    MPIDI_AM_match(source, tag, comm->recvcontext_id + context_offset, &envelope, &mask);
     *flag = am_msg_improbe(MPIDI_AM_global.ctx[vci], &envelope, &mask, &result, &msg) == AM_DONE;
     if (*flag) {
-        *message = MPIDI_AM_request(MPIR_REQUEST_KIND__MPROBE, vci, comm, 2);
-        MPIDI_AM_REQ(*message).msg = msg;
-        MPIDI_REQUEST_SET_LOCAL(*message, 0, NULL);
+        *message = req;
+        MPIDI_AM_REQ(req).msg = msg;
+        MPIDI_REQUEST_SET_LOCAL(req, 0, NULL);
         MPIDI_AM_probe_status(&result, status);
-    } else if (unlikely(MPIDI_AM_global.trouble != 0)) {
+        return MPI_SUCCESS;
+    }
+    MPIDI_AM_request_drop(req);
+    if (unlikely(MPIDI_AM_global.trouble != 0)) {
         return MPIDI_AM_probe_lost(comm, source);
     }
     return MPI_SUCCESS;

@@ -85,15 +85,14 @@ void MPIDI_AM_rma_answer(int vci, int handler_id, const void *am_hdr)
 }
 
 /* No answer will come: what ch4's handler of the answer does, but for the data. */
-static void fail(MPIR_Request * sreq, int vci)
+static void fail(MPIR_Request * sreq, int vci, int mpi_errno)
 {
     int handler_id = PART(sreq).handler_id;
     int rank = MPIDIG_REQUEST(sreq, u.origin.target_rank);
     MPIR_Win *win = sreq->u.rma.win;
 
     take_out(sreq, vci);
-    sreq->status.MPI_ERROR =
-        MPIDI_AM_error_peer(MPIDI_AM_global.ctx[vci], PART(sreq).peer, AM_ERR_PEER);
+    sreq->status.MPI_ERROR = mpi_errno;
     MPIDIG_win_remote_cmpl_cnt_decr(win, rank);
     if (is_accumulate(handler_id)) {
         MPIDIG_win_remote_acc_cmpl_cnt_decr(win, rank);
@@ -205,10 +204,16 @@ void MPIDI_AM_win_leave(MPIR_Win * win)
     MPL_free(link);
 }
 
-void MPIDI_AM_win_failed(MPIR_Win * win, am_status_t status)
+void MPIDI_AM_win_failed(MPIR_Win * win, int mpi_errno)
 {
-    link_of(win)->status = status;
+    link_of(win)->mpi_errno = mpi_errno;
     MPIDI_AM_global.trouble++;
+}
+
+void MPIDI_AM_rma_refused(MPIR_Request * sreq, int vci, int mpi_errno)
+{
+    MPIDI_AM_win_failed(sreq->u.rma.win, mpi_errno);
+    fail(sreq, vci, mpi_errno);
 }
 
 void MPIDI_AM_rma_dead(int vci, uint32_t peer)
@@ -216,7 +221,8 @@ void MPIDI_AM_rma_dead(int vci, uint32_t peer)
     /* from its end: the last takes the place of one that goes */
     for (uint32_t i = pending[vci].count; i > 0; i--) {
         if (PART(pending[vci].requests[i - 1]).peer == peer) {
-            fail(pending[vci].requests[i - 1], vci);
+            fail(pending[vci].requests[i - 1], vci,
+                 MPIDI_AM_error_peer(MPIDI_AM_global.ctx[vci], peer, AM_ERR_PEER));
         }
     }
     all_locks_return();
@@ -400,10 +406,9 @@ int MPIDI_AM_sync_end(MPIDI_AM_sync_t sync, MPIR_Win * win, int rank, int mpi_er
         }
         mpi_errno = MPIDI_AM_error_broken(win->comm_ptr);
     } else if (mpi_errno == MPI_SUCCESS && ends && MPIDI_AM_global.trouble != 0 &&
-               link_of(win)->status != AM_OK) {
-        mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[MPIDI_WIN(win, am_vci)],
-                                   link_of(win)->status);
-        link_of(win)->status = AM_OK;
+               link_of(win)->mpi_errno != MPI_SUCCESS) {
+        mpi_errno = link_of(win)->mpi_errno;
+        link_of(win)->mpi_errno = MPI_SUCCESS;
     }
     if (group != NULL) {
         MPIR_Group_release(group);

@@ -23,6 +23,7 @@ struct MPIDI_AM_win_part {
     struct am_key key;
     uint64_t disp_unit;
     uint64_t bytes;             /* 0: not reachable */
+    uint64_t is_gpu;            /* its memory is a GPU's */
     uint64_t has_words;         /* its base is aligned as a word, and only messages add to it */
 };
 
@@ -94,7 +95,7 @@ static void transfer_done(void *arg, am_status_t status)
         MPIDI_AM_layout_free(transfer->layout);
     }
     if (status != AM_OK && status != AM_ERR_PEER) {     /* the dead are told of anyway */
-        MPIDI_AM_win_failed(transfer->win, status);
+        MPIDI_AM_win_failed(transfer->win, MPIDI_AM_error(MPIDI_AM_global.ctx[vci], status));
     }
     MPIDI_AM_flow_give(vci, transfer->peer, 0);
     MPIR_cc_dec(transfer->local);
@@ -194,16 +195,27 @@ static int transfer_start(const struct sides *sides, MPIR_Win * win, MPIDI_av_en
     uint32_t peer = MPIDI_AM_PEER(av, vci, vci);
     struct transfer *transfer;
     struct am_data data;
+    MPIR_Request *req = NULL;
     am_status_t status;
-    int mpi_errno = transfer_new(win, sides->target_rank, peer, &transfer);
+    int mpi_errno;
 
+    if (request != NULL) {
+        req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__RMA, vci, 2);
+        if (req == NULL) {
+            return MPIDI_AM_no_request();
+        }
+        req->u.rma.win = win;
+    }
+    mpi_errno = transfer_new(win, sides->target_rank, peer, &transfer);
     if (mpi_errno != MPI_SUCCESS) {
+        if (req != NULL) {
+            MPIDI_AM_request_drop(req);
+        }
         return mpi_errno;
     }
+    transfer->req = req;
     if (request != NULL) {
-        transfer->req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__RMA, vci, 2);
-        transfer->req->u.rma.win = win;
-        *request = transfer->req;
+        *request = req;
     }
     if (sides->contig) {
         data = am_data_contig(sides->addr, sides->bytes);
@@ -380,7 +392,8 @@ static int win_open(MPIR_Win * win)
         return MPI_SUCCESS;
     }
     ctx = MPIDI_AM_global.ctx[MPIDI_WIN(win, am_vci)];
-    if (win->size > 0 && !MPIDI_AM_is_gpu(win->base, (size_t) win->size) &&
+    mine.is_gpu = MPIDI_AM_is_gpu(win->base, (size_t) win->size);
+    if (win->size > 0 && !mine.is_gpu &&
         am_region_register(ctx, win->base, (size_t) win->size, &MPIDI_AM_WIN(win).region) ==
         AM_OK) {
         am_region_key(MPIDI_AM_WIN(win).region, &mine.key);
@@ -392,6 +405,13 @@ static int win_open(MPIR_Win * win)
     MPIR_Assertp(MPIDI_AM_WIN(win).parts != NULL);
     mpi_errno = MPIDI_AM_allgather(&mine, MPIDI_AM_WIN(win).parts, sizeof(mine), win->comm_ptr);
     MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 0; i < size; i++) {
+        if (MPIDI_AM_WIN(win).parts[i].is_gpu) {
+            /* all ranks refuse it: an answer from there would fail while its origin waits */
+            (void) MPIDI_AM_mpi_win_free_hook(win);
+            return MPIDI_AM_gpu_error();
+        }
+    }
 
   fn_exit:
     return mpi_errno;

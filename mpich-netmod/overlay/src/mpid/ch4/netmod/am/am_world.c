@@ -322,6 +322,7 @@ int MPIDI_AM_vcis_open(int n)
 void MPIDI_AM_world_close(void)
 {
     MPIDI_AM_ft_close();
+    MPIDI_AM_part_close();
     for (int i = 0; i < MPIDI_AM_global.n_ctx; i++) {
         am_close(MPIDI_AM_global.ctx[i]);
         MPIDI_AM_client_close(i);
