@@ -248,6 +248,7 @@ static am_status_t receive(void *arg, struct am_recv *recv, uint32_t source, con
     uint64_t aligned[AM_INFO_BYTES_MAX / 8];    /* as ch4's headers want it */
     const void *am_hdr = (const char *) info + sizeof(MPIDI_AM_hdr_t);
     const void *payload = am_recv_payload(recv);
+    struct MPIDI_AM_queues *queues = arg;
     struct queue *queue;
     MPIDI_AM_hdr_t hdr;
 
@@ -255,10 +256,10 @@ static am_status_t receive(void *arg, struct am_recv *recv, uint32_t source, con
         return AM_ERR_INVALID;
     }
     memcpy(&hdr, info, sizeof(hdr));
-    if (hdr.am_hdr_sz != info_bytes - sizeof(hdr) || !is_handled(&hdr, ((struct MPIDI_AM_queues *) arg)->vci)) {
+    if (hdr.am_hdr_sz != info_bytes - sizeof(hdr) || !is_handled(&hdr, queues->vci)) {
         return AM_ERR_INVALID;
     }
-    queue = queue_of(arg, source);
+    queue = queue_of(queues, source);
     if (payload == NULL || queue->head != NULL || (uintptr_t) payload % sizeof(uint64_t) != 0) {
         return receive_later(queue, recv, payload == NULL, &hdr, am_hdr, bytes, landing, done,
                              done_arg);
