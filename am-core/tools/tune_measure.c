@@ -16,7 +16,8 @@
 enum {
     SHORT_COUNT = 64,  /* messages in a burst: they fit the slots */
     HALVES = 100,      /* round trips of short messages in a round */
-    LONG_COUNT = 160,  /* long messages in a round: 1 in 4 packets is timed */
+    LONG_COUNT = 544,  /* long messages in a round: the first 32 packets and
+                        * 15 of 16 others are not timed (dev/meter.c) */
     SINGLE_COUNT = 16, /* single copies in a round */
 };
 
@@ -92,30 +93,38 @@ static int measure_short(struct tune_pair *pair, struct am_profile_row *row)
 
 /* ------------------------------------------------------- through the ring */
 
-/* What the meter of the only other rank has seen. */
-static uint64_t seen(struct am_ctx *ctx, am_ways_t ways, am_copy_t copy)
+/* What the meter of the only other rank has of a copy. */
+struct looked {
+    uint64_t seen_fs;  /* 0: none was timed; each may have met a page fault */
+    uint64_t prior_fs; /* built in */
+};
+
+static struct looked look(struct am_ctx *ctx, am_ways_t ways, am_copy_t copy)
 {
+    struct looked looked = {0, 0};
     const struct am_rate *rate;
     am_status_t status;
     struct am_peer *peer = am_peer_get(ctx, 1 - am_rank(ctx), &status);
 
-    if (peer == NULL || peer->ep->meter == NULL) {
-        return 0;
+    if (peer != NULL && peer->ep->meter != NULL) {
+        rate = &peer->ep->meter->rates[ways][copy];
+        looked.seen_fs = rate->samples == 0 ? 0 : rate->seen_fs;
+        looked.prior_fs = rate->prior_fs;
     }
-    rate = &peer->ep->meter->rates[ways][copy];
-    return rate->samples == 0 ? 0 : rate->seen_fs;
+    return looked;
 }
 
 /* One way, or both, in a context of its own: the copies in of rank 0 and the
  * copies out of rank 1. */
-static int stream(struct tune_pair *pair, am_ways_t ways,
-                  uint64_t fs[AM_COPY_COUNT])
+static int stream(struct tune_pair *pair, am_ways_t ways, struct looked *in,
+                  struct looked *out)
 {
     static const struct am_option options[] = {
             {"AM_PROTO", "eager"}, {"AM_LEARN", "yes"}, {NULL, NULL}};
     struct am_ctx *ctx = tune_ctx_open(pair, options);
+    am_copy_t copy = pair->rank == 0 ? AM_COPY_IN : AM_COPY_OUT;
     bool both = ways == AM_WAYS_BOTH;
-    uint64_t mine, theirs;
+    struct looked mine, theirs;
     int result;
 
     if (ctx == NULL) {
@@ -124,36 +133,53 @@ static int stream(struct tune_pair *pair, am_ways_t ways,
     result = tune_move(pair, ctx, LONG_BYTES,
                        both || pair->rank == 0 ? LONG_COUNT : 0,
                        both || pair->rank == 1 ? LONG_COUNT : 0);
-    mine = seen(ctx, ways, pair->rank == 0 ? AM_COPY_IN : AM_COPY_OUT);
-    if (mine == 0 && both) { /* it was not noticed: they took turns */
-        mine = seen(ctx, AM_WAYS_ONE,
-                    pair->rank == 0 ? AM_COPY_IN : AM_COPY_OUT);
+    mine = look(ctx, ways, copy);
+    if (mine.seen_fs == 0 && both) { /* not noticed: they took turns */
+        mine = look(ctx, AM_WAYS_ONE, copy);
     }
     if (result == 0) {
         result = tune_swap(pair, &mine, &theirs, sizeof(mine));
     }
     am_close(ctx);
-    fs[AM_COPY_IN] = pair->rank == 0 ? mine : theirs;
-    fs[AM_COPY_OUT] = pair->rank == 0 ? theirs : mine;
+    *in = pair->rank == 0 ? mine : theirs;
+    *out = pair->rank == 0 ? theirs : mine;
     return result;
+}
+
+/* The least of the rounds in which one was timed. */
+static uint64_t least_seen(const struct tune_pair *pair,
+                           const struct looked rounds[TUNE_ROUNDS],
+                           const char *what)
+{
+    uint64_t least = 0;
+
+    for (int i = 0; i < TUNE_ROUNDS; i++) {
+        uint64_t seen_fs = rounds[i].seen_fs;
+
+        if (seen_fs != 0 && (least == 0 || seen_fs < least)) {
+            least = seen_fs;
+        }
+    }
+    if (least == 0 && pair->rank == 0) {
+        printf("no %s could be timed: the number that is built in is kept\n",
+               what);
+    }
+    return least == 0 ? rounds[0].prior_fs : least;
 }
 
 static int measure_streams(struct tune_pair *pair, struct am_profile_row *row)
 {
     for (int ways = 0; ways < AM_WAYS_COUNT; ways++) {
-        uint64_t in[TUNE_ROUNDS], out[TUNE_ROUNDS];
+        struct looked in[TUNE_ROUNDS], out[TUNE_ROUNDS];
+        uint64_t *fs = row->byte_fs[ways];
 
         for (int i = 0; i < TUNE_ROUNDS; i++) {
-            uint64_t fs[AM_COPY_COUNT];
-
-            if (stream(pair, (am_ways_t)ways, fs) != 0) {
+            if (stream(pair, (am_ways_t)ways, &in[i], &out[i]) != 0) {
                 return -1;
             }
-            in[i] = fs[AM_COPY_IN];
-            out[i] = fs[AM_COPY_OUT];
         }
-        row->byte_fs[ways][AM_COPY_IN] = tune_least(in, TUNE_ROUNDS);
-        row->byte_fs[ways][AM_COPY_OUT] = tune_least(out, TUNE_ROUNDS);
+        fs[AM_COPY_IN] = least_seen(pair, in, "copy in");
+        fs[AM_COPY_OUT] = least_seen(pair, out, "copy out");
     }
     return 0;
 }
