@@ -101,44 +101,46 @@ static void tell(int *started)
     }
 }
 
-static void part_receives(int count)
+/* Rank 1 does its side of each that rank 0 could start. */
+static void ask(int count, int (*one)(MPI_Request *), const char *what,
+                void (*other)(void))
 {
     int started = 0;
 
     if (rank == 0) {
         spare_keep();
-        started = start(count, one_receive, "receives beyond the limit");
+        started = start(count, one, what);
         check(started < count, "the limit was reached", started);
     }
     tell(&started);
     for (int i = 0; rank == 1 && i < started; i++) {
-        MPI_Send(words, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+        other();
     }
     if (rank == 0) {
         check(MPI_Waitall(started, requests, MPI_STATUSES_IGNORE) ==
                       MPI_SUCCESS,
-              "all that were posted", started);
+              "all that were started", started);
     }
+}
+
+static void send_one(void)
+{
+    MPI_Send(words, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+}
+
+static void receive_one(void)
+{
+    MPI_Recv(words, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void part_receives(int count)
+{
+    ask(count, one_receive, "receives beyond the limit", send_one);
 }
 
 static void part_sends(int count)
 {
-    int started = 0;
-
-    if (rank == 0) {
-        spare_keep();
-        started = start(count, one_send, "sends beyond the limit");
-        check(started < count, "the limit was reached", started);
-    }
-    tell(&started);
-    for (int i = 0; rank == 1 && i < started; i++) {
-        MPI_Recv(words, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    }
-    if (rank == 0) {
-        check(MPI_Waitall(started, requests, MPI_STATUSES_IGNORE) ==
-                      MPI_SUCCESS,
-              "all that were sent", started);
-    }
+    ask(count, one_send, "sends beyond the limit", receive_one);
 }
 
 /* The memory is never written, so that it costs none. */

@@ -261,6 +261,13 @@ int MPIDI_AM_cancel_send(MPIR_Request * sreq)
     return MPI_SUCCESS;
 }
 
+/* A request that is complete when the caller gets it: our reference is not needed. */
+static void is_over(MPIR_Request * req)
+{
+    MPIR_Object_set_ref(req, 1);
+    MPIR_cc_set(&req->cc, 0);
+}
+
 /* A contiguous send that did not leave at once. */
 int MPIDI_AM_isend_later(const void *buf, size_t bytes, struct am_ctx *ctx, uint32_t peer,
                          uint32_t context, int tag, unsigned flags, int vci, MPIR_Comm * comm,
@@ -289,12 +296,14 @@ int MPIDI_AM_isend_as(MPIR_Request * sreq, struct am_ctx *ctx, uint32_t peer,
     }
     if (MPIDI_AM_REQ(sreq).layout != NULL) {
         MPIDI_AM_layout_free(MPIDI_AM_REQ(sreq).layout);
+        MPIDI_AM_REQ(sreq).layout = NULL;
     }
-    MPIDI_AM_request_drop(sreq);
     if (status != AM_DONE) {
+        MPIDI_AM_request_drop(sreq);
         return MPIDI_AM_error_peer(ctx, peer, status);
     }
-    *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
+    is_over(sreq);
+    *request = sreq;
     return MPI_SUCCESS;
 }
 
@@ -325,9 +334,7 @@ int MPIDI_AM_irecv_any(void *buf, size_t bytes, struct am_ctx *ctx, int rank, in
         *request = NULL;
         return MPIDI_AM_error(ctx, status);
     }
-    /* it is over: our reference is not needed */
-    MPIR_Object_set_ref(rreq, 1);
-    MPIR_cc_set(&rreq->cc, 0);
+    is_over(rreq);
     MPIDI_AM_recv_status(rreq, &result);
     return MPI_SUCCESS;
 }

@@ -169,28 +169,27 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_improbe(int source, int tag, MPIR_Comm * c
     struct am_msg_envelope envelope;
     struct am_msg_mask mask;
     struct am_msg_status result;
-    struct am_msg_req *msg;
-    /* first: a message that was claimed must have one */
-    MPIR_Request *req = MPIDI_AM_request(MPIR_REQUEST_KIND__MPROBE, vci, comm, 2);
+    struct am_ctx *ctx = MPIDI_AM_global.ctx[vci];
+    MPIR_Request *req;
 
     *message = NULL;
-    *flag = 0;
+    MPIDI_AM_match(source, tag, comm->recvcontext_id + context_offset, &envelope, &mask);
+    *flag = am_msg_iprobe(ctx, &envelope, &mask, &result) == AM_DONE;
+    if (!*flag) {
+        return likely(MPIDI_AM_global.trouble == 0) ? MPI_SUCCESS :
+            MPIDI_AM_probe_lost(comm, source);
+    }
+    /* first: a message that is claimed must have one */
+    req = MPIDI_AM_request(MPIR_REQUEST_KIND__MPROBE, vci, comm, 2);
     if (unlikely(req == NULL)) {
+        *flag = 0;
         return MPIDI_AM_no_request();
     }
-    MPIDI_AM_match(source, tag, comm->recvcontext_id + context_offset, &envelope, &mask);
-    *flag = am_msg_improbe(MPIDI_AM_global.ctx[vci], &envelope, &mask, &result, &msg) == AM_DONE;
-    if (*flag) {
-        *message = req;
-        MPIDI_AM_REQ(req).msg = msg;
-        MPIDI_REQUEST_SET_LOCAL(req, 0, NULL);
-        MPIDI_AM_probe_status(&result, status);
-        return MPI_SUCCESS;
-    }
-    MPIDI_AM_request_drop(req);
-    if (unlikely(MPIDI_AM_global.trouble != 0)) {
-        return MPIDI_AM_probe_lost(comm, source);
-    }
+    /* nothing has polled since: it is still there */
+    am_msg_improbe(ctx, &envelope, &mask, &result, &MPIDI_AM_REQ(req).msg);
+    MPIDI_REQUEST_SET_LOCAL(req, 0, NULL);
+    MPIDI_AM_probe_status(&result, status);
+    *message = req;
     return MPI_SUCCESS;
 }
 
