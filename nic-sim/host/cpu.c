@@ -70,13 +70,13 @@ static uint64_t cpu_random(struct am_env *env)
  *   R0 ..look.. R1 ..look.. R2 ..look..     R(k) = R0 + k * period
  *       O0          O1          O2          O(k) = R(k) + seen
  *
- * When the last rounds were alike and each looked exactly once at memory that
- * had not changed (as far as a miss in a coherent cache tells),
- * nothing can differ before the first look O(k) that is not before the next
- * change of memory.  So the fiber sleeps until that change and goes on as if
- * it were at R(k): later accesses happen at the times at which spinning would
- * make them.  In every other case the round is spun.  Where misses tell of all
- * changes, one round is enough that is like those which were skipped before.
+ * Only a loop that finds nothing calls relax.  When the last rounds were alike
+ * and each looked exactly once at memory that had not changed (as far as a miss
+ * in a coherent cache tells), nothing can differ before the first look O(k) that
+ * is not before the next change of memory.  So the fiber sleeps until that change
+ * and goes on as if it were at R(k): later accesses happen at the times at which
+ * spinning would make them.  In every other case the round is spun.  Once such
+ * rounds are known, one that is like them, to the picosecond, is enough.
  */
 static bool idle_learn(struct ns_cpu *cpu)
 {
@@ -99,9 +99,9 @@ static bool idle_learn(struct ns_cpu *cpu)
         idle->known_period_ps = period_ps;
         idle->known_seen_ps = seen_ps;
     }
-    return (idle->same >= 2 || (plain && cpu->memory.coherent &&
-                                period_ps == idle->known_period_ps &&
-                                seen_ps == idle->known_seen_ps)) &&
+    return (idle->same >= 2 ||
+            (plain && period_ps == idle->known_period_ps &&
+             seen_ps == idle->known_seen_ps)) &&
            !cpu->no_jump && !cpu->shared;
 }
 

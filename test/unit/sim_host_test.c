@@ -256,7 +256,8 @@ static void poller_ended(void *arg, struct ns_host *host)
 }
 
 static uint64_t scene_run(bool no_jump, ns_fiber_kind_t kind, uint64_t seed,
-                          uint64_t deadline_step_ps, uint64_t *jumps)
+                          uint64_t deadline_step_ps, uint64_t *jumps,
+                          uint64_t *looks)
 {
     const struct ns_engine_params params = {.seed = seed};
     struct scene *scene = calloc(1, sizeof(*scene));
@@ -292,6 +293,7 @@ static uint64_t scene_run(bool no_jump, ns_fiber_kind_t kind, uint64_t seed,
     assert_int_equal(ns_engine_run(scene->engine), NS_RUN_STOPPED);
     assert_int_equal(scene->late, 0);
     *jumps = scene->host.jumps;
+    *looks = scene->host.syncs;
     hash = ns_engine_hash(scene->engine);
     ns_host_fini(&scene->host);
     ns_engine_close(scene->engine);
@@ -304,17 +306,21 @@ static void test_jump(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         for (uint64_t deadline = 0; deadline <= 1; deadline++) {
-            uint64_t jumps, none;
+            uint64_t jumps, none, looks, all;
             uint64_t hash = scene_run(false, NS_FIBER_CONTEXT, seed,
-                                      deadline * 17000000, &jumps);
+                                      deadline * 17000000, &jumps, &looks);
 
             assert_int_equal(scene_run(true, NS_FIBER_CONTEXT, seed,
-                                       deadline * 17000000, &none),
+                                       deadline * 17000000, &none, &all),
                              hash);
             assert_true(jumps > 50);
             assert_int_equal(none, 0);
+            /* one that finds a change, two that find nothing (the first goes
+             * with it) before the host waits, few to learn what a round is */
+            assert_true(looks <= 200 + 2 * jumps + 10);
+            assert_true(all > looks);
             assert_int_equal(scene_run(false, NS_FIBER_THREAD, seed,
-                                       deadline * 17000000, &jumps),
+                                       deadline * 17000000, &jumps, &looks),
                              hash);
         }
     }
