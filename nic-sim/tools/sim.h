@@ -145,6 +145,13 @@ void sim_speed_print(const struct sim_options *options,
                      const struct ns_machine *machine,
                      const struct sim_speed *row);
 
+/* Time of a core that this process and its children that have ended have used. */
+uint64_t sim_core_ps(void);
+/* On stderr, as real time differs from run to run: how fast a job of processes
+ * was that took `core_ps` in all. */
+void sim_job_print(const struct sim_options *options,
+                   const struct ns_sim_result *result, uint64_t core_ps);
+
 /* How a scenario of --run, or the program of --mpi, has ended. */
 void sim_scenario_print(const struct sim_options *options,
                         const struct ns_machine *machine, uint32_t nodes,

@@ -205,6 +205,8 @@ int sim_mpi(const struct sim_options *options, const struct ns_machine *machine)
         job.code = EXIT_FAILURE;
     } else {
         sim_scenario_print(options, machine, job.nodes, &result);
+        fflush(stdout);
+        sim_job_print(options, &result, sim_core_ps());
     }
     ns_sim_close(job.sim);
     if (job.launcher_fd >= 0) {

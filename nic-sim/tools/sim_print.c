@@ -268,6 +268,18 @@ static double per_second(uint64_t count, uint64_t ps)
     return ps == 0 ? 0.0 : (double)count * 1e12 / (double)ps;
 }
 
+void sim_job_print(const struct sim_options *options,
+                   const struct ns_sim_result *result, uint64_t core_ps)
+{
+    if (!options->json && result->turns > 0) {
+        fprintf(stderr,
+                "# simulator: %" PRIu64 " accesses to adapters, %.0f a second "
+                "of a core, and %.2f for each turn of a process\n",
+                result->accesses, per_second(result->accesses, core_ps),
+                (double)result->accesses / (double)result->turns);
+    }
+}
+
 void sim_speed_print(const struct sim_options *options,
                      const struct ns_machine *machine,
                      const struct sim_speed *row)

@@ -33,9 +33,7 @@ static uint64_t core_of(int who)
            1000000;
 }
 
-/* Time of a core that this process has used, and nodes that were processes and
- * have ended, in ps. */
-static uint64_t core_now(void)
+uint64_t sim_core_ps(void)
 {
     return core_of(RUSAGE_SELF) + core_of(RUSAGE_CHILDREN);
 }
@@ -106,9 +104,9 @@ static int queue_speed(const struct sim_options *options,
         ns_event_init(&held[i].event, held_run);
         ns_event_schedule(&hold.component, &held[i].event, NS_PHASE_WIRE, i);
     }
-    row.core_ps = core_now();
+    row.core_ps = sim_core_ps();
     (void)ns_engine_run(engine);
-    row.core_ps = core_now() - row.core_ps;
+    row.core_ps = sim_core_ps() - row.core_ps;
     ns_engine_close(engine);
     free(held);
     sim_speed_print(options, machine, &row);
@@ -172,10 +170,10 @@ static int exchange_once(const struct sim_options *options,
     if (sim == NULL) {
         return sim_fail(error);
     }
-    row.core_ps = core_now();
+    row.core_ps = sim_core_ps();
     status = ns_sim_run(sim, exchange_node, &exchange, &result, error,
                         sizeof(error));
-    row.core_ps = core_now() - row.core_ps;
+    row.core_ps = sim_core_ps() - row.core_ps;
     row.node_bytes = resident_bytes();
     row.node_bytes = row.node_bytes > before_bytes
                              ? (row.node_bytes - before_bytes) / nodes

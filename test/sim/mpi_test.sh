@@ -123,6 +123,9 @@ job() { # WHAT OPTION...
         >"$work/out" 2>"$work/err"
 }
 job fine || bad "a job that ends well: $(cat "$work/err")"
+grep -q '^# simulator: [1-9][0-9]* accesses to adapters, [1-9][0-9]* a second of a core, and [0-9.]* for each turn' \
+    "$work/err" || bad "how fast it was is told: $(cat "$work/err")"
+grep -q '^# simulator' "$work/out" && bad "but not where it would differ"
 gone fine
 job status
 [ $? -eq 5 ] || bad "the launcher's status is ours"
