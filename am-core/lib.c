@@ -74,6 +74,25 @@ void am_time_call(void)
     }
 }
 
+static void slice(const char *name, bool begins)
+{
+    struct am_env *env = job_env();
+
+    if (env != NULL) {
+        env->ops->slice(env, name, begins);
+    }
+}
+
+void am_time_begin(const char *name)
+{
+    slice(name, true);
+}
+
+void am_time_end(const char *name)
+{
+    slice(name, false);
+}
+
 void am_compute(uint64_t operations)
 {
     struct am_env *env = job_env();

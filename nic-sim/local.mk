@@ -50,7 +50,7 @@ libnicsim_la_SOURCES = \
     nic-sim/kernel/engine.h nic-sim/kernel/engine.c \
     nic-sim/kernel/queue.h nic-sim/kernel/queue.c nic-sim/kernel/heap.c \
     nic-sim/kernel/clock.c nic-sim/kernel/link.c nic-sim/kernel/fault.c \
-    nic-sim/kernel/timeline.c \
+    nic-sim/kernel/timeline.c nic-sim/kernel/slices.c \
     nic-sim/kernel/packet.c nic-sim/kernel/fiber.c \
     nic-sim/kernel/switch.h nic-sim/kernel/switch.c \
     nic-sim/kernel/large.h nic-sim/kernel/large.c \
@@ -118,13 +118,24 @@ am_sim_SOURCES = nic-sim/tools/am_sim.h nic-sim/tools/sim.h nic-sim/tools/sim_ba
     nic-sim/tools/sim_exchange.c nic-sim/tools/sim_exchange.h \
     nic-sim/tools/sim_chart.c nic-sim/tools/sim_chart.h nic-sim/tools/sim_help.c \
     nic-sim/tools/sim_speed.c
-am_sim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim
+am_sim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
+    -DSIM_CALLS_FOLDER='"$(pkglibdir)"'
 am_sim_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBCONFIG_CFLAGS)
 am_sim_LDADD = $(libam_la_OBJECTS) libnicsim.la $(HWLOC_LIBS) \
     $(SODIUM_LIBS) $(JANSSON_LIBS) \
     $(LIBCONFIG_LIBS) -ldl -lm
 am_sim_LDFLAGS = $(AM_LDFLAGS) -static \
     -Wl,--dynamic-list=$(top_srcdir)/nic-sim/tools/am_sim.list
+
+# What am_sim --trace puts in front of the MPI of a program.
+if BUILD_SHARED
+pkglib_LTLIBRARIES = sim_calls.la
+sim_calls_la_SOURCES = nic-sim/tools/mpi_calls.h nic-sim/tools/mpi_calls.c
+sim_calls_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim
+sim_calls_la_CFLAGS = $(AM_CFLAGS)
+sim_calls_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
+sim_calls_la_LIBADD = -ldl
+endif
 
 # The machine files as text, so that they are found from anywhere.
 nic-sim/machine_text.c: $(NS_MACHINES) $(NS_TARGETS) $(top_srcdir)/nic-sim/local.mk

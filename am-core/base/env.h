@@ -40,6 +40,9 @@ struct am_env_ops {
     void (*meet)(struct am_env *env, void (*poll)(void *arg), void *arg);
     /* The program computes; the unit is the program's. */
     void (*compute)(struct am_env *env, uint64_t operations);
+    /* Something that the program does begins or ends, for a timeline; `name`
+     * lives as long as the process. */
+    void (*slice)(struct am_env *env, const char *name, bool begins);
     /* What the program waits for, as text, is `waits(arg, text, bytes)`: for
      * who must tell why it does not go on. */
     void (*explain)(struct am_env *env,

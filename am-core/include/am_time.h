@@ -39,6 +39,15 @@ AM_API void am_compute(uint64_t operations);
  * its own instructions take host.mpi_call.  Legal in a handler. */
 AM_API void am_time_call(void);
 
+/*
+ * From begin to end is a slice of this name on the rank's track in the timeline of
+ * `am_sim --mpi --trace`; elsewhere they do nothing.  Slices lie inside each other
+ * and do not overlap otherwise.  `name` lives as long as the process and has at
+ * most 63 characters.  MPI's functions are told so already.  Not in a handler.
+ */
+AM_API void am_time_begin(const char *name);
+AM_API void am_time_end(const char *name);
+
 #ifdef __cplusplus
 }
 #endif

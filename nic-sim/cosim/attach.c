@@ -55,6 +55,11 @@ static void env_compute(struct am_env *env, uint64_t operations)
     }
 }
 
+static void env_slice(struct am_env *env, const char *name, bool begins)
+{
+    ns_rank_slice(rank_of(env), name, begins);
+}
+
 static void env_explain(struct am_env *env,
                         size_t (*waits)(void *arg, char *text, size_t bytes),
                         void *arg)
@@ -194,6 +199,7 @@ struct am_env *ns_attach(const char *engine, uint32_t rank, uint32_t size,
     ops.outside = env_outside;
     ops.meet = env_meet;
     ops.compute = env_compute;
+    ops.slice = env_slice;
     ops.explain = env_explain;
     ops.end = env_end;
     process.rank.cpu.env.ops = &ops;

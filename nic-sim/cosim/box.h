@@ -17,7 +17,7 @@
 
 #include <stdatomic.h>
 
-#define NS_BOX_MAGIC UINT32_C(0x6e734204) /* and the layout's version */
+#define NS_BOX_MAGIC UINT32_C(0x6e734205) /* and the layout's version */
 
 enum {
     NS_BOX_RECORDS = 128,
@@ -58,9 +58,17 @@ typedef enum {
     NS_ANSWER_STOP,      /* the run is over: end at once */
 } ns_answer_t;
 
+/* The kinds of records: ns_trace_t, ns_stage_t, slices of the program. */
+enum {
+    NS_BOX_STAGE = NS_TRACE_COUNT,                  /* and more */
+    NS_BOX_BEGIN = NS_TRACE_COUNT + NS_STAGE_COUNT, /* a: name, b: its length */
+    NS_BOX_END,                                     /* the same */
+    NS_BOX_KINDS
+};
+
 struct ns_box_record {
     uint64_t time_ps, a, b;
-    uint32_t kind; /* ns_trace_t, or NS_TRACE_COUNT + ns_stage_t */
+    uint32_t kind;
 };
 
 struct ns_box {
@@ -100,6 +108,7 @@ struct ns_box {
     uint32_t memory_bytes, coherent, no_jump;
     uint64_t random;
     uint64_t operation_ps, measured; /* as ns_sim_params' */
+    bool slices;                     /* the timeline wants them */
     _Alignas(16) uint8_t facts[NS_BOX_FACTS];
 };
 

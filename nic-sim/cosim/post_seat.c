@@ -1,12 +1,12 @@
 /*
  * The engine's side of a rank's list: each post is done by the host's own port,
- * and so takes the time that it takes in a fiber.
+ * and so takes the time that it takes in a fiber; and of its records.
  */
 #include "config.h"
 
 #include "cosim/post.h"
 
-#include "host/host.h"
+#include "sim.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ static bool post_is_sane(const struct ns_post *post,
     case NS_POST_WRITE:
         return post->bytes > 0;
     case NS_POST_RECORD:
-        return post->at < NS_TRACE_COUNT + NS_STAGE_COUNT;
+        return post->at < NS_BOX_KINDS;
     case NS_POST_COUNT:
         break;
     }
@@ -66,6 +66,29 @@ bool ns_posts_are_sane(const struct ns_box *box, const struct ns_memory *memory)
     return true;
 }
 
+static void slice_in(struct ns_node *node, uint64_t time_ps, uint64_t name_at,
+                     uint64_t length, bool begins)
+{
+    char name[NS_SLICE_NAME_BYTES] = "";
+
+    if (length < sizeof(name) &&
+        ns_memory_own_read(&node->host.cpu.memory, name_at, name, length)) {
+        ns_slice(&node->host.component, time_ps, name, begins);
+    }
+}
+
+void ns_seat_record(struct ns_node *node, uint32_t kind, uint64_t time_ps,
+                    uint64_t a, uint64_t b)
+{
+    if (kind < NS_BOX_STAGE) {
+        ns_trace_at(&node->host.component, time_ps, (ns_trace_t)kind, a, b);
+    } else if (kind < NS_BOX_BEGIN) {
+        ns_mark(node->view.sim->engine, kind - NS_BOX_STAGE, time_ps);
+    } else {
+        slice_in(node, time_ps, a, b, kind == NS_BOX_BEGIN);
+    }
+}
+
 static void post_do(const struct ns_post *post, const uint8_t *data,
                     struct ns_host *host)
 {
@@ -86,11 +109,8 @@ static void post_do(const struct ns_post *post, const uint8_t *data,
         port->ops->pio_write(port, post->at, data, post->bytes);
         break;
     case NS_POST_RECORD:
-        if (post->at < NS_TRACE_COUNT) {
-            cpu->ops->trace(cpu, (ns_trace_t)post->at, post->a, post->b);
-        } else {
-            cpu->ops->mark(cpu, (ns_stage_t)(post->at - NS_TRACE_COUNT));
-        }
+        ns_seat_record(am_container(host, struct ns_node, host), post->at,
+                       cpu->now_ps, post->a, post->b);
         break;
     case NS_POST_COUNT:
         break;

@@ -227,7 +227,15 @@ static void rank_trace(struct ns_cpu *cpu, ns_trace_t kind, uint64_t a,
 
 static void rank_mark(struct ns_cpu *cpu, ns_stage_t stage)
 {
-    record(cpu, NS_TRACE_COUNT + stage, 0, 0);
+    record(cpu, NS_BOX_STAGE + stage, 0, 0);
+}
+
+void ns_rank_slice(struct ns_rank *rank, const char *name, bool begins)
+{
+    if (rank->box->slices && !rank->ended) {
+        record(&rank->cpu, begins ? NS_BOX_BEGIN : NS_BOX_END,
+               (uint64_t)(uintptr_t)name, strlen(name));
+    }
 }
 
 static const struct ns_cpu_ops rank_ops = {

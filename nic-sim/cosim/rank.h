@@ -43,6 +43,8 @@ void ns_rank_gather(struct ns_rank *rank, const void *mine, void *all,
 void ns_rank_meet(struct ns_rank *rank, void (*poll)(void *arg), void *arg);
 void ns_rank_compute(struct ns_rank *rank, uint64_t ps);
 void ns_rank_interrupts(struct ns_rank *rank, void (*fn)(void *arg), void *arg);
+/* What the program does begins or ends, for the timeline, if there is one. */
+void ns_rank_slice(struct ns_rank *rank, const char *name, bool begins);
 /* Where it is measured: what the program has computed since it last did anything
  * on its machine takes its time. */
 void ns_rank_measure(struct ns_rank *rank);

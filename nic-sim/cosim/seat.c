@@ -46,13 +46,8 @@ static void records_in(struct ns_node *node)
     for (uint32_t i = 0; i < box->record_count; i++) {
         const struct ns_box_record *record = &box->records[i];
 
-        if (record->kind < NS_TRACE_COUNT) {
-            ns_trace_at(&node->host.component, record->time_ps,
-                        (ns_trace_t)record->kind, record->a, record->b);
-        } else {
-            ns_mark(node->view.sim->engine, record->kind - NS_TRACE_COUNT,
-                    record->time_ps);
-        }
+        ns_seat_record(node, record->kind, record->time_ps, record->a,
+                       record->b);
     }
 }
 
@@ -70,7 +65,7 @@ static bool state_is_sane(const struct ns_node *node)
 
     for (uint32_t i = 0;
          box->record_count <= NS_BOX_RECORDS && i < box->record_count; i++) {
-        if (box->records[i].kind >= NS_TRACE_COUNT + NS_STAGE_COUNT) {
+        if (box->records[i].kind >= NS_BOX_KINDS) {
             return false;
         }
     }
@@ -378,5 +373,6 @@ void ns_seat_serve(struct ns_node *node)
 {
     if (serve_until(node, NS_ASK_END, NS_ANSWER_GO)) {
         node->seat.over = true;
+        ns_slices_end(&node->host.component, node->host.cpu.now_ps);
     }
 }

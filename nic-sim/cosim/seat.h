@@ -31,6 +31,9 @@ bool ns_seats_return(struct ns_sim *sim);
 /* What the rank's program waits for, as it says itself, into `text`; "" if it
  * cannot be asked.  Its run is over then. */
 void ns_seat_waits(struct ns_node *node, char *text, size_t bytes);
+/* post_seat.c: a record of the rank's, of kind NS_BOX_... or what those follow. */
+void ns_seat_record(struct ns_node *node, uint32_t kind, uint64_t time_ps,
+                    uint64_t a, uint64_t b);
 /* Write what stays the same into the box; the node's NIC is there. */
 void ns_seat_describe(struct ns_node *node);
 /* Process `pid` has it.  0, or -1 with errno. */

@@ -77,6 +77,7 @@ void ns_seat_describe(struct ns_node *node)
     box->random = cpu->random;
     box->operation_ps = sim->params.operation_ps;
     box->measured = sim->params.measured;
+    box->slices = sim->params.trace_path != NULL;
     NS_CHECK(sim->kind->facts_bytes <= sizeof(box->facts));
     memcpy(box->facts, cpu->port.facts, sim->kind->facts_bytes);
 }

@@ -178,6 +178,19 @@ static inline void ns_trace(struct ns_component *component, ns_trace_t kind,
     ns_trace_at(component, ns_engine_now(component->engine), kind, a, b);
 }
 
+/*
+ * What the program of a node does, by name: slices that lie inside each other, on
+ * a track of their own.  They are for the timeline only: neither in the hash nor
+ * with the node's records, which many of them would push out.  One that ends and
+ * has not begun began at time 0, when it is the first.
+ */
+#define NS_SLICE_NAME_BYTES 64
+
+NS_API void ns_slice(struct ns_component *component, uint64_t time_ps,
+                     const char *name, bool begins);
+/* The program is over: all that it has begun ends. */
+NS_API void ns_slices_end(struct ns_component *component, uint64_t time_ps);
+
 /* ------------------------------------------------------------------- marks */
 
 /*

@@ -70,6 +70,7 @@ void ns_engine_close(struct ns_engine *engine)
         am_trace_close(engine->traces[i]);
     }
     free(engine->traces);
+    ns_slices_close(engine);
     ns_queue_fini(&engine->queue);
     free(engine);
 }

@@ -21,6 +21,7 @@ struct ns_engine {
     struct am_env trace_env; /* its now is trace_ps */
     uint64_t trace_ps;
     struct am_trace **traces; /* node_count + 1 */
+    struct ns_slices *slices; /* NULL: there are none */
     struct ns_marks marks;
     struct ns_link *first_link; /* all of them, the newest first */
     struct ns_fault_counts faults;
@@ -35,6 +36,21 @@ struct ns_engine {
 /* The order of the component's next event, its sequence left out. */
 uint64_t ns_engine_order(const struct ns_component *component,
                          ns_phase_t phase);
+
+/* Tracks of a node in the timeline. */
+enum {
+    NS_TRACK_CALLS,
+    NS_TRACK_HOST,
+    NS_TRACK_BUS,
+    NS_TRACK_NIC,
+    NS_TRACK_PORT,
+    NS_TRACK_LINKS /* and more: one each */
+};
+
+/* slices.c: the node's ring, or NULL; free all. */
+const struct am_trace *ns_slices_trace(const struct ns_engine *engine,
+                                       uint32_t node);
+void ns_slices_close(struct ns_engine *engine);
 
 /* timeline.c: names and tracks of a ring's records. */
 void ns_timeline_names(struct am_trace *trace);

@@ -1,40 +1,32 @@
 /*
  * The timeline: the records of all rings as one Chrome-trace JSON array, which
  * the Perfetto viewer opens.  A process for each node and one for the network;
- * their tracks are the host, the bus, the NIC, what enters and leaves the
- * network, and, in the network, every link.
+ * their tracks are what the program calls, the host, the bus, the NIC, what
+ * enters and leaves the network, and, in the network, every link.
  */
 #include "kernel/engine.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum {
-    TRACK_HOST,
-    TRACK_BUS,
-    TRACK_NIC,
-    TRACK_PORT,
-    TRACK_LINKS /* and more: one each */
-};
-
-static const char *const track_names[TRACK_LINKS] = {"host", "bus", "NIC",
-                                                     "network port"};
+static const char *const track_names[NS_TRACK_LINKS] = {"calls", "host", "bus",
+                                                        "NIC", "network port"};
 
 static const struct {
     const char *name;
     uint32_t track;
 } kinds[NS_TRACE_COUNT] = {
-        [NS_TRACE_PIO] = {"pio", TRACK_BUS},
-        [NS_TRACE_DMA_OUT] = {"dma out", TRACK_BUS},
-        [NS_TRACE_DMA_IN] = {"dma in", TRACK_BUS},
-        [NS_TRACE_FW] = {"firmware", TRACK_NIC},
-        [NS_TRACE_INJECT] = {"inject", TRACK_PORT},
-        [NS_TRACE_ARRIVE] = {"arrive", TRACK_PORT},
-        [NS_TRACE_DROP] = {"drop", TRACK_PORT},
-        [NS_TRACE_SEND] = {"send", TRACK_HOST},
-        [NS_TRACE_RECEIVE] = {"receive", TRACK_HOST},
-        [NS_TRACE_USER] = {"mark", TRACK_HOST},
-        [NS_TRACE_LINK] = {"packet", TRACK_LINKS},
+        [NS_TRACE_PIO] = {"pio", NS_TRACK_BUS},
+        [NS_TRACE_DMA_OUT] = {"dma out", NS_TRACK_BUS},
+        [NS_TRACE_DMA_IN] = {"dma in", NS_TRACK_BUS},
+        [NS_TRACE_FW] = {"firmware", NS_TRACK_NIC},
+        [NS_TRACE_INJECT] = {"inject", NS_TRACK_PORT},
+        [NS_TRACE_ARRIVE] = {"arrive", NS_TRACK_PORT},
+        [NS_TRACE_DROP] = {"drop", NS_TRACK_PORT},
+        [NS_TRACE_SEND] = {"send", NS_TRACK_HOST},
+        [NS_TRACE_RECEIVE] = {"receive", NS_TRACK_HOST},
+        [NS_TRACE_USER] = {"mark", NS_TRACK_HOST},
+        [NS_TRACE_LINK] = {"packet", NS_TRACK_LINKS},
 };
 
 void ns_timeline_names(struct am_trace *trace)
@@ -62,8 +54,11 @@ static void write_name(FILE *file, const char *what, uint32_t pid, uint32_t tid,
 static void write_names(const struct ns_engine *engine, FILE *file)
 {
     for (uint32_t node = 0; node < engine->node_count; node++) {
+        bool calls = ns_slices_trace(engine, node) != NULL;
+
         write_name(file, "process_name", node, 0, "node", node);
-        for (uint32_t track = 0; track < TRACK_LINKS; track++) {
+        for (uint32_t track = calls ? NS_TRACK_CALLS : NS_TRACK_HOST;
+             track < NS_TRACK_LINKS; track++) {
             fputs(",\n", file);
             write_name(file, "thread_name", node, track, track_names[track],
                        UINT32_MAX);
@@ -78,7 +73,7 @@ static void write_names(const struct ns_engine *engine, FILE *file)
         write_name(file, "thread_name",
                    link->component.node == NS_NODE_NONE ? engine->node_count
                                                         : link->component.node,
-                   TRACK_LINKS + link->component.id, link->component.name,
+                   NS_TRACK_LINKS + link->component.id, link->component.name,
                    link->number);
     }
 }
@@ -106,12 +101,17 @@ static int trace_write_one(const struct am_trace *trace, FILE *file, bool *any)
 
 int ns_engine_trace_write(const struct ns_engine *engine, FILE *file)
 {
+    const struct am_trace *trace;
     bool any = true;
 
     fputs("[\n", file);
     write_names(engine, file);
     for (uint32_t i = 0; i <= engine->node_count; i++) {
         if (trace_write_one(engine->traces[i], file, &any) != 0) {
+            return -1;
+        }
+        trace = i < engine->node_count ? ns_slices_trace(engine, i) : NULL;
+        if (trace != NULL && trace_write_one(trace, file, &any) != 0) {
             return -1;
         }
     }

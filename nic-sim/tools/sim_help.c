@@ -42,7 +42,7 @@ const char sim_help[] =
         "                   without calling MPI, before the run fails (600)\n"
         "  --limit MS       of virtual time, after which a run fails "
         "(100000)\n"
-        "  --trace FILE     with --explain and --run: the timeline, for the\n"
+        "  --trace FILE     with --explain, --run, --mpi: the timeline, for the\n"
         "                   Perfetto viewer\n"
         "  --set KEY=VALUE  change a number of the machine (\"host.pio=2 "
         "us\")\n"

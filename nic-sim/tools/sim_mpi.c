@@ -6,10 +6,12 @@
 
 #include "tools/sim.h"
 
+#include "base/config.h"
 #include "nicsim_door.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -32,6 +34,57 @@ struct job {
     char error[8192]; /* with a line for each rank that waits */
 };
 
+/* What tells of MPI's calls (mpi_calls.c): where it was built, or installed.  0,
+ * or -1 when it is not there. */
+static int calls_find(char *path, size_t bytes)
+{
+    static const char name[] = "sim_calls.so";
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self));
+
+    while (length > 0 && length < (ssize_t)sizeof(self) &&
+           self[length - 1] != '/') {
+        length--;
+    }
+    snprintf(path, bytes, "%.*s.libs/%s", (int)length, self, name);
+    if (access(path, R_OK) == 0) {
+        return 0;
+    }
+    snprintf(path, bytes, "%s/%s", SIM_CALLS_FOLDER, name);
+    return access(path, R_OK);
+}
+
+/* Let the program's calls be told, if there is a timeline.  If not, a variable of
+ * the same length is set: what is on a stack lies where it does with one. */
+static int calls_set(const struct job *job)
+{
+    bool wanted = job->options->trace != NULL;
+    const char *before = am_config_getenv("LD_PRELOAD");
+    char path[PATH_MAX + 64];
+    char *all = NULL;
+    int status;
+
+    if (calls_find(path, sizeof(path)) != 0) {
+        if (wanted) {
+            fprintf(stderr,
+                    "# timeline: without MPI's calls, as %s is not there\n",
+                    path);
+        }
+        return 0;
+    }
+    if (!wanted) {
+        return setenv("NS_SIM_LIB", path, 1);
+    }
+    if (before == NULL || *before == '\0') {
+        return setenv("LD_PRELOAD", path, 1);
+    }
+    status = asprintf(&all, "%s:%s", path, before) < 0
+                     ? -1
+                     : setenv("LD_PRELOAD", all, 1);
+    free(all);
+    return status;
+}
+
 /* The launcher's command: addresses are the same in every run, as buffers'
  * alignments may decide how NICs reach them. */
 static void launcher_main(const struct job *job)
@@ -40,7 +93,8 @@ static void launcher_main(const struct job *job)
 
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     (void)personality(ADDR_NO_RANDOMIZE);
-    if (setenv("AM_SIM_ENGINE", job->door.name, 1) == 0) {
+    if (setenv("AM_SIM_ENGINE", job->door.name, 1) == 0 &&
+        calls_set(job) == 0) {
         execvp(argv[0], argv);
     }
     fprintf(stderr, "am_sim: starting %s: %s\n", argv[0], strerror(errno));

@@ -161,7 +161,12 @@ int main(void)
     }
     am_barrier();
     begin = am_time_ps();
+    am_time_begin("all");
+    am_time_begin("some");
     am_compute(1000);
+    am_time_end("some");
+    am_time_end("all");
+    am_time_begin("the end");
     if (am_rank(am_default()) == 1) {
         printf("%d %llu\n", am_time_is_virtual(),
                (unsigned long long)(am_time_ps() - begin));
@@ -193,6 +198,27 @@ for operation in "20 ns" "1 us"; do
     esac || bad "1000 times $operation: $(cat "$work/out")"
     grep -q '^# computation: declared$' "$work/out" || bad "and it is said"
 done
+# The same with a timeline: what the program calls is there, to the picosecond.
+cp "$work/out" "$work/once"
+computed declared --set "host.operation=1 us" --trace "$work/trace.json" ||
+    bad "a timeline: $(cat "$work/err")"
+cmp -s "$work/out" "$work/once" ||
+    bad "a timeline changes nothing: $(diff "$work/once" "$work/out")"
+python3 - "$work/trace.json" <<'EOF2' || bad "1000 times 1 us in the timeline"
+import json
+import sys
+records = json.load(open(sys.argv[1]))
+track, = {(r["tid"]) for r in records if r["args"].get("name") == "calls"}
+for node in 0, 1:
+    calls = [r for r in records if (r["pid"], r["tid"]) == (node, track)
+             and r["ph"] != "M"]
+    assert [(r["name"], r["ph"]) for r in calls] == [
+        ("all", "B"), ("some", "B"), ("some", "E"), ("all", "E"),
+        ("the end", "B"), ("the end", "E")], calls
+    for begin, end in (0, 3), (1, 2):
+        took = calls[end]["ts"] - calls[begin]["ts"]
+        assert round(took * 1e6) == 10 ** 9, calls
+EOF2
 for choice in none ""; do
     computed "$choice" --set 'host.operation=20 ns' || bad "AM_SIM_COMPUTE=$choice"
     grep -q '^1 0$' "$work/out" || bad "nothing by itself: $(cat "$work/out")"

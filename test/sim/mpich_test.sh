@@ -42,6 +42,22 @@ for machine in $all; do
         on "$machine" $ranks "$work/job" || bad "another time on $machine"
         again "$machine"
     done
+    # with a timeline of all that it calls, which takes as long as it says
+    options="--trace=$work/trace.json"
+    on "$machine" 5 "$work/job" || bad "a timeline on $machine"
+    again "$machine with a timeline"
+    python3 "$source/test/sim/timeline.py" "$work/trace.json" MPI_Init \
+        MPI_Comm_rank MPI_Bcast MPI_Allreduce MPI_Win_fence MPI_Finalize ||
+        bad "the timeline on $machine"
+    python3 - "$work/trace.json" "$work/out" <<'EOF2' || bad "MPI_Allgather's time"
+import json
+import sys
+began, ended = [round(r["ts"] * 1e6) for r in json.load(open(sys.argv[1]))
+                if r["name"] == "MPI_Allgather" and r["pid"] == 0]
+printed, = [line.split()[1] for line in open(sys.argv[2])
+            if line.startswith("gather ")]
+assert ended - began == int(printed.replace(".", "")), (began, ended, printed)
+EOF2
     # hosts that wait skip rounds, which changes nothing but events
     options=--spin
     on "$machine" 5 "$work/job" || bad "--spin on $machine"
