@@ -175,9 +175,9 @@ AM_API am_status_t am_msg_improbe(struct am_ctx *ctx,
                                   struct am_msg_req **message_p);
 /*
  * Receive a message that am_msg_improbe took.  Results, *status and `done` as
- * those of am_msg_irecv.  AM_ERR_INVALID (`message` is none that was taken, or
- * `data` is out of range), AM_ERR_MEMORY, AM_ERR_FORKED: the message is still the
- * caller's, to be given to another am_msg_imrecv.  Once it has been received,
+ * those of am_msg_irecv.  AM_ERR_INVALID (`message` is not one that am_msg_improbe
+ * gave, or `data` is out of range), AM_ERR_MEMORY, AM_ERR_FORKED: the message is
+ * still the caller's, to be given to another am_msg_imrecv.  After AM_DONE or AM_OK
  * `message` may not be used any more.
  */
 AM_API am_status_t am_msg_imrecv(struct am_msg_req *message,
