@@ -58,6 +58,8 @@ CASES = [
     ("text", "Makefile", "\tcc\n", None),
     ("docs", "am-core/am/a.h", "/* see docs/none.md */\n", "docs/none.md"),
     ("docs", "am-core/am/a.h", "/* see docs/some.md */\n", None),
+    ("docs", "am-core/am/a.h", "/* rows in none.c */\n", "none.c is not"),
+    ("docs", "am-core/am/a.h", "/* rows in core.h */\n", None),
     ("docs", "docs/some.md", "[it](none.md)\n", "none.md"),
     ("docs", "docs/some.md", "`test/none --help` or `test/tidy/*.txt`\n",
      "test/none is"),
