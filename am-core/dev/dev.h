@@ -36,7 +36,7 @@ enum {
     AM_DEV_CAP_ORDERED = 1 << 1,  /* in order for each (endpoint, class) */
     AM_DEV_CAP_PUT = 1 << 2,
     AM_DEV_CAP_GET = 1 << 3,
-    AM_DEV_CAP_FETCH_ADD = 1 << 4,
+    AM_DEV_CAP_FETCH_ADD = 1 << 4, /* am does not use it: it sends messages */
     AM_DEV_CAP_WAIT = 1 << 5, /* `wait` can sleep until something comes */
     AM_DEV_CAP_MAPPED = 1 << 6, /* `alloc` gives memory peers may write */
     AM_DEV_CAP_TIMER = 1 << 7,  /* not RELIABLE; its channel is the timer's */
