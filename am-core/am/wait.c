@@ -156,7 +156,8 @@ am_status_t am_flush(struct am_ctx *ctx)
         return AM_ERR_HANDLER;
     }
     do {
-        int count = am_ctx_poll_wait(ctx);
+        /* not asleep for long: the end of a flush may be no event */
+        int count = am_poll_blocked(ctx, true);
 
         if (count < 0) {
             return (am_status_t)count;
