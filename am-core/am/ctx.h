@@ -293,6 +293,9 @@ bool am_posts_armed(struct am_ctx *ctx);
 
 /* From any thread: the context's descriptor gets readable. */
 void am_events_ring(struct am_ctx *ctx);
+/* A wait's sleep over all devices, unless something is there by then.  False: no
+ * descriptor can be had. */
+bool am_events_sleep(struct am_ctx *ctx, bool *slept_p);
 void am_events_close(struct am_ctx *ctx);
 
 /* -------------------------------------------------------------- forked.c */
