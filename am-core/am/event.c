@@ -26,8 +26,8 @@
 /* Deaths are looked for, and silent peers. */
 #define SLEEP_MOST_NS (100 * NS_PER_MS)
 #define SLEEP_SPACE_NS (NS_PER_MS / 20) /* space for queued sends rings no bell */
-#define SLEEP_WAIT_NS (20 * NS_PER_MS)  /* a wait's, of which several are one look */
-#define SLEEP_BLIND_NS (2 * NS_PER_MS)  /* who may sleep so little is not rung */
+#define SLEEP_WAIT_NS (20 * NS_PER_MS)  /* inside a wait, which looks for deaths */
+#define SLEEP_BLIND_NS (2 * NS_PER_MS)  /* a device that allows less rings no bell */
 
 struct am_events {
     int epoll, timer, posted;
