@@ -1,7 +1,7 @@
 /*
  * The inside of a context, for the am layer and the layers on it (msg,
  * collectives).  Owns: peers, handler dispatch, the queues of work that waits
- * for space, regions, bulk transfers.  May call dev and base only.
+ * for space, regions, bulk transfers.  May call chan, dev and base only.
  *
  *   caller -> am_peer_send -> ep->send          (space: gone at once)
  *                \-> AM_ERR_AGAIN -> am_op_queue -> am_ctx_poll -> op->run

@@ -34,7 +34,7 @@ enum {
     AM_H_SEND_FIN
 };
 
-/* Counters of the am layer; rows in am/info.c. */
+/* Counters of the am layer; rows in am/counters.c. */
 enum {
     AM_STAT_TX_REQUESTS,
     AM_STAT_TX_REPLIES,
@@ -212,7 +212,7 @@ struct am_ctx {
     void *dead_arg;
 };
 
-/* ---------------------------------------------------------------- peer.c */
+/* ------------------------------------------------------- peer.c, death.c */
 
 /* A new peer at `index`, not connected. */
 struct am_peer *am_peer_new(struct am_ctx *ctx, uint32_t index);
@@ -293,6 +293,9 @@ bool am_posts_armed(struct am_ctx *ctx);
 
 /* From any thread: the context's descriptor gets readable. */
 void am_events_ring(struct am_ctx *ctx);
+/* A wait's sleep over all devices, unless something is there by then.  False: no
+ * descriptor can be had. */
+bool am_events_sleep(struct am_ctx *ctx, bool *slept_p);
 void am_events_close(struct am_ctx *ctx);
 
 /* -------------------------------------------------------------- forked.c */
@@ -359,7 +362,7 @@ void am_send_fail(struct am_ctx *ctx, void *send, struct am_peer *peer);
 /* Call the done functions that are due. */
 int am_bulk_finish(struct am_ctx *ctx);
 
-/* ------------------------------------------------------------ progress.c */
+/* ---------------------------------------------------- progress.c, wait.c */
 
 /* am_ctx_poll_wait; `for_space`: the caller waits for space at a peer, which
  * rings no bell, so do not sleep. */
@@ -388,7 +391,7 @@ const void *am_ctx_values(const struct am_ctx *ctx,
  * in a sentence which has not; for a program that only starts others. */
 am_status_t am_variables_check(char *error, size_t error_bytes);
 
-/* Can every rank send without another one's help? */
+/* address.c: can every rank send without another one's help? */
 bool am_connected(struct am_ctx *ctx);
 
 #endif

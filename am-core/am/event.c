@@ -26,6 +26,8 @@
 /* Deaths are looked for, and silent peers. */
 #define SLEEP_MOST_NS (100 * NS_PER_MS)
 #define SLEEP_SPACE_NS (NS_PER_MS / 20) /* space for queued sends rings no bell */
+#define SLEEP_WAIT_NS (20 * NS_PER_MS)  /* inside a wait, which looks for deaths */
+#define SLEEP_BLIND_NS (2 * NS_PER_MS)  /* a device that allows less rings no bell */
 
 struct am_events {
     int epoll, timer, posted;
@@ -130,11 +132,27 @@ static am_status_t arm_devices(struct am_ctx *ctx, uint64_t *most_ns)
     return status;
 }
 
+/* AM_OK: what comes from now on makes the descriptor readable, and the sleep may
+ * last so long; AM_ERR_AGAIN: poll first. */
+static am_status_t arm(struct am_ctx *ctx, uint64_t *most_ns)
+{
+    struct am_events *events = ctx->events;
+    struct epoll_event event;
+    uint64_t rung;
+
+    ctx->env->ops->alarm_set(ctx->env, events->timer, 0);
+    (void)!read(events->posted, &rung, sizeof(rung));
+    am_poll_rare_next(ctx); /* polls are few: each looks for deaths if it is time */
+    return is_due(ctx, most_ns) || arm_devices(ctx, most_ns) != AM_OK ||
+                           epoll_wait(events->epoll, &event, 1, 0) > 0
+                   ? AM_ERR_AGAIN
+                   : AM_OK;
+}
+
 am_status_t am_ctx_arm(struct am_ctx *ctx)
 {
     struct am_events *events = ctx->events;
-    uint64_t most_ns, rung;
-    struct epoll_event event;
+    uint64_t most_ns;
     am_status_t status = am_owned(ctx);
 
     if (status != AM_OK) {
@@ -150,15 +168,31 @@ am_status_t am_ctx_arm(struct am_ctx *ctx)
     if (status != AM_OK) {
         return status;
     }
-    ctx->env->ops->alarm_set(ctx->env, events->timer, 0);
-    (void)!read(events->posted, &rung, sizeof(rung));
-    am_poll_rare_next(ctx); /* polls are few: each looks for deaths if it is time */
-    if (is_due(ctx, &most_ns) || arm_devices(ctx, &most_ns) != AM_OK ||
-        epoll_wait(events->epoll, &event, 1, 0) > 0) {
-        return AM_ERR_AGAIN;
+    status = arm(ctx, &most_ns);
+    if (status == AM_OK) {
+        ctx->env->ops->alarm_set(ctx->env, events->timer, most_ns);
     }
-    ctx->env->ops->alarm_set(ctx->env, events->timer, most_ns);
-    return AM_OK;
+    return status;
+}
+
+bool am_events_sleep(struct am_ctx *ctx, bool *slept_p)
+{
+    struct epoll_event event;
+    uint64_t most_ns;
+    int epoll;
+
+    *slept_p = false;
+    if (ctx->polling || am_ctx_fd(ctx, &epoll) != AM_OK) {
+        return false;
+    }
+    if (arm(ctx, &most_ns) == AM_OK) {
+        /* where a device rings no bell, a nap as short as its own would be */
+        most_ns = most_ns <= SLEEP_BLIND_NS ? SLEEP_SPACE_NS : SLEEP_WAIT_NS;
+        ctx->env->ops->alarm_set(ctx->env, ctx->events->timer, most_ns);
+        *slept_p = true;
+        (void)epoll_wait(epoll, &event, 1, -1);
+    }
+    return true;
 }
 
 void am_events_ring(struct am_ctx *ctx)

@@ -51,19 +51,45 @@ static bool wait_passes(const struct am_ctx *ctx, struct am_dev *dev)
            dev->ops->pass(dev);
 }
 
-/* Nothing came.  The device waits as AM_WAIT says; where several are used, it may
- * not sleep on its own doorbell for long. */
+static void count_sleep(struct am_ctx *ctx, const struct am_dev *dev)
+{
+    for (uint32_t i = 0; i < ctx->slot_count; i++) {
+        if (ctx->slots[i].ops == dev->bottom) {
+            ctx->slots[i].stats[AM_DEV_STAT_SLEEP]++;
+        }
+    }
+}
+
+/* Where several are used, `dev` says when it is time to sleep, and the sleep is
+ * over all of them. */
+static void device_rest(struct am_ctx *ctx, struct am_dev *dev,
+                        am_dev_rest_t rest)
+{
+    bool slept;
+
+    if (!dev->ops->wait(dev, ctx->idle, rest)) {
+        return;
+    }
+    if (!am_events_sleep(ctx, &slept)) {
+        (void)dev->ops->wait(dev, ctx->idle, AM_DEV_REST_BRIEF);
+    } else if (slept) {
+        count_sleep(ctx, dev);
+    }
+}
+
+/* Nothing came.  The device waits as AM_WAIT says. */
 static void wait_once(struct am_ctx *ctx, bool for_space)
 {
     uint32_t count;
     struct am_dev *dev = wait_device(ctx, &count);
-    bool may_sleep;
+    am_dev_rest_t rest = AM_DEV_REST_BRIEF;
 
-    may_sleep = count <= 1 && !for_space && ctx->posts == NULL &&
-                ctx->due == 0 && am_list_is_empty(&ctx->busy) &&
-                all_drained(ctx);
+    if (!for_space && ctx->posts == NULL && ctx->due == 0 &&
+        am_list_is_empty(&ctx->busy) && all_drained(ctx)) {
+        rest = count <= 1 ? AM_DEV_REST_LONG : AM_DEV_REST_ASK;
+    }
     if (count > 1 || !wait_passes(ctx, dev)) {
-        dev->ops->wait(dev, ctx->idle, may_sleep);
+        device_rest(ctx, dev, rest);
     }
     if (ctx->idle % CHECK_WAITS == 0) { /* each may be a sleep of 20 ms */
         am_check_peers(ctx);
@@ -130,7 +156,8 @@ am_status_t am_flush(struct am_ctx *ctx)
         return AM_ERR_HANDLER;
     }
     do {
-        int count = am_ctx_poll_wait(ctx);
+        /* not asleep for long: the end of a flush may be no event */
+        int count = am_poll_blocked(ctx, true);
 
         if (count < 0) {
             return (am_status_t)count;

@@ -263,15 +263,16 @@ static bool chan_drained(struct am_dev *dev)
            lower->ops->drained(lower);
 }
 
-static void chan_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
+static bool chan_wait(struct am_dev *dev, uint64_t idle, am_dev_rest_t rest)
 {
     struct chan_dev *chan = chan_of(dev);
     struct am_dev *lower = chan->wrap.lower;
 
     /* Polls are counted, and timers seen by polls: somebody has to poll. */
-    lower->ops->wait(lower, idle,
-                     may_sleep && am_list_is_empty(&chan->busy) &&
-                             am_list_is_empty(&chan->waiting));
+    if (!am_list_is_empty(&chan->busy) || !am_list_is_empty(&chan->waiting)) {
+        rest = AM_DEV_REST_BRIEF;
+    }
+    return lower->ops->wait(lower, idle, rest);
 }
 
 /* What is not acknowledged needs polls: by their number, or by the clock. */

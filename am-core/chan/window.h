@@ -80,7 +80,7 @@
 #define AM_WINDOW_CLASSES     2 /* request, reply; as in dev.h */
 #define AM_WINDOW_BACKOFF_MAX 6
 
-/* Counters, for each device; rows in chan_dev.c. */
+/* Counters, for each device; rows in chan_init.c. */
 enum {
     AM_CHAN_STAT_TX_MESSAGES,
     AM_CHAN_STAT_TX_PACKETS,

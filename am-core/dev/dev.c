@@ -102,9 +102,9 @@ void *am_dev_no_map(struct am_dev_ep *ep, const struct am_dev_key *key,
     return NULL;
 }
 
-void am_dev_no_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
+bool am_dev_no_wait(struct am_dev *dev, uint64_t idle, am_dev_rest_t rest)
 {
-    /* Nothing to sleep on: the caller goes on polling. */
+    return false; /* nothing to sleep on: the caller goes on polling */
 }
 
 void am_dev_no_check(struct am_dev *dev)

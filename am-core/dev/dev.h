@@ -36,7 +36,7 @@ enum {
     AM_DEV_CAP_ORDERED = 1 << 1,  /* in order for each (endpoint, class) */
     AM_DEV_CAP_PUT = 1 << 2,
     AM_DEV_CAP_GET = 1 << 3,
-    AM_DEV_CAP_FETCH_ADD = 1 << 4,
+    AM_DEV_CAP_FETCH_ADD = 1 << 4, /* am does not use it: it sends messages */
     AM_DEV_CAP_WAIT = 1 << 5, /* `wait` can sleep until something comes */
     AM_DEV_CAP_MAPPED = 1 << 6, /* `alloc` gives memory peers may write */
     AM_DEV_CAP_TIMER = 1 << 7,  /* not RELIABLE; its channel is the timer's */
@@ -196,6 +196,14 @@ enum {
     AM_DEV_NUMBER_MAX = 255
 };
 
+/* How a device may wait. */
+typedef enum {
+    AM_DEV_REST_BRIEF, /* the layer above has work queued: not for long */
+    AM_DEV_REST_LONG,  /* until a packet comes */
+    AM_DEV_REST_ASK    /* not asleep: others bring packets, too.  Who asks sleeps
+                        * over all of them (watch, arm) */
+} am_dev_rest_t;
+
 struct am_dev_ops {
     const char *name;
     uint32_t number;                      /* AM_DEV_NUMBER_... */
@@ -269,9 +277,9 @@ struct am_dev_ops {
     void *(*map)(struct am_dev_ep *ep, const struct am_dev_key *key,
                  size_t offset, size_t bytes);
 
-    /* Nothing to do: spin, yield or sleep.  `idle` counts empty polls;
-     * `may_sleep` false while the layer above has work queued. */
-    void (*wait)(struct am_dev *dev, uint64_t idle, bool may_sleep);
+    /* Nothing to do: spin, yield or sleep.  `idle` counts empty polls.  True only
+     * with AM_DEV_REST_ASK: it would sleep now, and has not. */
+    bool (*wait)(struct am_dev *dev, uint64_t idle, am_dev_rest_t rest);
     /* NULL, or of a device that counts polls, in place of `wait`: let those go
      * by that would only be counted, in an environment that can (am_env_ops).
      * False: wait. */
@@ -351,7 +359,7 @@ void *am_dev_no_map(struct am_dev_ep *ep, const struct am_dev_key *key,
 bool am_dev_no_connected(struct am_dev *dev); /* true */
 bool am_dev_no_drained(struct am_dev *dev);   /* true */
 am_dev_presence_t am_dev_no_presence(struct am_dev_ep *ep); /* HERE */
-void am_dev_no_wait(struct am_dev *dev, uint64_t idle, bool may_sleep);
+bool am_dev_no_wait(struct am_dev *dev, uint64_t idle, am_dev_rest_t rest);
 void am_dev_no_check(struct am_dev *dev);
 size_t am_dev_no_describe(struct am_dev *dev, char *text, size_t bytes);
 

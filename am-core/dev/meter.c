@@ -49,7 +49,7 @@ static void perf_update(struct am_meter *meter)
 
     perf->send_overhead.per_byte_fs = rates[AM_COPY_IN].used_fs;
     perf->recv_overhead.per_byte_fs = rates[AM_COPY_OUT].used_fs;
-    /* a put took 1.0 to 1.6 times as long as a get (docs/performance.md) */
+    /* a put took 1.0 to 1.6 times as long as a get where both were measured */
     perf->put.per_byte_fs = single_fs + single_fs / METER_PUT_MORE;
     perf->get.per_byte_fs = single_fs;
 }

@@ -15,10 +15,9 @@ extern "C" {
 /*
  * A client registers a reception callback once and gets an id; all ranks must
  * register clients in the same order, right after am_open or before a peer sends
- * to them.  When the
- * first packet of a send arrives, `receive` is called from a poll, with the
- * rules of a handler, with the metadata (valid until it returns) and the total
- * size, and returns
+ * to them.  When the first packet of a send arrives, am_ctx_poll calls `receive`,
+ * with the rules of a handler, with the metadata (valid until it returns) and the
+ * total size.  It returns
  *
  *   AM_OK         with *landing filled in (bytes >= total; kind any) and, if
  *                 wanted, *done and *done_arg, called when the bytes are there;
@@ -54,7 +53,7 @@ AM_API const void *am_recv_payload(const struct am_recv *recv);
 /*
  * Supply the buffer of a deferred receive; `done` (NULL: none) as above, perhaps
  * before this returns.  AM_ERR_TRUNCATE: too small, nothing happened.
- * AM_ERR_INVALID: it was not deferred.
+ * AM_ERR_INVALID: it was not deferred.  AM_ERR_FORKED.
  */
 AM_API am_status_t am_recv_supply(struct am_recv *recv,
                                   const struct am_data *landing,
@@ -67,7 +66,8 @@ AM_API am_status_t am_recv_supply(struct am_recv *recv,
  * for a short send perhaps before this returns, with AM_ERR_PEER when the peer
  * died.  A send too long for one packet is done when it has been received, or
  * with the error with which the receive has ended: that of a refusal,
- * AM_ERR_TRUNCATE, AM_ERR_INVALID (no such client there).  Errors: AM_ERR_INVALID, AM_ERR_PEER, AM_ERR_MEMORY.
+ * AM_ERR_TRUNCATE, AM_ERR_INVALID (no such client there).  AM_OK, or an error at
+ * once: AM_ERR_INVALID, AM_ERR_PEER, AM_ERR_MEMORY, AM_ERR_FORKED.
  */
 AM_API am_status_t am_send(struct am_client *client, uint32_t dest,
                            const void *info, size_t info_bytes,
@@ -77,7 +77,7 @@ AM_API am_status_t am_send(struct am_client *client, uint32_t dest,
 /*
  * One send to many, and a different one to each: as many am_sends, with the cost
  * of one call and one `done`, which gets the last error if there was one.
- * The lists are read during the call only.  AM_ERR_MEMORY.
+ * The lists are read during the call only.  AM_ERR_MEMORY, AM_ERR_FORKED.
  */
 AM_API am_status_t am_multicast(struct am_client *client, const uint32_t *dests,
                                 uint32_t dest_count, const void *info,

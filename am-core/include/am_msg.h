@@ -18,10 +18,12 @@
  * and are queued otherwise.  A `lost` function (am_msg_set_lost) may only ask:
  * am_peer_is_dead, am_rank, am_size.
  *
- * AM_ERR_INVALID: an argument is out of its range (peer, flags, kind of data, a
- * pack or unpack function that is missing).  Unless the comment of a call says
- * otherwise, a call that returns an error has changed nothing, *req_p and
- * *status are not written, and `done` will not be called.
+ * Errors.  AM_ERR_INVALID: an argument is out of its range (peer, flags, kind of
+ * data, a pack or unpack function that is missing).  AM_ERR_FORKED: the context
+ * belongs to the parent of this process (am.h); every call that returns a status
+ * may return it.  Unless the comment of a call says otherwise, a call that returns
+ * an error has changed nothing, *req_p and *status are not written, and `done`
+ * will not be called.
  */
 #ifndef AM_MSG_H
 #define AM_MSG_H
@@ -80,8 +82,8 @@ enum {
 /*
  * Send `data` to peer `dest`.  AM_DONE: the data may be reused.  AM_OK: a
  * request is pending in *req_p; `done` may be given now or, before the next
- * poll, by am_msg_attach.  Errors: AM_ERR_INVALID, AM_ERR_MEMORY, AM_ERR_PEER,
- * AM_ERR_FORKED (am.h).
+ * poll, by am_msg_attach.  Errors: AM_ERR_INVALID, AM_ERR_MEMORY, AM_ERR_PEER
+ * (it is dead or cannot be reached), AM_ERR_FORKED.
  */
 AM_API am_status_t am_msg_isend(struct am_ctx *ctx, uint32_t dest,
                                 const struct am_msg_envelope *envelope,
@@ -95,7 +97,7 @@ AM_API am_status_t am_msg_isend(struct am_ctx *ctx, uint32_t dest,
  * AM_OK, AM_ERR_TRUNCATE, AM_ERR_MEMORY, or AM_ERR_PEER (the sender died before
  * all of the message was here).  AM_OK: pending in *req_p, and `done` will get
  * the same.  Errors: AM_ERR_INVALID, AM_ERR_MEMORY (no request; a message that
- * waits goes on waiting).
+ * waits goes on waiting), AM_ERR_FORKED.
  */
 AM_API am_status_t am_msg_irecv(struct am_ctx *ctx,
                                 const struct am_msg_envelope *envelope,
@@ -154,8 +156,8 @@ AM_API void am_msg_attach(struct am_msg_req *req, am_msg_done_fn done,
 /*
  * Is a matching message there?  Returns AM_DONE and fills *status (bytes and
  * bytes_sent are the message's length), or AM_ERR_AGAIN, or AM_ERR_PEER when
- * only a dead peer could have sent it, or AM_ERR_CANCELLED (am_msg_set_lost).
- * Does not poll.
+ * only a dead peer could have sent it, or AM_ERR_CANCELLED (am_msg_set_lost), or
+ * AM_ERR_FORKED.  Does not poll.
  */
 AM_API am_status_t am_msg_iprobe(struct am_ctx *ctx,
                                  const struct am_msg_envelope *envelope,
@@ -163,8 +165,8 @@ AM_API am_status_t am_msg_iprobe(struct am_ctx *ctx,
                                  struct am_msg_status *status);
 /*
  * The same, and AM_DONE takes the message out of the queue: no other receive or
- * probe finds it, and *message_p must be given to am_msg_imrecv.  AM_ERR_AGAIN,
- * AM_ERR_PEER: as iprobe; *message_p is not written.
+ * probe finds it, and *message_p must be given to am_msg_imrecv.  AM_ERR_AGAIN and
+ * errors: as iprobe; *message_p is not written.
  */
 AM_API am_status_t am_msg_improbe(struct am_ctx *ctx,
                                   const struct am_msg_envelope *envelope,
@@ -173,9 +175,10 @@ AM_API am_status_t am_msg_improbe(struct am_ctx *ctx,
                                   struct am_msg_req **message_p);
 /*
  * Receive a message that am_msg_improbe took.  Results, *status and `done` as
- * those of am_msg_irecv.  AM_ERR_INVALID (`message` was received already, or
- * `data` is out of range), AM_ERR_MEMORY: the message is still the caller's, to
- * be given to another am_msg_imrecv.
+ * those of am_msg_irecv.  AM_ERR_INVALID (`message` is not one that am_msg_improbe
+ * gave, or `data` is out of range), AM_ERR_MEMORY, AM_ERR_FORKED: the message is
+ * still the caller's, to be given to another am_msg_imrecv.  After AM_DONE or AM_OK
+ * `message` may not be used any more.
  */
 AM_API am_status_t am_msg_imrecv(struct am_msg_req *message,
                                  const struct am_data *data,
@@ -188,7 +191,7 @@ AM_API am_status_t am_msg_imrecv(struct am_msg_req *message,
  * is gone and `done` will not be called.  AM_OK: a send whose receiver must be
  * asked; once it has answered, `done` gets AM_ERR_CANCELLED, or what it gets
  * else when the message was matched before.  AM_ERR_AGAIN: it has matched, or
- * does not wait for that, and completes as usual.
+ * does not wait for that, and completes as usual.  AM_ERR_FORKED.
  */
 AM_API am_status_t am_msg_cancel(struct am_msg_req *req);
 

@@ -31,7 +31,7 @@ struct am_key { /* names a region to a peer; plain bytes, send it anyhow */
     uint64_t w[AM_KEY_BYTES / 8];
 };
 
-/* Make a region.  AM_ERR_MEMORY. */
+/* Make a region.  AM_ERR_MEMORY, AM_ERR_FORKED. */
 AM_API am_status_t am_region_register(struct am_ctx *ctx, void *base,
                                       size_t bytes, struct am_region **r_p);
 /* Close and free it; what peers still send to it is counted as rx_bad_region
@@ -58,8 +58,8 @@ AM_API am_status_t am_region_key_to(struct am_region *r, uint32_t peer,
  * once, and `done` (NULL: none) is called here when the transfer has ended at
  * the receiver; `local` is untouched until then.  Errors, at once or given to
  * `done`: AM_ERR_INVALID (an argument; the receiver refused the address),
- * AM_ERR_PEER, AM_ERR_MEMORY.  am_ctx_store is not legal in a handler
- * (AM_ERR_HANDLER), and does not learn that the receiver refused.
+ * AM_ERR_PEER, AM_ERR_MEMORY, AM_ERR_FORKED.  am_ctx_store is not legal in a
+ * handler (AM_ERR_HANDLER), and does not learn that the receiver refused.
  */
 AM_API am_status_t am_ctx_store(struct am_ctx *ctx, uint32_t dest,
                                 const void *local, void *remote, size_t bytes,
@@ -77,7 +77,7 @@ AM_API am_status_t am_ctx_store_async(struct am_ctx *ctx, uint32_t dest,
  * `handler` with 0 to AM_WORDS_MAX words (and `local`, `bytes` as its data).
  * Returns at once: am_get is split-phase in GAM.  The handler does not run when
  * the peer refuses the address or dies.  Errors: AM_ERR_INVALID, AM_ERR_PEER,
- * AM_ERR_MEMORY.
+ * AM_ERR_MEMORY, AM_ERR_FORKED.
  */
 AM_API am_status_t am_ctx_get(struct am_ctx *ctx, uint32_t dest,
                               const void *remote, void *local, size_t bytes,
@@ -99,7 +99,8 @@ AM_API am_status_t am_get(uint32_t dest, const void *remote, void *local,
  * lives until `done`) and [offset, offset + data->bytes) of a peer's region.
  * `done` (NULL: none) is called when the bytes are in place (put: at the
  * target), or with AM_ERR_INVALID (outside the region) or AM_ERR_PEER.  Errors
- * at once: AM_ERR_INVALID (no such peer), AM_ERR_PEER, AM_ERR_MEMORY.
+ * at once: AM_ERR_INVALID (no such peer), AM_ERR_PEER, AM_ERR_MEMORY,
+ * AM_ERR_FORKED.
  */
 AM_API am_status_t am_ctx_put(struct am_ctx *ctx, uint32_t dest,
                               const struct am_data *data,

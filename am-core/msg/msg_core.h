@@ -1,6 +1,6 @@
 /*
  * The inside of msg, shared by its files: the module's state in a context, a
- * peer's state, and a request.  May call am and base.
+ * peer's state, and a request.  May call am, dev and base.
  *
  *   am_ctx --slot AM_MSG_SLOT--> am_msg --match--> am_msg_req (receives, and
  *      |                                           messages nobody wanted yet)
@@ -46,7 +46,7 @@ typedef enum {
     AM_BUFFERING_PVM   /* packed at the sender, unpacked at the receiver */
 } am_buffering_t;
 
-/* Counters; the rows are in msg_stats.c, in this order. */
+/* Counters; the rows are in msg_tables.c, in this order. */
 enum {
     AM_MSG_TX_MESSAGES, /* one for each protocol, by am_proto_t */
     AM_MSG_TX_BYTES = AM_MSG_TX_MESSAGES + AM_PROTO_COUNT,
@@ -91,13 +91,13 @@ struct am_msg_config {
 typedef enum {
     AM_REQ_FREE,
     AM_REQ_POSTED,     /* receive in the match queue            msg_recv */
-    AM_REQ_RECEIVING,  /* receive matched, payload on its way   proto_* */
+    AM_REQ_RECEIVING,  /* receive matched (or lost)   msg_recv, msg_lost */
     AM_REQ_UNEXPECTED, /* message in the match queue            msg_recv */
     AM_REQ_CLAIMED,    /* message taken by improbe              msg_recv */
     AM_REQ_HELD,       /* send without credit                   msg_credit */
     AM_REQ_QUEUED,     /* send whose envelope waits for space   msg_send */
     AM_REQ_STREAM,     /* send, more packets of an eager one    proto_eager */
-    AM_REQ_WAIT,       /* send, envelope gone, answer awaited   proto_* */
+    AM_REQ_WAIT,       /* send, answer awaited     msg_send, proto_eager */
     AM_REQ_TRANSFER,   /* send, am_bulk_put running             rndv */
     AM_REQ_DROPPED,    /* cancelled stream that still comes in  msg_cancel */
 } am_req_state_t;

@@ -6,7 +6,7 @@
  *                             <-----  CTS(id, id', bytes, key of the buffer)
  *   put(bytes) -------------------->  into the receive buffer
  *   PUT_END(id') ------------------>  done
- *   (done when the bytes are in place)
+ *   (done when they are copied, or their packets have left)
  *
  * A receive with no room for a byte of it answers END(id) instead of CTS.
  */

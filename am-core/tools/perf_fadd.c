@@ -38,7 +38,6 @@ static int step(void *state)
     if (status < 0) {
         return perf_ok(fadd->perf, status, "am_ctx_fetch_add");
     }
-    fadd->done += status == AM_DONE;
     fadd->steps++;
     while (fadd->done < fadd->steps) {
         if (perf_wait(fadd->perf) != 0) {

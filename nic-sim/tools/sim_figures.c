@@ -107,7 +107,7 @@ static void raw_wait(struct raw *raw, uint64_t wanted)
 {
     while (raw->packets < wanted) {
         if (raw->dev->ops->poll(raw->dev, 64) == 0) {
-            raw->dev->ops->wait(raw->dev, 1, true);
+            raw->dev->ops->wait(raw->dev, 1, AM_DEV_REST_LONG);
         }
     }
 }

@@ -221,7 +221,7 @@ int figure_ni_fetch_add(struct ns_sim_node *node, uint64_t *value_p,
         }
         while (done == 0) {
             if (raw.dev->ops->poll(raw.dev, 64) == 0) {
-                raw.dev->ops->wait(raw.dev, 1, true);
+                raw.dev->ops->wait(raw.dev, 1, AM_DEV_REST_LONG);
             }
         }
         if (old != i) {

@@ -130,7 +130,7 @@ static void mcast_poll(struct mcast *mcast)
     if (mcast->dev == NULL) {
         (void)am_ctx_poll_wait(mcast->run.ctx);
     } else if (mcast->dev->ops->poll(mcast->dev, 64) == 0) {
-        mcast->dev->ops->wait(mcast->dev, 1, true);
+        mcast->dev->ops->wait(mcast->dev, 1, AM_DEV_REST_LONG);
     }
 }
 
@@ -291,7 +291,7 @@ static void counter_poll(void *arg)
     struct counter *counter = arg;
 
     if (counter->dev->ops->poll(counter->dev, 64) == 0) {
-        counter->dev->ops->wait(counter->dev, 1, true);
+        counter->dev->ops->wait(counter->dev, 1, AM_DEV_REST_LONG);
     }
 }
 

@@ -412,7 +412,7 @@ static void test_describe(void **state)
     memset(small, 'x', sizeof(small));
     dev->ops->describe(dev, small, 4);
     assert_int_equal(small[4], 'x');
-    dev->ops->wait(dev, 0, false);
+    dev->ops->wait(dev, 0, AM_DEV_REST_BRIEF);
     world_close(world);
 }
 

@@ -1,6 +1,7 @@
 # test/mpi: MPICH's own suite on ch4:am.
 EXTRA_DIST += test/mpi/run test/mpi/xfail test/mpi/faults test/mpi/wait.c \
     test/mpi/rests test/mpi/rest.c test/mpi/programs test/mpi/distribution \
+    test/mpi/steps test/mpi/step.c \
     test/mpi/mpi4py test/mpi/python.py \
     test/mpi/messages.c test/mpi/counters.c \
     test/mpi/moments test/mpi/kinds.c test/mpi/ports.c test/tools/pmi_server.py \
@@ -32,6 +33,8 @@ mpich_own = AM_TEST_SEED=$${AM_TEST_SEED-1}; export AM_TEST_SEED; \
     $(srcdir)/test/mpi/programs $(mpich_dir)/install || failed=1; \
     $(srcdir)/test/mpi/faults $(mpich_dir)/install || failed=1; \
     $(srcdir)/test/mpi/rests $(mpich_dir)/install || failed=1; \
+    $(srcdir)/test/mpi/steps $(mpich_dir)/install || test $$? = 77 || \
+        failed=1; \
     $(srcdir)/test/mpi/distribution $(mpich_dir)/install || failed=1; \
     $(srcdir)/test/mpi/moments --count 60 --connect-ms 10000 \
         $(mpich_dir)/install || failed=1; \

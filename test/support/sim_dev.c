@@ -72,7 +72,7 @@ struct am_dev *sim_dev_open_peers(struct ns_sim_node *view,
 void sim_dev_poll(struct am_dev *dev)
 {
     if (dev->ops->poll(dev, 64) == 0) {
-        dev->ops->wait(dev, 1, true);
+        dev->ops->wait(dev, 1, AM_DEV_REST_LONG);
     }
 }
 

@@ -100,7 +100,7 @@ static void poll_until(struct node *node, const uint32_t *count,
 {
     while (*count < wanted) {
         if (node->dev->ops->poll(node->dev, 64) == 0) {
-            node->dev->ops->wait(node->dev, 1, true);
+            node->dev->ops->wait(node->dev, 1, AM_DEV_REST_LONG);
         }
     }
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The documentation names what there is: every .md file that any text names is
-in the tree, and so are the files and links that the .md files name; a table of
-steps names functions that are in the files of their row; README.md stays a front
-door."""
+in the tree, and so are the files and links that the .md files name, and the sources
+that a source names; a table of steps names functions that are in the files of their
+row; README.md stays a front door."""
 import glob
 import os
 import re
@@ -12,13 +12,18 @@ import tree
 README_LINES_MAX = 120
 PAGE = re.compile(r"(?<![\w/.*-])((?:[\w.-]+/)*[\w-]+\.md)\b")
 LINK = re.compile(r"\]\(([^)#\s]+)")
+SOURCE = re.compile(r"(?<![\w/.*<-])(?:[\w-]+/)*([\w-]+\.[ch])\b")
 SPAN = re.compile(r"`([^`\s]+)[^`]*`")
 FOLDERS = ("am-core/", "benchmarks/", "docs/", "mpich-netmod/", "nic-sim/",
            "scripts/", "test/")
+LIBRARY = ("am-core/", "collectives/", "nic-sim/")
 STEPS = "| step | file | function |"
 OVERLAY = "mpich-netmod/overlay/src/mpid/ch4/netmod/am/"
 SKIP = "test/tidy/"
 BINARY = (".png", ".patch")
+
+
+SOURCES = {os.path.basename(path) for path in tree.files(".c", ".h")}
 
 
 def is_there(name, folder):
@@ -53,6 +58,10 @@ for name in tree.files():
         in_steps = line == STEPS or in_steps and line.startswith("|")
         if in_steps and line != STEPS and not line.startswith("|-"):
             check_step(name, number, line)
+        if name.startswith(LIBRARY) and name.endswith((".c", ".h")) and \
+                "#include" not in line:
+            for what in set(SOURCE.findall(line)) - SOURCES:
+                tree.fail(name, number, "%s is not there" % what)
         named = set(PAGE.findall(line))
         if name.endswith(".md"):
             named.update(link for link in LINK.findall(line)

@@ -12,7 +12,7 @@ PUBLIC = {"am_types.h": "base", "am.h": "am", "am_onesided.h": "am",
 # built with libam installed: its module has the public headers only.
 OUTSIDE = {
     "nic-sim": {"base"},
-    "collectives": {"base", "dev", "chan", "am", "msg"},
+    "collectives": {"base", "dev", "chan", "am"},
     "mpich-netmod": {"am-core/include", "collectives/include"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)

@@ -25,6 +25,10 @@ CASES = [
     ("includes", "am-core/base/a.h", "#include <config.h>\n", "config.h"),
     ("includes", "nic-sim/kernel/a.c", '#include "base/env.h"\n', None),
     ("includes", "nic-sim/kernel/a.c", '#include "dev/dev.h"\n', "dev.h"),
+    ("includes", "collectives/a.c", '#include "am/core.h"\n', None),
+    ("includes", "collectives/a.c", '#include "msg/msg_core.h"\n',
+     "msg_core.h"),
+    ("includes", "collectives/a.c", "#include <am_msg.h>\n", "am_msg.h"),
     ("includes", "mpich-netmod/a.c", "#include <am.h>\n", None),
     ("includes", "mpich-netmod/a.c", '#include "base/env.h"\n', "env.h"),
     ("calls", "am-core/am/a.c", 'char *x = getenv("A");\n', "getenv"),
@@ -54,6 +58,8 @@ CASES = [
     ("text", "Makefile", "\tcc\n", None),
     ("docs", "am-core/am/a.h", "/* see docs/none.md */\n", "docs/none.md"),
     ("docs", "am-core/am/a.h", "/* see docs/some.md */\n", None),
+    ("docs", "am-core/am/a.h", "/* rows in none.c */\n", "none.c is not"),
+    ("docs", "am-core/am/a.h", "/* rows in core.h */\n", None),
     ("docs", "docs/some.md", "[it](none.md)\n", "none.md"),
     ("docs", "docs/some.md", "`test/none --help` or `test/tidy/*.txt`\n",
      "test/none is"),
@@ -80,14 +86,18 @@ CASES = [
 # The tree around each case.
 GOOD = {
     "am-core/include/am.h": GUARDED % ("AM_H", "AM_H", "extern int am;"),
+    "am-core/include/am_msg.h": GUARDED % ("AM_MSG_H", "AM_MSG_H", ""),
     "am-core/am/core.h": GUARDED % ("AM_AM_CORE_H", "AM_AM_CORE_H", ""),
+    "am-core/msg/msg_core.h": GUARDED % (
+        "AM_MSG_MSG_CORE_H", "AM_MSG_MSG_CORE_H", ""),
     "am-core/dev/dev.h": GUARDED % ("AM_DEV_DEV_H", "AM_DEV_DEV_H", ""),
     "am-core/dev/self/self.h": GUARDED % (
         "AM_DEV_SELF_SELF_H", "AM_DEV_SELF_SELF_H", ""),
     "am-core/base/env.h": GUARDED % ("AM_BASE_ENV_H", "AM_BASE_ENV_H", ""),
     "Makefile.am": "x = am-core/include/am.h am-core/am/core.h "
                    "am-core/dev/dev.h am-core/dev/self/self.h "
-                   "am-core/base/env.h\n",
+                   "am-core/base/env.h am-core/include/am_msg.h "
+                   "am-core/msg/msg_core.h\n",
     "test/tidy/sizes.txt": "",
     "docs/some.md": "",
 }

@@ -26,6 +26,7 @@ test_unit_am_fork_test_SOURCES = test/unit/am_fork_test.c \
     test/support/process.c test/support/process.h
 test_unit_am_fork_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_fd_test_SOURCES = test/unit/am_fd_test.c \
+    test/support/silent.c test/support/silent.h \
     test/support/process.c test/support/process.h
 test_unit_am_fd_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_post_test_SOURCES = test/unit/am_post_test.c $(msg_world)

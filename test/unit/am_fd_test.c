@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "support/cm.h"
 #include "support/process.h"
+#include "support/silent.h"
 
 #include "base/env.h"
 #include "dev/dev.h"
@@ -27,48 +28,9 @@ enum {
     LOST_MS = 60000 /* so long, and a wake-up was lost */
 };
 
-/* The machine's environment with an alarm that is silent where it is not known to
- * be needed: a context that sleeps for as long as it may. */
-static struct am_env_ops silent_ops;
-static struct am_env silent;
-
-static int alarm_open_real(struct am_env *env)
-{
-    return am_env_real()->ops->alarm_open(am_env_real());
-}
-
-static uint32_t short_alarms; /* sleeps that were not to last */
-
-static void alarm_set_silent(struct am_env *env, int alarm, uint64_t ns)
-{
-    short_alarms += ns > 0 && ns < MOST_NS;
-    am_env_real()->ops->alarm_set(am_env_real(), alarm, ns < MOST_NS ? ns : 0);
-}
-
-static uint64_t now_real(struct am_env *env)
-{
-    return am_env_now(am_env_real());
-}
-
-static void relax_real(struct am_env *env, uint64_t deadline_ps)
-{
-    am_env_relax(am_env_real(), deadline_ps);
-}
-
-static uint64_t random_real(struct am_env *env)
-{
-    return am_env_random(am_env_real());
-}
-
 static int setup(void **state)
 {
-    silent_ops = *am_env_real()->ops;
-    silent_ops.now = now_real;
-    silent_ops.relax = relax_real;
-    silent_ops.random = random_real;
-    silent_ops.alarm_open = alarm_open_real;
-    silent_ops.alarm_set = alarm_set_silent;
-    silent.ops = &silent_ops;
+    silent_init(MOST_NS);
     return 0;
 }
 
@@ -157,7 +119,7 @@ static int take_turns(struct rank *me, struct am_env *env, const char *devices,
 
 static int shm_turns(struct rank *me)
 {
-    return take_turns(me, &silent, "shm", NULL, ROUNDS);
+    return take_turns(me, &silent_env, "shm", NULL, ROUNDS);
 }
 
 /* What is lost is sent again by the clock: these two need the timer. */
@@ -175,9 +137,9 @@ static int ofi_turns(struct rank *me)
     setenv("AM_WAIT", "sleep", 1);
     setenv("AM_OFI_PROVIDER", "tcp;ofi_rxm", 1);
     setenv("AM_OFI_DOMAIN", "lo", 1);
-    failed = take_turns(me, &silent, "ofi", NULL, ROUNDS / 3);
-    if (failed == 0 && short_alarms > ROUNDS / 10) {
-        fprintf(stderr, "%u sleeps were naps\n", short_alarms);
+    failed = take_turns(me, &silent_env, "ofi", NULL, ROUNDS / 3);
+    if (failed == 0 && silent_short > ROUNDS / 10) {
+        fprintf(stderr, "%u sleeps were naps\n", silent_short);
         failed = 5;
     }
     return failed;
@@ -188,7 +150,7 @@ static int ofi_naps(struct rank *me)
 {
     setenv("AM_WAIT", "sleep", 1);
     setenv("AM_OFI_PROVIDER", "shm", 1);
-    return take_turns(me, &silent, "ofi", NULL, ROUNDS / 30);
+    return take_turns(me, &silent_env, "ofi", NULL, ROUNDS / 30);
 }
 
 static int lossy_turns(struct rank *me)
@@ -253,7 +215,7 @@ static void test_posts(void **state)
     struct rank me = {.size = 1};
     pthread_t thread;
 
-    assert_int_equal(open_on(&me, &silent, "shm", NULL), 0);
+    assert_int_equal(open_on(&me, &silent_env, "shm", NULL), 0);
     assert_int_equal(am_ctx_post_open(me.ctx, 16), AM_OK);
     assert_int_equal(pthread_create(&thread, NULL, post_all, &me), 0);
     while (me.pings < POSTS) {
@@ -313,7 +275,7 @@ static void test_stranger_and_death(void **state)
 
 static void test_errors(void **state)
 {
-    struct am_env_ops without = silent_ops;
+    struct am_env_ops without = silent_env_ops;
     struct am_env old = {.ops = &without};
     struct rank me = {.size = 1};
     int fd, again;
@@ -325,7 +287,7 @@ static void test_errors(void **state)
     assert_non_null(strstr(am_error_text(me.ctx), "descriptor"));
     am_close(me.ctx);
 
-    assert_int_equal(open_on(&me, &silent, "shm", NULL), 0);
+    assert_int_equal(open_on(&me, &silent_env, "shm", NULL), 0);
     assert_int_equal(am_ctx_fd(me.ctx, &fd), AM_OK);
     assert_int_equal(am_ctx_fd(me.ctx, &again), AM_OK);
     assert_int_equal(fd, again);

@@ -28,7 +28,9 @@ static void job_open(const char *provider, const char *domain)
 
 static void wait_long(uint32_t node, bool may_sleep)
 {
-    nodes[node].dev->ops->wait(nodes[node].dev, IDLE_LONG, may_sleep);
+    (void)nodes[node].dev->ops->wait(nodes[node].dev, IDLE_LONG,
+                                     may_sleep ? AM_DEV_REST_LONG
+                                               : AM_DEV_REST_BRIEF);
 }
 
 static void test_sleep(void **state)
@@ -40,7 +42,7 @@ static void test_sleep(void **state)
     sleeps = &nodes[1].stats[AM_DEV_STAT_SLEEP];
     assert_true(nodes[1].dev->attr.caps & AM_DEV_CAP_WAIT);
     wait_long(1, false);
-    nodes[1].dev->ops->wait(nodes[1].dev, 1, true);
+    nodes[1].dev->ops->wait(nodes[1].dev, 1, AM_DEV_REST_LONG);
     assert_int_equal(*sleeps, 0);
     wait_long(1, true);
     assert_int_equal(*sleeps, 1);

@@ -50,6 +50,12 @@ endif
 # the same with udp in the place of the pipe
 if HAVE_CMOCKA
 if BUILD_UDP
+check_PROGRAMS += test/unit/am_wait_two_test
+TESTS += test/unit/am_wait_two_test
+test_unit_am_wait_two_test_SOURCES = test/unit/am_wait_two_test.c \
+    test/support/silent.c test/support/silent.h \
+    test/support/process.c test/support/process.h $(two_devs)
+test_unit_am_wait_two_test_CFLAGS = $(TEST_CFLAGS) -DTWO_UDP
 two_udp_tests = test/net/am_client_two \
     test/net/am_post_two \
     test/net/am_forged_random_two \

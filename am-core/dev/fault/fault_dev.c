@@ -259,11 +259,12 @@ am_status_t fault_arm(struct am_dev *dev, uint64_t *most_ns)
                               : am_dev_arm(fault->wrap.lower, most_ns);
 }
 
-void fault_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
+bool fault_wait(struct am_dev *dev, uint64_t idle, am_dev_rest_t rest)
 {
     struct fault_dev *fault = fault_of(dev);
     struct am_dev *lower = fault->wrap.lower;
 
     /* Held packets are let go by polls: asleep there are none. */
-    lower->ops->wait(lower, idle, may_sleep && !fault_holds(fault));
+    return lower->ops->wait(lower, idle,
+                            fault_holds(fault) ? AM_DEV_REST_BRIEF : rest);
 }

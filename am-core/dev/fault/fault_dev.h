@@ -75,7 +75,7 @@ am_status_t fault_send_fill(struct am_dev_ep *ep, uint32_t class,
 bool fault_reply_ready(struct am_dev_ep *ep);
 int fault_poll(struct am_dev *dev, uint32_t packets_max);
 bool fault_drained(struct am_dev *dev);
-void fault_wait(struct am_dev *dev, uint64_t idle, bool may_sleep);
+bool fault_wait(struct am_dev *dev, uint64_t idle, am_dev_rest_t rest);
 am_status_t fault_arm(struct am_dev *dev, uint64_t *most_ns);
 
 #endif

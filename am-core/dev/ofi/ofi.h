@@ -364,6 +364,6 @@ void ofi_check(struct am_dev *dev);
 int ofi_cq_open(struct ofi_dev *dev);
 am_status_t ofi_watch(struct am_dev *dev, int epoll);
 am_status_t ofi_arm(struct am_dev *dev, uint64_t *most_ns);
-void ofi_wait(struct am_dev *dev, uint64_t idle, bool may_sleep);
+bool ofi_wait(struct am_dev *dev, uint64_t idle, am_dev_rest_t rest);
 
 #endif

@@ -75,19 +75,23 @@ am_status_t ofi_arm(struct am_dev *base, uint64_t *most_ns)
     return dev->wait_fd >= 0 && is_busy(dev) ? AM_ERR_AGAIN : AM_OK;
 }
 
-void ofi_wait(struct am_dev *base, uint64_t idle, bool may_sleep)
+bool ofi_wait(struct am_dev *base, uint64_t idle, am_dev_rest_t rest)
 {
     struct ofi_dev *dev = ofi_dev_of(base);
     struct pollfd look = {.fd = dev->wait_fd, .events = POLLIN};
 
     if (idle < WAIT_SPIN) {
-        return;
+        return false;
     }
-    if (idle < WAIT_YIELD || !may_sleep || dev->forked || dev->wait_fd < 0 ||
-        has_work(dev) || is_busy(dev)) {
+    if (idle < WAIT_YIELD || rest == AM_DEV_REST_BRIEF || dev->forked ||
+        dev->wait_fd < 0 || has_work(dev) || is_busy(dev)) {
         am_env_relax(dev->env, 0);
-        return;
+        return false;
+    }
+    if (rest == AM_DEV_REST_ASK) {
+        return true;
     }
     dev->stats[AM_DEV_STAT_SLEEP]++;
     (void)poll(&look, 1, WAIT_SLEEP_MS);
+    return false;
 }

@@ -325,11 +325,12 @@ static int self_poll(struct am_dev *dev, uint32_t packets_max)
     return (int)count;
 }
 
-static void self_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
+static bool self_wait(struct am_dev *dev, uint64_t idle, am_dev_rest_t rest)
 {
     if (idle > 0) {
         am_env_relax(self_of(dev)->env, 0);
     }
+    return false;
 }
 
 /* What comes, this context has sent: there is nothing to watch. */

@@ -338,28 +338,32 @@ static bool wait_auto(struct shm_dev *dev, uint64_t idle)
     return false;
 }
 
-void shm_wait(struct am_dev *adev, uint64_t idle, bool may_sleep)
+bool shm_wait(struct am_dev *adev, uint64_t idle, am_dev_rest_t rest)
 {
     struct shm_dev *dev = shm_dev_of(adev);
 
     switch ((shm_wait_t)dev->config.wait) {
     case SHM_WAIT_SPIN:
         dev->looks = SPIN_LOOKS;
-        return;
+        return false;
     case SHM_WAIT_YIELD:
         sched_yield();
-        return;
+        return false;
     case SHM_WAIT_SLEEP:
         break;
     case SHM_WAIT_AUTO:
         if (!wait_auto(dev, idle)) {
-            return;
+            return false;
         }
         break;
     }
+    if (rest == AM_DEV_REST_ASK) {
+        return true;
+    }
     if (shm_is_met(dev)) {
-        nap(dev, !may_sleep);
+        nap(dev, rest == AM_DEV_REST_BRIEF);
     } else {
         sched_yield();
     }
+    return false;
 }

@@ -24,7 +24,7 @@ void shm_core_publish(struct shm_dev *dev, uint32_t core);
 /* Say to all of them that I sleep, and how (SHM_SLEEP_*) I am woken; then the
  * lanes are to be looked at once more.  False: a sender may miss it. */
 bool shm_announce_sleep(struct shm_dev *dev, uint32_t how);
-void shm_wait(struct am_dev *dev, uint64_t idle, bool may_sleep);
+bool shm_wait(struct am_dev *dev, uint64_t idle, am_dev_rest_t rest);
 /* Ring the bell of a sleeping peer; off the fast path. */
 void shm_wake(struct shm_ep *ep);
 /* Do more contexts than cores compete for the cores I may run on? */

@@ -292,10 +292,11 @@ static bool snic_drained(struct am_dev *dev)
     return true;
 }
 
-static void snic_wait(struct am_dev *dev, uint64_t idle, bool may_sleep)
+static bool snic_wait(struct am_dev *dev, uint64_t idle, am_dev_rest_t rest)
 {
     /* Who may not sleep counts polls: each must happen. */
-    am_env_relax(snic_of(dev)->env, may_sleep ? UINT64_MAX : 0);
+    am_env_relax(snic_of(dev)->env, rest == AM_DEV_REST_LONG ? UINT64_MAX : 0);
+    return false;
 }
 
 static size_t snic_describe(struct am_dev *dev, char *text, size_t bytes)

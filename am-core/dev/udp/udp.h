@@ -266,7 +266,7 @@ void udp_errors_read(struct udp_dev *dev);
 /* Tell of those whose port is closed. */
 void udp_refused_tell(struct udp_dev *dev);
 void udp_check(struct am_dev *dev);
-void udp_wait(struct am_dev *dev, uint64_t idle, bool may_sleep);
+bool udp_wait(struct am_dev *dev, uint64_t idle, am_dev_rest_t rest);
 am_status_t udp_watch(struct am_dev *dev, int epoll);
 am_status_t udp_arm(struct am_dev *dev, uint64_t *most_ns);
 

@@ -209,18 +209,22 @@ am_status_t udp_arm(struct am_dev *base, uint64_t *most_ns)
     return AM_OK;
 }
 
-void udp_wait(struct am_dev *base, uint64_t idle, bool may_sleep)
+bool udp_wait(struct am_dev *base, uint64_t idle, am_dev_rest_t rest)
 {
     struct udp_dev *dev = udp_dev_of(base);
     struct pollfd look = {.fd = dev->fd, .events = POLLIN};
 
     if (idle < WAIT_SPIN) {
-        return;
+        return false;
     }
-    if (idle < WAIT_YIELD || !may_sleep || dev->fd < 0) {
+    if (idle < WAIT_YIELD || rest == AM_DEV_REST_BRIEF || dev->fd < 0) {
         am_env_relax(dev->env, 0);
-        return;
+        return false;
+    }
+    if (rest == AM_DEV_REST_ASK) {
+        return true;
     }
     dev->stats[AM_DEV_STAT_SLEEP]++;
     (void)poll(&look, 1, WAIT_SLEEP_MS);
+    return false;
 }

@@ -110,7 +110,7 @@ static const struct am_config_table udp_config_table = {
 /* --------------------------------------------------------------- open, close */
 
 /* Costs of a system call each way, and of the way through the kernel, measured
- * over loopback (docs/performance.md). */
+ * once over loopback. */
 static void attr_fill(struct udp_dev *dev)
 {
     struct am_dev_attr *attr = &dev->base.attr;

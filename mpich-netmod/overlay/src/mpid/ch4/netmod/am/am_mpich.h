@@ -9,7 +9,7 @@
  *          are hashed to
  *   4.2    progress tells whether it made any; error flags by value
  *   4.3    MPIR_TAG_USABLE_BITS is a number of bits; entries for tagged messages of
- *          ch4's own, which need not be there
+ *          ch4's own, which need not be there; a receive's source is in its status
  *   5.0    an int coll_attr for the error flag; processes are known by lpids; basic
  *          types are internal ones
  */
@@ -44,6 +44,13 @@
 #define MPIDI_AM_CAN_DO_TAG_PARAMETERS MPIR_Request * rreq
 #else
 #define MPIDI_AM_CAN_DO_TAG_PARAMETERS void
+#endif
+
+/* The source of a partitioned receive. */
+#if MPIDI_AM_SINCE(4, 3, 0)
+#define MPIDI_AM_part_source(req_)  ((req_)->status.MPI_SOURCE)
+#else
+#define MPIDI_AM_part_source(req_)  MPIDI_PART_REQUEST(req_, u.recv.source)
 #endif
 
 /* With MPICH's own shared memory: the other half of an any-source receive. */

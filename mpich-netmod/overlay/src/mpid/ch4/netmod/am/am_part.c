@@ -18,11 +18,17 @@ static struct {
 /* One more than its index; 0: it has none. */
 #define PLACE(req_) (MPIDI_PART_REQUEST(req_, netmod).am.place)
 
+/* MPICH has such a function before 4.2 only. */
+static bool is_partitioned(MPIR_Request * req)
+{
+    return req->kind == MPIR_REQUEST_KIND__PART_SEND || req->kind == MPIR_REQUEST_KIND__PART_RECV;
+}
+
 static bool is_active(uint32_t index)
 {
     MPIR_Request *req = active.requests[index];
 
-    return MPIR_Request_is_partitioned(req) && req->comm != NULL && PLACE(req) == index + 1 &&
+    return is_partitioned(req) && req->comm != NULL && PLACE(req) == index + 1 &&
         !MPIR_Request_is_complete(req);
 }
 
@@ -57,7 +63,7 @@ static void enter(MPIR_Request * req)
 static uint32_t peer_of(MPIR_Request * req)
 {
     int rank = req->kind == MPIR_REQUEST_KIND__PART_SEND ? MPIDI_PART_REQUEST(req, u.send.dest) :
-        MPIDI_PART_REQUEST(req, u.recv.source);
+        MPIDI_AM_part_source(req);
 
     return MPIDI_AM_PEER(MPIDIU_comm_rank_to_av(req->comm, rank), 0, 0);
 }
