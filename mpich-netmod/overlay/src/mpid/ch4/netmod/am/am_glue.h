@@ -52,6 +52,7 @@
 #undef MPIDI_NM_mpi_rput
 #undef MPIDI_NM_mpi_rget
 #undef MPIDI_NM_mpi_fetch_and_op
+#define MPIDI_NM_part_start     MPIDI_AM_generic_part_start
 #include "netmod_am_fallback_part.h"
 #undef MPIDI_NM_part_start
 
