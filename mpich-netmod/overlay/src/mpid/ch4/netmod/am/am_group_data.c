@@ -98,6 +98,7 @@ static void begin(struct MPIDI_AM_collective *c, am_coll_kind_t kind, int root)
     c->send.is_used = c->recv.is_used = false;
     c->is_given_in_recv = false;
     c->gets = true;
+    c->bytes = 0;
 }
 
 /* The bytes of a message; 0: none, or more than there can be. */
