@@ -17,8 +17,7 @@ grep -q sp-wide "$work/out" && bad "the machine that was given, alone"
 
 # The policies are libam's, so their copies are counted exactly: of 4 KiB, which
 # is many packets, pvm makes two copies more than nx, and cmmd none.
-"$sim" --no-progress --reproduce buffering --plot "$work/buffering.svg" \
-    >"$work/out" || bad "buffering"
+"$sim" --no-progress --reproduce buffering >"$work/out" || bad "buffering"
 [ "$(grep -c '^4096 .* 1.000 .* 0.000 .* 3.000$' "$work/out")" = 2 ] ||
     bad "copies of each byte: $(grep '^4096' "$work/out")"
 grep -q '^so here .*nx buffers both messages' "$work/out" || bad "nx buffers"
@@ -29,6 +28,9 @@ if command -v gnuplot >/dev/null; then
     "$sim" --no-progress --reproduce sp-mpi --plot "$work/sp.svg" sp-thin \
         >/dev/null || bad "--plot"
     grep -q '</svg>' "$work/sp.svg" || bad "an SVG"
+    "$sim" --no-progress --reproduce buffering --plot "$work/buffering.svg" \
+        >/dev/null || bad "--plot of the buffering"
+    grep -q '</svg>' "$work/buffering.svg" || bad "an SVG of the buffering"
     "$sim" --reproduce sp-mpi --plot "$work/it's" sp-thin >/dev/null \
         2>"$work/err" && bad "a quote in the name of the plot"
 fi
