@@ -6,7 +6,7 @@
 #include "dev/meter.h"
 
 enum {
-    METER_WARM = 32,  /* streams: so many copies are not timed first, as the
+    METER_WARM = 8,   /* streams: so many copies are not timed first, as the
                        * pages of a ring that is new take a fault each */
     METER_EVERY = 16, /* streams: of so many copies one is timed, ... */
     METER_EVERY_SHORT = 64, /* ... of those below METER_SHORT fewer, ... */
@@ -235,10 +235,13 @@ void am_meter_sent(struct am_meter *meter, bool receives)
     }
 }
 
-/* Copies until the next that is timed. */
-static uint32_t untimed(am_copy_t copy, size_t bytes, bool odd)
+/* Copies until the next that is timed.  Each of the first: cores that are far from
+ * each other are not to be found out by hundreds of messages that go the wrong way. */
+static uint32_t untimed(struct am_meter *meter, am_copy_t copy, size_t bytes,
+                        bool odd)
 {
-    if (copy == AM_COPY_SINGLE) {
+    if (copy == AM_COPY_SINGLE ||
+        rates_now(meter)[copy].samples < METER_SURE) {
         return 0;
     }
     return (bytes < METER_SHORT && !odd ? METER_EVERY_SHORT : METER_EVERY) - 1;
@@ -263,8 +266,8 @@ void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
         elapsed_ps = am_env_now(env) + 1 - start;
         byte_fs = elapsed_ps / bytes * 1000;
         used_fs = rates_now(meter)[copy].used_fs;
-        meter->wait[copy] =
-                untimed(copy, bytes, byte_fs >= METER_ODD * used_fs);
+        meter->wait[copy] = untimed(meter, copy, bytes,
+                                    byte_fs >= METER_ODD * used_fs);
         if (!meter->perf.shared_core &&
             !(byte_fs > used_fs + used_fs / METER_LONGER &&
               has_faulted(meter, env))) {

@@ -3,17 +3,11 @@
  * ranks are all of this world and on this node.
  *
  *   am_group.c          the group that belongs to a communicator
- *   am_group_call.c     one collective: its memory, its operator, the wait for it
+ *   am_group_fit.c      which collectives are libam's
+ *   am_group_data.c     one collective as MPI calls it: its memory, its operator
+ *   am_group_call.c     the wait for it
  *   am_group_block.c    blocking collectives
  *   am_group_start.c    non-blocking ones
- *
- * Blocking collectives go to libam when the members share memory and the message is
- * short enough for that to be the faster way (measured: docs/performance.md); others are
- * MPICH's, or am_coll.c's.  Where ranks outnumber the cores these are only those that make
- * all wait for all anyway, barrier and allreduce: a root that sends and goes on is far ahead
- * of one that waits for its slot to be read.
- * Non-blocking ones of the same lengths go there whether they share memory or not:
- * MPICH's schedules cost more than libam's.
  *
  * Each decision is made from what all ranks know alike: the communicator, how
  * often it has been used, the bytes of the message (not the datatype, which may
@@ -23,13 +17,6 @@
 #define AM_GROUP_H_INCLUDED
 
 #include <am_coll.h>
-
-/* Longest message that goes this way, bytes (of a block, of all-gather and all-to-all). */
-#define MPIDI_AM_GROUP_BCAST_MOST     4096
-#define MPIDI_AM_GROUP_REDUCE_MOST    4096
-#define MPIDI_AM_GROUP_ALLREDUCE_MOST 4096
-#define MPIDI_AM_GROUP_ALLGATHER_MOST 4096
-#define MPIDI_AM_GROUP_ALLTOALL_MOST  4096
 
 /* The group of a communicator with MPIDI_AM_COMM_NODE, made now if it is time; NULL: there is
  * none. */
@@ -45,15 +32,8 @@ struct MPIDI_AM_memory {
     void *user;
     MPI_Aint count, length;
     MPI_Datatype datatype;
-    bool is_copy;
+    bool is_used, is_copy;
 };
-
-void MPIDI_AM_memory_open(struct MPIDI_AM_memory *memory, const void *user, MPI_Aint count,
-                          MPI_Datatype datatype);
-/* To the copy, or from it; nothing to do without one.  MPI error codes. */
-int MPIDI_AM_memory_in(struct MPIDI_AM_memory *memory);
-int MPIDI_AM_memory_out(struct MPIDI_AM_memory *memory);
-void MPIDI_AM_memory_close(struct MPIDI_AM_memory *memory);
 
 /* An operator of MPI on one of its own datatypes; libam has its address until the end. */
 struct MPIDI_AM_operator {
@@ -61,13 +41,60 @@ struct MPIDI_AM_operator {
     MPI_Datatype datatype;
 };
 
-/* Is this a reduction for libam, of at most `most` bytes?  Then call->op and call->count are set.
- * Operators and types of MPI's own are the same on all ranks. */
-bool MPIDI_AM_group_is_reduction(MPI_Op op, MPI_Datatype datatype, MPI_Aint count, size_t most,
-                                 struct MPIDI_AM_operator *operator, struct am_coll_call *call);
+/* One collective as MPI calls it.  Described first, without a side effect; what it works on is
+ * opened when libam is to do it. */
+struct MPIDI_AM_collective {
+    struct am_coll_call call;
+    struct MPIDI_AM_operator operator;
+    size_t bytes;               /* of the whole, or of one block; the same on all ranks */
+    struct MPIDI_AM_memory send, recv;
+    bool is_given_in_recv;      /* what this rank gives lies in recv */
+    bool gets;                  /* a result comes to recv here */
+};
 
-/* The bytes of a message; 0: none, or more than `most`. */
-size_t MPIDI_AM_group_bytes(MPI_Aint count, MPI_Datatype datatype, size_t most);
+/* Describe one.  False: it has no bytes, or is not one that libam does; all ranks find the
+ * same.  The arguments are those of MPI; `root` is of no meaning for kinds without one. */
+bool MPIDI_AM_as_bcast(struct MPIDI_AM_collective *c, void *buffer, MPI_Aint count,
+                       MPI_Datatype datatype, int root, MPIR_Comm * comm);
+bool MPIDI_AM_as_reduction(struct MPIDI_AM_collective *c, am_coll_kind_t kind,
+                           const void *sendbuf, void *recvbuf, MPI_Aint count,
+                           MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm * comm);
+/* All-gather, all-to-all, gather or scatter. */
+bool MPIDI_AM_as_blocks(struct MPIDI_AM_collective *c, am_coll_kind_t kind, const void *sendbuf,
+                        MPI_Aint sendcount, MPI_Datatype sendtype, void *recvbuf,
+                        MPI_Aint recvcount, MPI_Datatype recvtype, int root, MPIR_Comm * comm);
+
+/* All-gather or all-to-all of blocks that have lengths of their own (MPIDI_AM_vector). */
+void MPIDI_AM_as_vector(struct MPIDI_AM_collective *c, am_coll_kind_t kind, const void *sendbuf,
+                        MPI_Aint sendcount, MPI_Datatype sendtype);
+
+/* Get the memory and what is given into it, before; what has come out of it, after.  MPI error
+ * codes; the collective is run whatever they say, as the other ranks wait for it. */
+int MPIDI_AM_collective_open(struct MPIDI_AM_collective *c);
+int MPIDI_AM_collective_close(struct MPIDI_AM_collective *c, bool is_good);
+
+/* Such blocks, one for each rank: the user's own, or a copy of them. */
+struct MPIDI_AM_vector {
+    char *bytes;
+    size_t length, *counts, *offsets;   /* in bytes, from `bytes` on */
+    void *user;
+    const MPI_Aint *user_counts, *displs;
+    MPI_Aint extent;
+    MPI_Datatype datatype;
+    bool is_copy;
+};
+
+void MPIDI_AM_vector_open(struct MPIDI_AM_vector *v, int count, const void *user,
+                          const MPI_Aint * counts, const MPI_Aint * displs, MPI_Datatype datatype);
+/* From the copy to the user's, or to it; nothing to do without one.  MPI error codes. */
+int MPIDI_AM_vector_copy(struct MPIDI_AM_vector *v, int count, bool is_out);
+void MPIDI_AM_vector_close(struct MPIDI_AM_vector *v);
+
+/* The group if libam is to do it, else NULL. */
+struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM_collective *c,
+                                         MPIDI_AM_errflag_t * errflag);
+struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm,
+                                               const struct MPIDI_AM_collective *c);
 
 /* Start it and wait, with MPICH's progress if it is not done at once. */
 am_status_t MPIDI_AM_group_run(MPIR_Comm * comm, struct am_coll_group *group,

@@ -8,18 +8,6 @@
 
 #include "am_group.h"
 
-/* Of two ranks: a short broadcast is one message, a longer all-gather two in place. */
-#define PAIR_BCAST_LEAST    256
-#define PAIR_ALLGATHER_MOST 1024
-
-/* The group if its members share memory, else NULL. */
-static struct am_coll_group *ready(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag)
-{
-    struct am_coll_group *group = MPIDI_AM_group_of(comm);
-
-    return group != NULL && MPIDI_AM_group_shared_bytes(comm, errflag) != 0 ? group : NULL;
-}
-
 static int run_mpi(MPIR_Comm * comm, struct am_coll_group *group, struct am_coll_call *call,
                    MPIDI_AM_errflag_t * errflag)
 {
@@ -36,12 +24,31 @@ static int run_mpi(MPIR_Comm * comm, struct am_coll_group *group, struct am_coll
     return mpi_errno;
 }
 
+/* Do one that has been described, if it is for libam. */
+static bool run(MPIR_Comm * comm, struct MPIDI_AM_collective *c, MPIDI_AM_errflag_t * errflag,
+                int *mpi_errno)
+{
+    struct am_coll_group *group = MPIDI_AM_group_for(comm, c, errflag);
+    int opened, closed;
+
+    if (group == NULL) {
+        return false;
+    }
+    opened = MPIDI_AM_collective_open(c);
+    *mpi_errno = run_mpi(comm, group, &c->call, errflag);
+    closed = MPIDI_AM_collective_close(c, *mpi_errno == MPI_SUCCESS && opened == MPI_SUCCESS);
+    if (*mpi_errno == MPI_SUCCESS) {
+        *mpi_errno = opened == MPI_SUCCESS ? closed : opened;
+    }
+    return true;
+}
+
 bool MPIDI_AM_group_barrier(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno)
 {
     struct am_coll_call call = {.kind = AM_COLL_BARRIER };
-    struct am_coll_group *group;
+    struct am_coll_group *group = MPIDI_AM_group_of(comm);
 
-    if ((group = ready(comm, errflag)) == NULL) {
+    if (group == NULL || MPIDI_AM_group_shared_bytes(comm, errflag) == 0) {
         return false;
     }
     *mpi_errno = run_mpi(comm, group, &call, errflag);
@@ -51,134 +58,161 @@ bool MPIDI_AM_group_barrier(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int 
 bool MPIDI_AM_group_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                           MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno)
 {
-    struct am_coll_call call = {.kind = AM_COLL_BCAST,.root = (uint32_t) root };
-    struct am_coll_group *group;
-    struct MPIDI_AM_memory memory;
-    int moved;
+    struct MPIDI_AM_collective c;
 
-    call.count = MPIDI_AM_group_bytes(count, datatype, MPIDI_AM_GROUP_BCAST_MOST);
-    if (MPIDI_AM_global.crowded || (group = ready(comm, errflag)) == NULL || call.count == 0 ||
-        (comm->local_size == 2 && call.count < PAIR_BCAST_LEAST)) {
-        return false;
-    }
-    MPIDI_AM_memory_open(&memory, buffer, count, datatype);
-    moved = comm->rank == root ? MPIDI_AM_memory_in(&memory) : MPI_SUCCESS;
-    call.recv = memory.bytes;
-    *mpi_errno = run_mpi(comm, group, &call, errflag);
-    if (*mpi_errno == MPI_SUCCESS && moved == MPI_SUCCESS && comm->rank != root) {
-        moved = MPIDI_AM_memory_out(&memory);
-    }
-    MPIDI_AM_memory_close(&memory);
-    *mpi_errno = *mpi_errno == MPI_SUCCESS ? moved : *mpi_errno;
-    return true;
+    return MPIDI_AM_as_bcast(&c, buffer, count, datatype, root, comm) &&
+        run(comm, &c, errflag, mpi_errno);
 }
 
 bool MPIDI_AM_group_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
                            MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm * comm,
                            MPIDI_AM_errflag_t * errflag, int *mpi_errno)
 {
-    struct am_coll_call call = {.kind = AM_COLL_REDUCE,.root = (uint32_t) root,
-        .send = sendbuf == MPI_IN_PLACE ? NULL : sendbuf,.recv = recvbuf
-    };
-    struct am_coll_group *group;
-    struct MPIDI_AM_operator operator;
+    struct MPIDI_AM_collective c;
 
-    if (MPIDI_AM_global.crowded || (group = ready(comm, errflag)) == NULL ||
-        !MPIDI_AM_group_is_reduction(op, datatype, count, MPIDI_AM_GROUP_REDUCE_MOST, &operator,
-                                     &call)) {
-        return false;
-    }
-    *mpi_errno = run_mpi(comm, group, &call, errflag);
-    return true;
+    return MPIDI_AM_as_reduction(&c, AM_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root,
+                                 comm) && run(comm, &c, errflag, mpi_errno);
 }
 
 bool MPIDI_AM_group_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
                               MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
                               MPIDI_AM_errflag_t * errflag, int *mpi_errno)
 {
-    struct am_coll_call call = {.kind = AM_COLL_ALLREDUCE,
-        .send = sendbuf == MPI_IN_PLACE ? NULL : sendbuf,.recv = recvbuf
-    };
-    struct am_coll_group *group;
-    struct MPIDI_AM_operator operator;
+    struct MPIDI_AM_collective c;
 
-    if ((group = ready(comm, errflag)) == NULL ||
-        !MPIDI_AM_group_is_reduction(op, datatype, count, MPIDI_AM_GROUP_ALLREDUCE_MOST, &operator,
-                                     &call)) {
-        return false;
-    }
-    *mpi_errno = run_mpi(comm, group, &call, errflag);
-    return true;
+    return MPIDI_AM_as_reduction(&c, AM_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0,
+                                 comm) && run(comm, &c, errflag, mpi_errno);
 }
 
-/* All-gather or all-to-all, of blocks of call->count bytes. */
-static int run_blocks(MPIR_Comm * comm, struct am_coll_group *group, struct am_coll_call *call,
-                      const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                      void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                      MPIDI_AM_errflag_t * errflag)
+bool MPIDI_AM_group_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
+                                         MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                                         MPIDI_AM_errflag_t * errflag, int *mpi_errno)
 {
-    struct MPIDI_AM_memory send, recv;
-    int mpi_errno, moved = MPI_SUCCESS;
+    struct MPIDI_AM_collective c;
 
-    MPIDI_AM_memory_open(&recv, recvbuf, recvcount * comm->local_size, recvtype);
-    call->recv = recv.bytes;
-    if (sendbuf != MPI_IN_PLACE) {
-        MPIDI_AM_memory_open(&send, sendbuf, sendcount, sendtype);
-        moved = MPIDI_AM_memory_in(&send);
-        call->send = send.bytes;
-    } else {
-        moved = MPIDI_AM_memory_in(&recv);
+    return MPIDI_AM_as_reduction(&c, AM_COLL_REDUCE_SCATTER, sendbuf, recvbuf, recvcount, datatype,
+                                 op, 0, comm) && run(comm, &c, errflag, mpi_errno);
+}
+
+/* With blocks of one length. */
+bool MPIDI_AM_group_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Aint * recvcounts,
+                                   MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                                   MPIDI_AM_errflag_t * errflag, int *mpi_errno)
+{
+    for (int i = 1; i < comm->local_size; i++) {
+        if (recvcounts[i] != recvcounts[0]) {
+            return false;
+        }
     }
-    mpi_errno = run_mpi(comm, group, call, errflag);
-    if (mpi_errno == MPI_SUCCESS && moved == MPI_SUCCESS) {
-        moved = MPIDI_AM_memory_out(&recv);
-    }
-    if (sendbuf != MPI_IN_PLACE) {
-        MPIDI_AM_memory_close(&send);
-    }
-    MPIDI_AM_memory_close(&recv);
-    return mpi_errno == MPI_SUCCESS ? moved : mpi_errno;
+    return MPIDI_AM_group_reduce_scatter_block(sendbuf, recvbuf, recvcounts[0], datatype, op, comm,
+                                               errflag, mpi_errno);
 }
 
 bool MPIDI_AM_group_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                               void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                               MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno)
 {
-    struct am_coll_call call = {.kind = AM_COLL_ALLGATHER };
-    struct am_coll_group *group;
+    struct MPIDI_AM_collective c;
 
-    if (MPIDI_AM_global.crowded || (group = ready(comm, errflag)) == NULL) {
-        return false;
-    }
-    call.count = MPIDI_AM_group_bytes(recvcount, recvtype, comm->local_size == 2 ?
-                                      PAIR_ALLGATHER_MOST : MPIDI_AM_GROUP_ALLGATHER_MOST);
-    if (call.count == 0) {
-        return false;
-    }
-    *mpi_errno = run_blocks(comm, group, &call, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                            recvtype, errflag);
-    return true;
+    return MPIDI_AM_as_blocks(&c, AM_COLL_ALLGATHER, sendbuf, sendcount, sendtype, recvbuf,
+                              recvcount, recvtype, 0, comm) && run(comm, &c, errflag, mpi_errno);
 }
 
 bool MPIDI_AM_group_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                              MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno)
 {
-    struct am_coll_call call = {.kind = AM_COLL_ALLTOALL };
-    struct am_coll_group *group;
-    size_t piece;
+    struct MPIDI_AM_collective c;
 
-    if (MPIDI_AM_global.crowded || (group = ready(comm, errflag)) == NULL ||
-        sendbuf == MPI_IN_PLACE) {
+    return MPIDI_AM_as_blocks(&c, AM_COLL_ALLTOALL, sendbuf, sendcount, sendtype, recvbuf,
+                              recvcount, recvtype, 0, comm) && run(comm, &c, errflag, mpi_errno);
+}
+
+bool MPIDI_AM_group_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                           MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno)
+{
+    struct MPIDI_AM_collective c;
+
+    return MPIDI_AM_as_blocks(&c, AM_COLL_GATHER, sendbuf, sendcount, sendtype, recvbuf,
+                              recvcount, recvtype, root, comm) &&
+        run(comm, &c, errflag, mpi_errno);
+}
+
+bool MPIDI_AM_group_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                            MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno)
+{
+    struct MPIDI_AM_collective c;
+
+    return MPIDI_AM_as_blocks(&c, AM_COLL_SCATTER, sendbuf, sendcount, sendtype, recvbuf,
+                              recvcount, recvtype, root, comm) &&
+        run(comm, &c, errflag, mpi_errno);
+}
+
+/* Run one of blocks of their own lengths, which are open but for their copies; `send` NULL: what
+ * is given is c->send, or lies in `recv`. */
+static void run_vector(MPIR_Comm * comm, struct am_coll_group *group,
+                       struct MPIDI_AM_collective *c, struct MPIDI_AM_vector *send,
+                       struct MPIDI_AM_vector *recv, MPIDI_AM_errflag_t * errflag, int *mpi_errno)
+{
+    int size = comm->local_size, moved = MPIDI_AM_collective_open(c);
+
+    if (send != NULL) {
+        moved = MPIDI_AM_vector_copy(send, size, false);
+        c->call.send = send->bytes;
+        c->call.send_counts = send->counts;
+        c->call.send_offsets = send->offsets;
+    } else if (!c->send.is_used) {
+        moved = MPIDI_AM_vector_copy(recv, size, false);
+    }
+    c->call.recv = recv->bytes;
+    c->call.recv_counts = recv->counts;
+    c->call.recv_offsets = recv->offsets;
+    *mpi_errno = run_mpi(comm, group, &c->call, errflag);
+    if (*mpi_errno == MPI_SUCCESS) {
+        *mpi_errno = moved == MPI_SUCCESS ? MPIDI_AM_vector_copy(recv, size, true) : moved;
+    }
+    (void) MPIDI_AM_collective_close(c, false);
+}
+
+bool MPIDI_AM_group_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                               void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
+                               MPI_Datatype recvtype, MPIR_Comm * comm,
+                               MPIDI_AM_errflag_t * errflag, int *mpi_errno)
+{
+    struct MPIDI_AM_collective c;
+    struct MPIDI_AM_vector recv;
+    struct am_coll_group *group;
+
+    MPIDI_AM_as_vector(&c, AM_COLL_ALLGATHER, sendbuf, sendcount, sendtype);
+    if ((group = MPIDI_AM_group_for(comm, &c, errflag)) == NULL) {
         return false;
     }
-    piece = MPIDI_AM_group_shared_bytes(comm, errflag) / (size_t) comm->local_size;
-    call.count = MPIDI_AM_group_bytes(recvcount, recvtype,
-                                      MPL_MIN(MPIDI_AM_GROUP_ALLTOALL_MOST, piece));
-    if (call.count == 0) {
+    MPIDI_AM_vector_open(&recv, comm->local_size, recvbuf, recvcounts, displs, recvtype);
+    run_vector(comm, group, &c, NULL, &recv, errflag, mpi_errno);
+    MPIDI_AM_vector_close(&recv);
+    return true;
+}
+
+bool MPIDI_AM_group_alltoallv(const void *sendbuf, const MPI_Aint * sendcounts,
+                              const MPI_Aint * sdispls, MPI_Datatype sendtype, void *recvbuf,
+                              const MPI_Aint * recvcounts, const MPI_Aint * rdispls,
+                              MPI_Datatype recvtype, MPIR_Comm * comm,
+                              MPIDI_AM_errflag_t * errflag, int *mpi_errno)
+{
+    struct MPIDI_AM_collective c;
+    struct MPIDI_AM_vector send, recv;
+    struct am_coll_group *group;
+
+    MPIDI_AM_as_vector(&c, AM_COLL_ALLTOALL, sendbuf, 0, sendtype);
+    if (sendbuf == MPI_IN_PLACE || (group = MPIDI_AM_group_for(comm, &c, errflag)) == NULL) {
         return false;
     }
-    *mpi_errno = run_blocks(comm, group, &call, sendbuf, sendcount * comm->local_size, sendtype,
-                            recvbuf, recvcount, recvtype, errflag);
+    MPIDI_AM_vector_open(&send, comm->local_size, sendbuf, sendcounts, sdispls, sendtype);
+    MPIDI_AM_vector_open(&recv, comm->local_size, recvbuf, recvcounts, rdispls, recvtype);
+    run_vector(comm, group, &c, &send, &recv, errflag, mpi_errno);
+    MPIDI_AM_vector_close(&send);
+    MPIDI_AM_vector_close(&recv);
     return true;
 }

@@ -11,124 +11,143 @@
 /* One under way. */
 struct pending {
     MPIR_Request *request;
-    struct MPIDI_AM_operator operator;
-    struct MPIDI_AM_memory memory;      /* of a broadcast */
-    bool is_bcast, is_root;
+    struct MPIDI_AM_collective c;
 };
+
+/* A type that the user frees meanwhile is needed until the end. */
+static void types_keep(struct MPIDI_AM_collective *c)
+{
+    if (c->send.is_used) {
+        MPIR_Datatype_add_ref_if_not_builtin(c->send.datatype);
+    }
+    if (c->recv.is_used) {
+        MPIR_Datatype_add_ref_if_not_builtin(c->recv.datatype);
+    }
+}
+
+static void types_release(struct MPIDI_AM_collective *c)
+{
+    if (c->send.is_used) {
+        MPIR_Datatype_release_if_not_builtin(c->send.datatype);
+    }
+    if (c->recv.is_used) {
+        MPIR_Datatype_release_if_not_builtin(c->recv.datatype);
+    }
+}
 
 static void pending_done(void *arg, am_status_t status)
 {
     struct pending *pending = arg;
     MPIR_Request *request = pending->request;
+    int mpi_errno = MPIDI_AM_collective_close(&pending->c, status == AM_OK &&
+                                              request->status.MPI_ERROR == MPI_SUCCESS);
 
-    if (pending->is_bcast) {
-        if (status == AM_OK && !pending->is_root) {
-            request->status.MPI_ERROR = MPIDI_AM_memory_out(&pending->memory);
-        }
-        MPIDI_AM_memory_close(&pending->memory);
-        MPIR_Datatype_release_if_not_builtin(pending->memory.datatype);
-    }
+    types_release(&pending->c);
     if (status != AM_OK) {
         request->status.MPI_ERROR = MPIDI_AM_group_error(request->comm, status);
+    } else if (mpi_errno != MPI_SUCCESS) {
+        request->status.MPI_ERROR = mpi_errno;
     }
     MPL_free(pending);
     MPIDI_AM_complete(request);
 }
 
-/* NULL, and *request as well: MPICH has no more requests. */
-static struct pending *pending_new(MPIR_Comm * comm, MPIR_Request ** request)
+/* Start one that has been described.  *request is NULL when MPICH has no more. */
+static void start(MPIR_Comm * comm, struct am_coll_group *group,
+                  const struct MPIDI_AM_collective *c, MPIR_Request ** request)
 {
     struct pending *pending;
+    am_status_t status;
 
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
     *request = MPIDI_AM_request(MPIR_REQUEST_KIND__COLL, 0, comm, 2);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
     if (*request == NULL) {
-        return NULL;
+        return;
     }
-    pending = MPL_calloc(1, sizeof(*pending), MPL_MEM_OTHER);
+    pending = MPL_malloc(sizeof(*pending), MPL_MEM_OTHER);
     MPIR_Assertp(pending != NULL);
     pending->request = *request;
-    return pending;
-}
-
-static void pending_start(struct am_coll_group *group, const struct am_coll_call *call,
-                          struct pending *pending)
-{
-    am_status_t status;
-
+    pending->c = *c;
+    pending->c.call.op.arg = &pending->c.operator;
+    types_keep(&pending->c);
+    (*request)->status.MPI_ERROR = MPIDI_AM_collective_open(&pending->c);
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
-    status = am_coll_start(group, call, pending_done, pending);
+    status = am_coll_start(group, &pending->c.call, pending_done, pending);
     if (status != AM_OK) {
         pending_done(pending, status == AM_DONE ? AM_OK : status);
     }
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
 }
 
+static bool started(MPIR_Comm * comm, const struct MPIDI_AM_collective *c, MPIR_Request ** request)
+{
+    struct am_coll_group *group = MPIDI_AM_group_for_start(comm, c);
+
+    if (group != NULL) {
+        start(comm, group, c, request);
+    }
+    return group != NULL;
+}
+
 bool MPIDI_AM_group_ibarrier(MPIR_Comm * comm, MPIR_Request ** request)
 {
-    struct am_coll_call call = {.kind = AM_COLL_BARRIER };
+    struct MPIDI_AM_collective c = {.call = {.kind = AM_COLL_BARRIER} };
     struct am_coll_group *group;
     struct pending *pending;
 
     if ((group = MPIDI_AM_group_of(comm)) == NULL) {
         return false;
     }
-    pending = pending_new(comm, request);
-    if (pending != NULL) {
-        pending_start(group, &call, pending);
-    }
+    start(comm, group, &c, request);
     return true;
 }
 
 bool MPIDI_AM_group_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                            MPIR_Comm * comm, MPIR_Request ** request)
 {
-    struct am_coll_call call = {.kind = AM_COLL_BCAST,.root = (uint32_t) root };
-    struct am_coll_group *group;
-    struct pending *pending;
+    struct MPIDI_AM_collective c;
 
-    call.count = MPIDI_AM_group_bytes(count, datatype, MPIDI_AM_GROUP_BCAST_MOST);
-    if (MPIDI_AM_global.crowded || (group = MPIDI_AM_group_of(comm)) == NULL || call.count == 0) {
-        return false;
-    }
-    pending = pending_new(comm, request);
-    if (pending == NULL) {
-        return true;
-    }
-    pending->is_bcast = true;
-    pending->is_root = comm->rank == root;
-    MPIR_Datatype_add_ref_if_not_builtin(datatype);
-    MPIDI_AM_memory_open(&pending->memory, buffer, count, datatype);
-    if (pending->is_root) {
-        (*request)->status.MPI_ERROR = MPIDI_AM_memory_in(&pending->memory);
-    }
-    call.recv = pending->memory.bytes;
-    pending_start(group, &call, pending);
-    return true;
+    return MPIDI_AM_as_bcast(&c, buffer, count, datatype, root, comm) &&
+        started(comm, &c, request);
+}
+
+bool MPIDI_AM_group_ireduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                            MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm * comm,
+                            MPIR_Request ** request)
+{
+    struct MPIDI_AM_collective c;
+
+    return MPIDI_AM_as_reduction(&c, AM_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root,
+                                 comm) && started(comm, &c, request);
 }
 
 bool MPIDI_AM_group_iallreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
                                MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
                                MPIR_Request ** request)
 {
-    struct am_coll_call call = {.kind = AM_COLL_ALLREDUCE,
-        .send = sendbuf == MPI_IN_PLACE ? NULL : sendbuf,.recv = recvbuf
-    };
-    struct am_coll_group *group;
-    struct MPIDI_AM_operator operator;
-    struct pending *pending;
+    struct MPIDI_AM_collective c;
 
-    if ((group = MPIDI_AM_group_of(comm)) == NULL ||
-        !MPIDI_AM_group_is_reduction(op, datatype, count, MPIDI_AM_GROUP_ALLREDUCE_MOST, &operator,
-                                     &call)) {
-        return false;
-    }
-    pending = pending_new(comm, request);
-    if (pending != NULL) {
-        pending->operator = operator;
-        call.op.arg = &pending->operator;
-        pending_start(group, &call, pending);
-    }
-    return true;
+    return MPIDI_AM_as_reduction(&c, AM_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0,
+                                 comm) && started(comm, &c, request);
+}
+
+bool MPIDI_AM_group_iallgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                               void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                               MPIR_Comm * comm, MPIR_Request ** request)
+{
+    struct MPIDI_AM_collective c;
+
+    return MPIDI_AM_as_blocks(&c, AM_COLL_ALLGATHER, sendbuf, sendcount, sendtype, recvbuf,
+                              recvcount, recvtype, 0, comm) && started(comm, &c, request);
+}
+
+bool MPIDI_AM_group_ialltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                              MPIR_Comm * comm, MPIR_Request ** request)
+{
+    struct MPIDI_AM_collective c;
+
+    return MPIDI_AM_as_blocks(&c, AM_COLL_ALLTOALL, sendbuf, sendcount, sendtype, recvbuf,
+                              recvcount, recvtype, 0, comm) && started(comm, &c, request);
 }

@@ -289,6 +289,27 @@ bool MPIDI_AM_group_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datat
 bool MPIDI_AM_group_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                              MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);
+bool MPIDI_AM_group_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
+                                         MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                                         MPIDI_AM_errflag_t * errflag, int *mpi_errno);
+bool MPIDI_AM_group_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Aint * recvcounts,
+                                   MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                                   MPIDI_AM_errflag_t * errflag, int *mpi_errno);
+bool MPIDI_AM_group_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                           MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);
+bool MPIDI_AM_group_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                            MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);
+bool MPIDI_AM_group_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                               void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
+                               MPI_Datatype recvtype, MPIR_Comm * comm,
+                               MPIDI_AM_errflag_t * errflag, int *mpi_errno);
+bool MPIDI_AM_group_alltoallv(const void *sendbuf, const MPI_Aint * sendcounts,
+                              const MPI_Aint * sdispls, MPI_Datatype sendtype, void *recvbuf,
+                              const MPI_Aint * recvcounts, const MPI_Aint * rdispls,
+                              MPI_Datatype recvtype, MPIR_Comm * comm,
+                              MPIDI_AM_errflag_t * errflag, int *mpi_errno);
 /* *request is NULL when MPICH has no more. */
 bool MPIDI_AM_group_ibarrier(MPIR_Comm * comm, MPIR_Request ** request);
 bool MPIDI_AM_group_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
@@ -296,6 +317,15 @@ bool MPIDI_AM_group_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, 
 bool MPIDI_AM_group_iallreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
                                MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
                                MPIR_Request ** request);
+bool MPIDI_AM_group_ireduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                            MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm * comm,
+                            MPIR_Request ** request);
+bool MPIDI_AM_group_iallgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                               void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                               MPIR_Comm * comm, MPIR_Request ** request);
+bool MPIDI_AM_group_ialltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                              MPIR_Comm * comm, MPIR_Request ** request);
 
 /* am_init.c: the context of the world, what MPI_T shows of it, the summary */
 int MPIDI_AM_start(void);

@@ -7,6 +7,7 @@
 #include "am_impl.h"
 #include "am_pt2pt.h"
 #include "am_glue.h"
+#include "am_glue_coll.h"
 
 /* Not-inlined functions */
 #include "am_noinline.h"
