@@ -194,44 +194,80 @@ static const struct {
     uint32_t parts; /* charts for each */
     const char *what;
     reproduce_fn run;
+    bool is_collective; /* takes --nodes, and is one of "collectives" */
 } papers[] = {
         {"sp-mpi",
          {"sp-thin", "sp-wide"},
          2,
          "MPI buffered to 8 KiB in 16 KiB for each peer and rendezvous above, "
          "and what was added, one thing after the other (Chang et al. 1996)",
-         reproduce_sp_mpi},
+         reproduce_sp_mpi,
+         false},
         {"lci-mpi",
          {"myrinet-ppro", "myrinet-p3"},
          1,
          "MPI's ping-pong on LCI's implementations (Verstoep et al. 2004)",
-         lci_mpi},
+         lci_mpi,
+         false},
         {"bgp-mpi",
          {"bgp"},
          1,
          "MPI's exchange with 1 to 6 neighbours (Kumar et al. 2008)",
-         bgp_mpi},
+         bgp_mpi,
+         false},
         {"buffering",
          {"sp-thin"},
          5,
          "an exchange of two nodes under the policies of four libraries, and "
          "what a copy costs (Saphir 1994)",
-         reproduce_buffering},
+         reproduce_buffering,
+         false},
+        {"sp-alltoall",
+         {"sp-thin", "sp-wide"},
+         1,
+         "all-to-all on 16 nodes: naive, and so that no two send to the same "
+         "at once (Chang et al. 1996)",
+         reproduce_sp_alltoall,
+         true},
+        {"lci-bcast",
+         {"myrinet-ppro", "myrinet-p3"},
+         3,
+         "broadcast to 64 nodes along trees, by NIs and by hosts (Verstoep et "
+         "al. 2004)",
+         reproduce_lci_bcast,
+         true},
 };
 
 enum {
     PAPERS = sizeof(papers) / sizeof(papers[0]),
-    CHARTS_MAX = 6
+    CHARTS_MAX = 40
 };
+
+/* Is it this one, or one of several that have one name? */
+static bool is_meant(uint32_t paper, const char *name)
+{
+    return strcmp(papers[paper].name, name) == 0 ||
+           (papers[paper].is_collective && strcmp(name, "collectives") == 0);
+}
 
 const char *sim_reproduce_machine(const char *name)
 {
     for (uint32_t i = 0; i < PAPERS; i++) {
-        if (strcmp(papers[i].name, name) == 0) {
+        if (is_meant(i, name)) {
             return papers[i].machines[0];
         }
     }
     return NULL;
+}
+
+bool sim_reproduce_takes_nodes(const char *name)
+{
+    for (uint32_t i = 0; i < PAPERS; i++) {
+        if (is_meant(i, name) && papers[i].is_collective) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* All charts of a paper; how many. */
@@ -263,12 +299,12 @@ static int paper_run(const struct sim_options *options, uint32_t paper,
 
 int sim_reproduce(const struct sim_options *options)
 {
-    struct sim_chart charts[CHARTS_MAX] = {{0}};
+    static struct sim_chart charts[CHARTS_MAX];
     uint32_t count = 0;
     int status = EXIT_SUCCESS;
 
-    for (uint32_t i = 0; i < PAPERS; i++) {
-        if (strcmp(papers[i].name, options->reproduce) == 0) {
+    for (uint32_t i = 0; i < PAPERS && status == EXIT_SUCCESS; i++) {
+        if (is_meant(i, options->reproduce)) {
             printf("# %s: %s\n", papers[i].name, papers[i].what);
             status = paper_run(options, i, charts, &count);
         }

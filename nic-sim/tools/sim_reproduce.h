@@ -22,4 +22,19 @@ int reproduce_sp_mpi(const struct sim_options *options, const char *machine,
 int reproduce_buffering(const struct sim_options *options, const char *machine,
                         struct sim_chart *charts);
 
+/* sim_reproduce_coll.c */
+int reproduce_sp_alltoall(const struct sim_options *options,
+                          const char *machine, struct sim_chart *charts);
+
+/* sim_reproduce_lci.c */
+int reproduce_lci_bcast(const struct sim_options *options, const char *machine,
+                        struct sim_chart *charts);
+
+struct coll_test;
+/* Fill a series, in us, with runs of `test` at each size of the chart. */
+int reproduce_series(const struct sim_options *options,
+                     const struct ns_machine *machine, struct coll_test *test,
+                     uint32_t series, const size_t *sizes,
+                     struct sim_chart *chart);
+
 #endif
