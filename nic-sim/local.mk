@@ -118,7 +118,10 @@ am_sim_SOURCES = nic-sim/tools/am_sim.h nic-sim/tools/sim.h nic-sim/tools/sim_ba
     nic-sim/tools/sim_exchange.c nic-sim/tools/sim_exchange.h \
     nic-sim/tools/sim_chart.c nic-sim/tools/sim_chart.h nic-sim/tools/sim_help.c \
     nic-sim/tools/sim_coll.h nic-sim/tools/sim_coll.c \
+    nic-sim/tools/sim_coll_net.h nic-sim/tools/sim_coll_net.c \
     nic-sim/tools/sim_reproduce_coll.c nic-sim/tools/sim_reproduce_lci.c \
+    nic-sim/tools/sim_reproduce_bgp.c \
+    nic-sim/tools/sim_reproduce_patterns.c \
     nic-sim/tools/sim_speed.c
 am_sim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
     -DSIM_CALLS_FOLDER='"$(pkglibdir)"'

@@ -46,8 +46,9 @@ void sim_chart_print(const struct sim_chart *chart)
         putchar('\n');
     }
     for (uint32_t i = 0; i < chart->claim_count; i++) {
-        printf("%s  the paper: %s\n",
+        printf("%s  %s: %s\n",
                chart->claim[i].holds ? "so here    " : "NOT so here",
+               chart->claims == NULL ? "the paper" : chart->claims,
                chart->claim[i].paper);
     }
 }

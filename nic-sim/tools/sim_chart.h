@@ -23,6 +23,8 @@ struct sim_chart {
     bool logarithmic; /* its x axis; as it is with first_us */
     bool logarithmic_y;
 
+    const char *claims; /* whose they are; NULL: the paper's */
+
     struct {
         const char *paper;
         bool holds;

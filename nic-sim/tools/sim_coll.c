@@ -9,13 +9,16 @@
 enum {
     ROUNDS = 2,
     WARMUP = 1, /* the group's members tell each other what they have */
-    GROUP = 1
+    GROUP = 1,
+    GROUP_LOCAL,
+    LOCAL_MAX = 4
 };
 
 struct coll {
     struct coll_test *test;
     char option[64]; /* AM_COLL_... */
-    uint64_t begin_ps[WARMUP + ROUNDS], end_ps[WARMUP + ROUNDS];
+    uint64_t begin_ps[WARMUP + ROUNDS][COLL_STAGES];
+    uint64_t end_ps[WARMUP + ROUNDS][COLL_STAGES];
     char error[512];
     bool failed;
 };
@@ -26,7 +29,7 @@ static bool is_exchange(am_coll_kind_t kind)
            kind == AM_COLL_ALLTOALL;
 }
 
-static am_status_t kind_round(struct coll_node *node)
+am_status_t coll_kind(struct coll_node *node)
 {
     const struct coll_test *test = node->test;
     bool is_sum = test->kind == AM_COLL_REDUCE ||
@@ -44,43 +47,84 @@ static am_status_t kind_round(struct coll_node *node)
     return am_coll_run(node->group, &call);
 }
 
+static am_status_t groups_open(struct coll_node *node)
+{
+    uint32_t ranks[LOCAL_MAX], local = node->test->local;
+    am_status_t status =
+            am_coll_group_open(node->run.ctx, GROUP, NULL, 0, &node->group);
+
+    for (uint32_t i = 0; i < local; i++) {
+        ranks[i] = node->run.node->rank / local * local + i;
+    }
+    return status != AM_OK || local == 0
+                   ? status
+                   : am_coll_group_open(node->run.ctx, GROUP_LOCAL, ranks,
+                                        local, &node->local);
+}
+
 static bool node_open(struct coll_node *node, struct coll *coll,
                       struct ns_sim_node *view)
 {
     const struct coll_test *test = coll->test;
-    const struct am_option option = {coll->option, test->algorithm};
-    uint32_t blocks = is_exchange(test->kind) ? view->size : 1;
+    struct am_option options[1 + COLL_OPTIONS];
+    uint32_t blocks = is_exchange(test->kind) ? view->size : 1, count = 0;
+
+    if (test->algorithm != NULL) {
+        options[count++] = (struct am_option){coll->option, test->algorithm};
+    }
+    for (uint32_t i = 0; i < COLL_OPTIONS; i++) {
+        if (test->options[i].name != NULL) {
+            options[count++] = test->options[i];
+        }
+    }
 
     *node = (struct coll_node){
             .test = test,
             .send = calloc(blocks, test->bytes + 1),
             .recv = calloc(blocks, test->bytes + 1)};
     return node->send != NULL && node->recv != NULL &&
-           run_open_with(&node->run, view, &option, test->algorithm != NULL,
-                         coll->error, sizeof(coll->error)) == 0 &&
-           am_coll_group_open(node->run.ctx, GROUP, NULL, 0, &node->group) ==
-                   AM_OK;
+           run_open_with(&node->run, view, options, count, coll->error,
+                         sizeof(coll->error)) == 0 &&
+           groups_open(node) == AM_OK;
+}
+
+/* All nodes are here. */
+static void meet(struct coll_node *node)
+{
+    if (node->test->rests) {
+        ns_sim_barrier(node->run.node);
+    } else {
+        run_meet(&node->run);
+    }
+}
+
+static am_status_t stage_run(struct coll_node *node, uint64_t *begin_ps,
+                             uint64_t *end_ps)
+{
+    coll_round_fn round =
+            node->test->round == NULL ? coll_kind : node->test->round;
+    am_status_t status;
+    uint64_t now_ps;
+
+    meet(node);
+    now_ps = run_now(&node->run);
+    *begin_ps = now_ps < *begin_ps ? now_ps : *begin_ps;
+    status = round(node);
+    now_ps = run_now(&node->run);
+    *end_ps = now_ps > *end_ps ? now_ps : *end_ps;
+    return status;
 }
 
 static void rounds_run(struct coll_node *node, struct coll *coll)
 {
-    coll_round_fn round =
-            node->test->round == NULL ? kind_round : node->test->round;
+    uint32_t stages = node->test->stages == 0 ? 1 : node->test->stages;
     am_status_t status = AM_OK;
 
-    for (uint32_t i = 0; i < WARMUP + ROUNDS && status == AM_OK; i++) {
-        uint64_t now_ps;
-
-        run_meet(&node->run);
-        now_ps = run_now(&node->run);
-        if (now_ps < coll->begin_ps[i]) {
-            coll->begin_ps[i] = now_ps;
-        }
-        status = round(node);
-        now_ps = run_now(&node->run);
-        if (now_ps > coll->end_ps[i]) {
-            coll->end_ps[i] = now_ps;
-        }
+    for (uint32_t i = 0; i < (WARMUP + ROUNDS) * stages && status == AM_OK;
+         i++) {
+        node->stage = i % stages;
+        status = stage_run(node, &coll->begin_ps[i / stages][i % stages],
+                           &coll->end_ps[i / stages][i % stages]);
     }
     if (status != AM_OK && !coll->failed) {
         coll->failed = true;
@@ -97,8 +141,11 @@ static void coll_body(void *arg, struct ns_sim_node *view)
 
     if (node_open(&node, coll, view)) {
         rounds_run(&node, coll);
-        run_meet(&node.run);
+        meet(&node);
         (void)am_coll_group_close(node.group);
+        if (node.local != NULL) {
+            (void)am_coll_group_close(node.local);
+        }
         run_close(&node.run);
     } else {
         coll->failed = true;
@@ -125,12 +172,12 @@ static void option_name(struct coll *coll)
              names[coll->test->kind]);
 }
 
-static uint64_t mean_ps(const struct coll *coll)
+static uint64_t mean_ps(const struct coll *coll, uint32_t stage)
 {
     uint64_t sum_ps = 0;
 
     for (uint32_t i = WARMUP; i < WARMUP + ROUNDS; i++) {
-        sum_ps += coll->end_ps[i] - coll->begin_ps[i];
+        sum_ps += coll->end_ps[i][stage] - coll->begin_ps[i][stage];
     }
     return sum_ps / ROUNDS;
 }
@@ -153,6 +200,9 @@ int coll_run(const struct sim_options *options,
                             sizeof(coll.error));
         ns_sim_close(sim);
     }
-    test->ps = mean_ps(&coll);
+    for (uint32_t i = 0; i < COLL_STAGES; i++) {
+        test->stage_ps[i] = mean_ps(&coll, i);
+    }
+    test->ps = test->stage_ps[0];
     return status != 0 || coll.failed ? sim_fail(coll.error) : EXIT_SUCCESS;
 }

@@ -12,12 +12,19 @@
 
 struct coll_test;
 
-/* One node, and one group of all nodes. */
+enum {
+    COLL_STAGES = 3,
+    COLL_OPTIONS = 3
+};
+
+/* One process, and one group of all. */
 struct coll_node {
     struct run run;
     const struct coll_test *test;
     struct am_coll_group *group;
+    struct am_coll_group *local; /* of the processes of a node; or NULL */
     void *send, *recv; /* test->bytes from, or for, each node */
+    uint32_t stage;    /* of the round, which is timed by itself */
 };
 
 typedef am_status_t (*coll_round_fn)(struct coll_node *node);
@@ -29,9 +36,21 @@ struct coll_test {
     size_t bytes; /* of the whole, or of one block, as am_coll.h counts; of a
                    * kind with an operator whole doubles, which are added */
     coll_round_fn round; /* NULL: the collective `kind` */
-    /* result: from the first node's call to the last node's end */
-    uint64_t ps;
+    /* for rounds: */
+    uint32_t stages; /* 0: one */
+    uint32_t local;  /* processes of a node that make a group; 0: none */
+    size_t piece;    /* bytes of a pipeline's pieces */
+    struct am_option options[COLL_OPTIONS]; /* more of them; names NULL: none */
+    /* Nodes that have ended rest until all have: faster here, but for
+     * collectives only that need nobody who has ended. */
+    bool rests;
+    /* results, of each stage: from the first node's call to the last node's end;
+     * of the first */
+    uint64_t stage_ps[COLL_STAGES], ps;
 };
+
+/* A round: the collective test->kind. */
+am_status_t coll_kind(struct coll_node *node);
 
 /* Run it, all rounds but the first taken together.  The exit status. */
 int coll_run(const struct sim_options *options,

@@ -326,7 +326,8 @@ static int words_take(struct sim_options *options, int count, int after,
     if (options->reproduce != NULL &&
         sim_reproduce_machine(options->reproduce) == NULL) {
         return sim_fail("--reproduce has sp-mpi, lci-mpi, bgp-mpi, buffering, "
-                        "and collectives, which is: sp-alltoall, lci-bcast");
+                        "and collectives, which is: sp-alltoall, "
+                        "lci-bcast, bgp-allreduce, patterns");
     }
     if (!options->list &&
         (options->machine == NULL || *options->machine == '\0')) {

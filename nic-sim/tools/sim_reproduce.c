@@ -236,6 +236,20 @@ static const struct {
          "al. 2004)",
          reproduce_lci_bcast,
          true},
+        {"bgp-allreduce",
+         {"bgp"},
+         2,
+         "allreduce on 32 nodes in SMP and quad mode, over the torus and over "
+         "the collective network (Kumar et al. 2008)",
+         reproduce_bgp_allreduce,
+         true},
+        {"patterns",
+         {"bgp", "sp-thin"},
+         6,
+         "row multi-broadcast and multi-reduce of 1000 x Q, 1000 x 2 Q, 1000 x "
+         "32 and 4000 x 32 doubles on Q nodes (Dawson and Strazdins)",
+         reproduce_patterns,
+         true},
 };
 
 enum {
@@ -291,7 +305,9 @@ static int paper_run(const struct sim_options *options, uint32_t paper,
         }
         for (uint32_t part = 0; part < parts && status == EXIT_SUCCESS;
              part++) {
-            sim_chart_print(&charts[(*count_p)++]);
+            if (charts[*count_p].count > 0) {
+                sim_chart_print(&charts[(*count_p)++]);
+            }
         }
     }
     return status;

@@ -30,6 +30,15 @@ int reproduce_sp_alltoall(const struct sim_options *options,
 int reproduce_lci_bcast(const struct sim_options *options, const char *machine,
                         struct sim_chart *charts);
 
+/* sim_reproduce_bgp.c */
+int reproduce_bgp_allreduce(const struct sim_options *options,
+                            const char *machine, struct sim_chart *charts);
+
+/* sim_reproduce_patterns.c: there are fewer charts where there are fewer
+ * nodes; the last ones stay empty. */
+int reproduce_patterns(const struct sim_options *options, const char *machine,
+                       struct sim_chart *charts);
+
 struct coll_test;
 /* Fill a series, in us, with runs of `test` at each size of the chart. */
 int reproduce_series(const struct sim_options *options,

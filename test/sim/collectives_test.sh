@@ -42,6 +42,24 @@ cp "$work/whole" "$work/out"
 [ "$(grep -c '^65536 ' "$work/out")" = 3 ] || bad "three tables"
 [ "$(grep -c 'the paper:' "$work/out")" = 10 ] || bad "what the paper found"
 
+# Allreduce: doubling, halving, ring, by cost, network; in quad mode network twice.
+# Rounds: doubling has half of those of halving, and the ring 2 (P - 1).  The sums of
+# the network are checked in am_sim itself.
+table bgp-allreduce 4 bgp
+rows '$1 == 8 && ($2 >= $3 || $3 >= $4)' "fewer rounds are faster for 8 bytes" 14
+rows '$1 == 524288 && $3 >= $2' "halving sends less than doubling" 14
+[ "$(grep -c '^[0-9].*[0-9]$' "$work/out")" = 14 ] || bad "two tables"
+[ "$(grep -c '^524288' "$work/out")" = 2 ] || bad "up to 512 KiB"
+
+# Patterns: bytes, plain, ring, by cost, on 2 and 4 nodes.  The ring packs a block once
+# and sends the others on as they come, with the same messages.
+table patterns 4 bgp
+[ "$(grep -c '^# bgp' "$work/out")" = 4 ] || bad "two patterns on 2 and 4 nodes"
+grep -q 'on 8 nodes' "$work/out" && bad "no more nodes than are wanted"
+sed -n '/multi-broadcast on 4/,/paper/p' "$work/out" >"$work/part"
+cp "$work/part" "$work/out"
+rows '$3 >= $2' "a block that is packed once is there sooner" 4
+
 "$sim" --reproduce buffering -n 4 2>"$work/err" && bad "nodes where there are two"
 grep -q 'nodes is for' "$work/err" || bad "and told so"
 "$sim" --reproduce collectives sp-thin 2>"$work/err" && bad "one machine for all"
