@@ -122,6 +122,7 @@ am_sim_SOURCES = nic-sim/tools/am_sim.h nic-sim/tools/sim.h nic-sim/tools/sim_ba
     nic-sim/tools/sim_reproduce_coll.c nic-sim/tools/sim_reproduce_lci.c \
     nic-sim/tools/sim_reproduce_bgp.c \
     nic-sim/tools/sim_reproduce_patterns.c \
+    nic-sim/tools/sim_reproduce_scaling.c \
     nic-sim/tools/sim_speed.c
 am_sim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
     -DSIM_CALLS_FOLDER='"$(pkglibdir)"'

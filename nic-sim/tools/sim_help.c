@@ -26,7 +26,7 @@ const char sim_help[] =
         "                   lci-mpi, bgp-mpi, buffering; on MACHINE, or the "
         "paper's;\n"
         "                   or collectives, all or one by one: sp-alltoall,\n"
-        "                   lci-bcast, bgp-allreduce, patterns\n"
+        "                   lci-bcast, bgp-allreduce, patterns, scaling\n"
         "  --plot FILE      of --reproduce: draw it, an SVG, by gnuplot\n"
         "  --explain        where a message's time goes, stage by stage\n"
         "  --run FILE       the scenario of this shared object on -n nodes;\n"

@@ -250,6 +250,12 @@ static const struct {
          "32 and 4000 x 32 doubles on Q nodes (Dawson and Strazdins)",
          reproduce_patterns,
          true},
+        {"scaling",
+         {"bgp"},
+         3,
+         "barrier, broadcast and allreduce of 8 bytes on 64 to 4,096 nodes",
+         reproduce_scaling,
+         true},
 };
 
 enum {

@@ -39,6 +39,10 @@ int reproduce_bgp_allreduce(const struct sim_options *options,
 int reproduce_patterns(const struct sim_options *options, const char *machine,
                        struct sim_chart *charts);
 
+/* sim_reproduce_scaling.c: up to as many nodes as the options say. */
+int reproduce_scaling(const struct sim_options *options, const char *machine,
+                      struct sim_chart *charts);
+
 struct coll_test;
 /* Fill a series, in us, with runs of `test` at each size of the chart. */
 int reproduce_series(const struct sim_options *options,

@@ -60,6 +60,12 @@ sed -n '/multi-broadcast on 4/,/paper/p' "$work/out" >"$work/part"
 cp "$work/part" "$work/out"
 rows '$3 >= $2' "a block that is packed once is there sooner" 4
 
+# Scaling: nodes, two algorithms of log P rounds, the hardware; of three collectives.
+table scaling 128 bgp
+rows '$1 == 64 { at = $2 } $1 == 128 && $2 <= at' "more rounds take longer" 6
+rows '$4 >= $2' "the hardware is faster than messages" 6
+[ "$(grep -c 'log P: ' "$work/out")" = 6 ] || bad "what log P says"
+
 "$sim" --reproduce buffering -n 4 2>"$work/err" && bad "nodes where there are two"
 grep -q 'nodes is for' "$work/err" || bad "and told so"
 "$sim" --reproduce collectives sp-thin 2>"$work/err" && bad "one machine for all"
