@@ -28,3 +28,6 @@ figures: am_perf am_info $(SIM_FIGURES)
 
 sim-figures: am_sim
 	$(srcdir)/benchmarks/sim_growth $(abs_builddir)
+	./am_sim --no-progress --reproduce scaling \
+	    --plot $(srcdir)/docs/figures/sim_scaling.svg
+	sed -i 's/[[:space:]]*$$//' $(srcdir)/docs/figures/sim_scaling.svg

@@ -117,6 +117,12 @@ am_sim_SOURCES = nic-sim/tools/am_sim.h nic-sim/tools/sim.h nic-sim/tools/sim_ba
     nic-sim/tools/sim_reproduce_buffering.c \
     nic-sim/tools/sim_exchange.c nic-sim/tools/sim_exchange.h \
     nic-sim/tools/sim_chart.c nic-sim/tools/sim_chart.h nic-sim/tools/sim_help.c \
+    nic-sim/tools/sim_coll.h nic-sim/tools/sim_coll.c \
+    nic-sim/tools/sim_coll_net.h nic-sim/tools/sim_coll_net.c \
+    nic-sim/tools/sim_reproduce_coll.c nic-sim/tools/sim_reproduce_lci.c \
+    nic-sim/tools/sim_reproduce_bgp.c \
+    nic-sim/tools/sim_reproduce_patterns.c \
+    nic-sim/tools/sim_reproduce_scaling.c \
     nic-sim/tools/sim_speed.c
 am_sim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
     -DSIM_CALLS_FOLDER='"$(pkglibdir)"'
@@ -259,11 +265,13 @@ dist_check_SCRIPTS += test/sim/am_sim_test.sh test/sim/worlds_test.sh \
     test/sim/scenario_test.sh test/sim/command_test.sh \
     test/sim/predict_test.sh test/sim/process_test.sh test/sim/mpi_test.sh \
     test/sim/mpich_test.sh test/sim/sensitivity_test.sh \
-    test/sim/reproduce_test.sh test/sim/arm64_test.sh
+    test/sim/reproduce_test.sh test/sim/collectives_test.sh \
+    test/sim/arm64_test.sh
 if BUILD_SIM
 TESTS += test/sim/am_sim_test.sh test/sim/perf_test.sh \
     test/sim/scenario_test.sh test/sim/command_test.sh \
     test/sim/sensitivity_test.sh test/sim/reproduce_test.sh \
+    test/sim/collectives_test.sh \
     test/sim/predict_test.sh test/sim/process_test.sh test/sim/mpi_test.sh \
     test/sim/mpich_test.sh test/sim/arm64_test.sh
 if HAVE_CMOCKA

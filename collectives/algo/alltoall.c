@@ -50,21 +50,37 @@ static void own_copy(const struct am_coll_build *b)
                   am_at_mutable(b->call->recv, to.offset), to.bytes);
 }
 
-void am_alltoall_staggered(const struct am_coll_build *b)
+/* All receives at once; sends to the members from `first` on, round the ring. */
+static void direct(const struct am_coll_build *b, uint32_t first)
 {
     uint32_t sends[SENDS_MAX] = {AM_STEP_NONE, AM_STEP_NONE, AM_STEP_NONE,
                                  AM_STEP_NONE};
+    uint32_t count = 0;
 
     for (uint32_t i = 1; i < b->size; i++) {
         (void)block_recv(b, am_ring_before(b->rank, b->size, i));
     }
-    for (uint32_t i = 1; i < b->size; i++) {
-        uint32_t send = block_send(b, am_ring_after(b->rank, b->size, i));
+    for (uint32_t i = 0; i < b->size; i++) {
+        uint32_t member = am_ring_after(first, b->size, i);
 
-        am_sched_edge(b->sched, sends[i % SENDS_MAX], send);
-        sends[i % SENDS_MAX] = send;
+        if (member != b->rank) {
+            uint32_t send = block_send(b, member);
+
+            am_sched_edge(b->sched, sends[count % SENDS_MAX], send);
+            sends[count++ % SENDS_MAX] = send;
+        }
     }
     own_copy(b);
+}
+
+void am_alltoall_staggered(const struct am_coll_build *b)
+{
+    direct(b, am_ring_after(b->rank, b->size, 1));
+}
+
+void am_alltoall_naive(const struct am_coll_build *b)
+{
+    direct(b, 0);
 }
 
 void am_alltoall_pairwise(const struct am_coll_build *b)

@@ -42,9 +42,11 @@ void am_allgather_flat(const struct am_coll_build *b);
 void am_reduce_scatter_flat(const struct am_coll_build *b);
 void am_reduce_scatter_ring(const struct am_coll_build *b);
 
-/* alltoall.c: staggered, so that no two begin with the same member; pairwise,
- * one exchange after the other; Bruck's. */
+/* alltoall.c: staggered, so that no two begin with the same member; naive, all
+ * beginning with member 0, to compare with; pairwise, one exchange after the
+ * other; Bruck's. */
 void am_alltoall_staggered(const struct am_coll_build *b);
+void am_alltoall_naive(const struct am_coll_build *b);
 void am_alltoall_pairwise(const struct am_coll_build *b);
 void am_alltoall_bruck(const struct am_coll_build *b);
 

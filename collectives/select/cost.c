@@ -118,6 +118,12 @@ static uint64_t add_fs(const struct am_coll_cost *c)
                   c->numbers->perf.recv_overhead.per_byte_fs);
 }
 
+uint64_t am_cost_never(const struct am_coll_cost *c)
+{
+    (void)c;
+    return AM_COST_NEVER;
+}
+
 uint64_t am_cost_dissemination(const struct am_coll_cost *c)
 {
     return am_cube_rounds(c->size) * (level_ps(c, 0) + send_ps(c, 0));

@@ -30,6 +30,8 @@ struct am_coll_cost {
     size_t chunk; /* SIZE_MAX: one piece */
 };
 
+/* Of an algorithm that only a variable chooses. */
+uint64_t am_cost_never(const struct am_coll_cost *c);
 uint64_t am_cost_dissemination(const struct am_coll_cost *c);
 uint64_t am_cost_barrier_tree(const struct am_coll_cost *c);
 uint64_t am_cost_bcast_tree(const struct am_coll_cost *c);

@@ -180,6 +180,8 @@ int sim_predict_pingpong(const struct sim_options *options,
                          size_t bytes);
 /* Of --reproduce: the paper's (first) machine, NULL: there is no such name. */
 const char *sim_reproduce_machine(const char *name);
+/* Is it one whose number of nodes --nodes may say? */
+bool sim_reproduce_takes_nodes(const char *name);
 int sim_reproduce(const struct sim_options *options);
 int sim_predict_bgp(const struct sim_options *options,
                     const struct ns_machine *machine);

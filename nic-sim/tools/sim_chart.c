@@ -12,6 +12,10 @@ enum { /* of plots */
     COLUMNS_MAX = 2
 };
 
+enum { /* of tables */
+    COLUMNS_WIDE = 5
+};
+
 void sim_chart_claim(struct sim_chart *chart, const char *paper, bool holds)
 {
     chart->claim[chart->claim_count].paper = paper;
@@ -20,28 +24,31 @@ void sim_chart_claim(struct sim_chart *chart, const char *paper, bool holds)
 
 void sim_chart_print(const struct sim_chart *chart)
 {
+    int width = chart->series_count > COLUMNS_WIDE ? 14 : 21;
+
     printf("# %s, %s\n%-10s", chart->title, chart->y, chart->x);
     for (uint32_t i = 0; i < chart->series_count; i++) {
-        printf(" %21s", chart->series[i]);
+        printf(" %*s", width, chart->series[i]);
     }
     putchar('\n');
     for (uint32_t p = 0; p < chart->count; p++) {
         printf("%-10.0f", chart->at[p]);
         for (uint32_t i = 0; i < chart->series_count; i++) {
-            printf(" %21.3f", chart->value[i][p]);
+            printf(" %*.3f", width, chart->value[i][p]);
         }
         putchar('\n');
     }
     if (chart->first_us[0] > 0) {
         printf("%.0f, us     ", chart->at[0]);
         for (uint32_t i = 0; i < chart->series_count; i++) {
-            printf(" %21.3f", chart->first_us[i]);
+            printf(" %*.3f", width, chart->first_us[i]);
         }
         putchar('\n');
     }
     for (uint32_t i = 0; i < chart->claim_count; i++) {
-        printf("%s  the paper: %s\n",
+        printf("%s  %s: %s\n",
                chart->claim[i].holds ? "so here    " : "NOT so here",
+               chart->claims == NULL ? "the paper" : chart->claims,
                chart->claim[i].paper);
     }
 }
@@ -59,9 +66,11 @@ static void chart_plot(FILE *to, const struct sim_chart *chart)
     }
     fprintf(to,
             "EOD\nset title '%s'\nset xlabel '%s'\nset ylabel '%s'\n"
-            "set key left top\nset grid\n%s\nplot ",
+            "set key left top\nset grid\n%s\n%s\nplot ",
             chart->title, chart->x, chart->y,
-            chart->first_us[0] > 0 || chart->logarithmic ? "set logscale x 2" : "unset logscale x");
+            chart->first_us[0] > 0 || chart->logarithmic ? "set logscale x 2"
+                                                         : "unset logscale x",
+            chart->logarithmic_y ? "set logscale y 10" : "unset logscale y");
     for (uint32_t i = 0; i < chart->series_count; i++) {
         fprintf(to, "%s$data using 1:%u with linespoints title '%s'",
                 i == 0 ? "" : ", ", i + 2, chart->series[i]);

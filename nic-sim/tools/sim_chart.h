@@ -8,7 +8,7 @@
 #include "tools/sim.h"
 
 enum {
-    SIM_CHART_SERIES = 5,
+    SIM_CHART_SERIES = 8,
     SIM_CHART_POINTS = 16,
     SIM_CHART_CLAIMS = 5
 };
@@ -21,6 +21,9 @@ struct sim_chart {
     double value[SIM_CHART_SERIES][SIM_CHART_POINTS];
     double first_us[SIM_CHART_SERIES]; /* time of the first point; 0: none */
     bool logarithmic; /* its x axis; as it is with first_us */
+    bool logarithmic_y;
+
+    const char *claims; /* whose they are; NULL: the paper's */
 
     struct {
         const char *paper;

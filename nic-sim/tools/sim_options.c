@@ -191,6 +191,23 @@ static int option_take(struct sim_options *options, int option)
 
 /* -------------------------------------------------------- what goes together */
 
+/* What only some of the things to do have a use for. */
+static int extras_check(const struct sim_options *options, bool nodes,
+                        bool trace)
+{
+    if (options->trace != NULL && !trace) {
+        fputs("am_sim: --trace is for --explain, --run and --mpi\n", stderr);
+        return EXIT_USAGE;
+    }
+    if (options->nodes != 0 && !nodes) {
+        fputs("am_sim: --nodes is for --run, --alltoall, --speed, --growth "
+              "and --reproduce of collectives\n",
+              stderr);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
 /* One thing to do at a time, and no option that it has no use for.  0, or the
  * exit status after saying what is wrong. */
 static int modes_check(const struct sim_options *options)
@@ -205,7 +222,10 @@ static int modes_check(const struct sim_options *options)
             {"--check", options->check != NULL, false, false, false},
             {"--predict", options->predict, false, false, false},
             {"--sensitivity", options->sensitivity, false, false, false},
-            {"--reproduce", options->reproduce != NULL, false, false, true},
+            {"--reproduce", options->reproduce != NULL,
+             options->reproduce != NULL &&
+                     sim_reproduce_takes_nodes(options->reproduce),
+             false, true},
             {"--explain", options->explain, false, true, false},
             {"--run", options->run != NULL, true, true, false},
             {"--mpi", options->mpi, false, true, false},
@@ -234,17 +254,7 @@ static int modes_check(const struct sim_options *options)
             return EXIT_USAGE;
         }
     }
-    if (options->trace != NULL && !trace) {
-        fputs("am_sim: --trace is for --explain, --run and --mpi\n", stderr);
-        return EXIT_USAGE;
-    }
-    if (options->nodes != 0 && !nodes) {
-        fputs("am_sim: --nodes is for --run, --alltoall, --speed and "
-              "--growth\n",
-              stderr);
-        return EXIT_USAGE;
-    }
-    return 0;
+    return extras_check(options, nodes, trace);
 }
 
 /* Where programs run: processes are for scenarios; and what predictions. */
@@ -304,14 +314,20 @@ static int words_take(struct sim_options *options, int count, int after,
         options->run_argv[count - arguments] = NULL;
         options->run_argc = count - arguments;
     }
+    if (options->reproduce != NULL && count > 0 &&
+        strcmp(options->reproduce, "collectives") == 0) {
+        return sim_fail("--reproduce collectives runs on several machines; "
+                        "leave the machine out");
+    }
     if (options->reproduce != NULL && count == 0) {
         options->machine = sim_reproduce_machine(options->reproduce);
         options->every_machine = true;
     }
     if (options->reproduce != NULL &&
         sim_reproduce_machine(options->reproduce) == NULL) {
-        return sim_fail("--reproduce has sp-mpi, lci-mpi, bgp-mpi and "
-                        "buffering");
+        return sim_fail("--reproduce has sp-mpi, lci-mpi, bgp-mpi, buffering, "
+                        "and collectives, which is: sp-alltoall, "
+                        "lci-bcast, bgp-allreduce, patterns, scaling");
     }
     if (!options->list &&
         (options->machine == NULL || *options->machine == '\0')) {

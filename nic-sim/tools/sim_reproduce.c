@@ -194,44 +194,100 @@ static const struct {
     uint32_t parts; /* charts for each */
     const char *what;
     reproduce_fn run;
+    bool is_collective; /* takes --nodes, and is one of "collectives" */
 } papers[] = {
         {"sp-mpi",
          {"sp-thin", "sp-wide"},
          2,
          "MPI buffered to 8 KiB in 16 KiB for each peer and rendezvous above, "
          "and what was added, one thing after the other (Chang et al. 1996)",
-         reproduce_sp_mpi},
+         reproduce_sp_mpi,
+         false},
         {"lci-mpi",
          {"myrinet-ppro", "myrinet-p3"},
          1,
          "MPI's ping-pong on LCI's implementations (Verstoep et al. 2004)",
-         lci_mpi},
+         lci_mpi,
+         false},
         {"bgp-mpi",
          {"bgp"},
          1,
          "MPI's exchange with 1 to 6 neighbours (Kumar et al. 2008)",
-         bgp_mpi},
+         bgp_mpi,
+         false},
         {"buffering",
          {"sp-thin"},
          5,
          "an exchange of two nodes under the policies of four libraries, and "
          "what a copy costs (Saphir 1994)",
-         reproduce_buffering},
+         reproduce_buffering,
+         false},
+        {"sp-alltoall",
+         {"sp-thin", "sp-wide"},
+         1,
+         "all-to-all on 16 nodes: naive, and so that no two send to the same "
+         "at once (Chang et al. 1996)",
+         reproduce_sp_alltoall,
+         true},
+        {"lci-bcast",
+         {"myrinet-ppro", "myrinet-p3"},
+         3,
+         "broadcast to 64 nodes along trees, by NIs and by hosts (Verstoep et "
+         "al. 2004)",
+         reproduce_lci_bcast,
+         true},
+        {"bgp-allreduce",
+         {"bgp"},
+         2,
+         "allreduce on 32 nodes in SMP and quad mode, over the torus and over "
+         "the collective network (Kumar et al. 2008)",
+         reproduce_bgp_allreduce,
+         true},
+        {"patterns",
+         {"bgp", "sp-thin"},
+         6,
+         "row multi-broadcast and multi-reduce of 1000 x Q, 1000 x 2 Q, 1000 x "
+         "32 and 4000 x 32 doubles on Q nodes (Dawson and Strazdins)",
+         reproduce_patterns,
+         true},
+        {"scaling",
+         {"bgp"},
+         3,
+         "barrier, broadcast and allreduce of 8 bytes on 64 to 4,096 nodes",
+         reproduce_scaling,
+         true},
 };
 
 enum {
     PAPERS = sizeof(papers) / sizeof(papers[0]),
-    CHARTS_MAX = 6
+    CHARTS_MAX = 40
 };
+
+/* Is it this one, or one of several that have one name? */
+static bool is_meant(uint32_t paper, const char *name)
+{
+    return strcmp(papers[paper].name, name) == 0 ||
+           (papers[paper].is_collective && strcmp(name, "collectives") == 0);
+}
 
 const char *sim_reproduce_machine(const char *name)
 {
     for (uint32_t i = 0; i < PAPERS; i++) {
-        if (strcmp(papers[i].name, name) == 0) {
+        if (is_meant(i, name)) {
             return papers[i].machines[0];
         }
     }
     return NULL;
+}
+
+bool sim_reproduce_takes_nodes(const char *name)
+{
+    for (uint32_t i = 0; i < PAPERS; i++) {
+        if (is_meant(i, name) && papers[i].is_collective) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* All charts of a paper; how many. */
@@ -255,7 +311,9 @@ static int paper_run(const struct sim_options *options, uint32_t paper,
         }
         for (uint32_t part = 0; part < parts && status == EXIT_SUCCESS;
              part++) {
-            sim_chart_print(&charts[(*count_p)++]);
+            if (charts[*count_p].count > 0) {
+                sim_chart_print(&charts[(*count_p)++]);
+            }
         }
     }
     return status;
@@ -263,12 +321,12 @@ static int paper_run(const struct sim_options *options, uint32_t paper,
 
 int sim_reproduce(const struct sim_options *options)
 {
-    struct sim_chart charts[CHARTS_MAX] = {{0}};
+    static struct sim_chart charts[CHARTS_MAX];
     uint32_t count = 0;
     int status = EXIT_SUCCESS;
 
-    for (uint32_t i = 0; i < PAPERS; i++) {
-        if (strcmp(papers[i].name, options->reproduce) == 0) {
+    for (uint32_t i = 0; i < PAPERS && status == EXIT_SUCCESS; i++) {
+        if (is_meant(i, options->reproduce)) {
             printf("# %s: %s\n", papers[i].name, papers[i].what);
             status = paper_run(options, i, charts, &count);
         }

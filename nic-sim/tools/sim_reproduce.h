@@ -22,4 +22,32 @@ int reproduce_sp_mpi(const struct sim_options *options, const char *machine,
 int reproduce_buffering(const struct sim_options *options, const char *machine,
                         struct sim_chart *charts);
 
+/* sim_reproduce_coll.c */
+int reproduce_sp_alltoall(const struct sim_options *options,
+                          const char *machine, struct sim_chart *charts);
+
+/* sim_reproduce_lci.c */
+int reproduce_lci_bcast(const struct sim_options *options, const char *machine,
+                        struct sim_chart *charts);
+
+/* sim_reproduce_bgp.c */
+int reproduce_bgp_allreduce(const struct sim_options *options,
+                            const char *machine, struct sim_chart *charts);
+
+/* sim_reproduce_patterns.c: there are fewer charts where there are fewer
+ * nodes; the last ones stay empty. */
+int reproduce_patterns(const struct sim_options *options, const char *machine,
+                       struct sim_chart *charts);
+
+/* sim_reproduce_scaling.c: up to as many nodes as the options say. */
+int reproduce_scaling(const struct sim_options *options, const char *machine,
+                      struct sim_chart *charts);
+
+struct coll_test;
+/* Fill a series, in us, with runs of `test` at each size of the chart. */
+int reproduce_series(const struct sim_options *options,
+                     const struct ns_machine *machine, struct coll_test *test,
+                     uint32_t series, const size_t *sizes,
+                     struct sim_chart *chart);
+
 #endif
