@@ -5,6 +5,7 @@
  *   am_group.c          the group that belongs to a communicator
  *   am_group_fit.c      which collectives are libam's
  *   am_group_data.c     one collective as MPI calls it: its memory, its operator
+ *   am_group_op.c       MPI's operators that libam has
  *   am_group_call.c     the wait for it
  *   am_group_block.c    blocking collectives
  *   am_group_start.c    non-blocking ones
@@ -40,6 +41,10 @@ struct MPIDI_AM_operator {
     MPI_Op op;
     MPI_Datatype datatype;
 };
+
+/* libam's own operator for one of MPI's on elements of so many bytes; false: it has none. */
+bool MPIDI_AM_group_operator(MPI_Op op, MPI_Datatype datatype, MPI_Aint bytes,
+                             struct am_coll_operator *operator);
 
 /* One collective as MPI calls it.  Described first, without a side effect; what it works on is
  * opened when libam is to do it. */

@@ -149,9 +149,12 @@ bool MPIDI_AM_as_reduction(struct MPIDI_AM_collective *c, am_coll_kind_t kind,
     if (kind == AM_COLL_REDUCE_SCATTER && in_place) {
         memory_set(&c->send, recvbuf, count * comm->local_size, datatype);
     }
+    c->call.count = (size_t) count;
+    if (MPIDI_AM_group_operator(op, datatype, size, &c->call.op)) {
+        return c->bytes != 0;
+    }
     c->operator.op = op;
     c->operator.datatype = datatype;
-    c->call.count = (size_t) count;
     c->call.op.reduce = reduce;
     c->call.op.arg = &c->operator;
     c->call.op.element_bytes = (size_t) size;

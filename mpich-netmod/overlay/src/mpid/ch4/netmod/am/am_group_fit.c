@@ -30,11 +30,11 @@ struct limits {
 static const struct limits of_pairs[AM_COLL_KINDS] = {
     [AM_COLL_BCAST] = UP_TO(32 * KIB),
     [AM_COLL_REDUCE] = ALL,
-    [AM_COLL_ALLREDUCE] = {4 * KIB, 512 * KIB},
+    [AM_COLL_ALLREDUCE] = ALL,
     [AM_COLL_GATHER] = NONE,
     [AM_COLL_SCATTER] = NONE,
     [AM_COLL_ALLGATHER] = {32 * KIB, 128 * KIB},
-    [AM_COLL_REDUCE_SCATTER] = {8 * KIB, 256 * KIB},
+    [AM_COLL_REDUCE_SCATTER] = ALL,
     [AM_COLL_ALLTOALL] = UP_TO(8 * KIB),
 };
 
@@ -43,11 +43,11 @@ static const struct limits of_pairs[AM_COLL_KINDS] = {
 static const struct limits of_crowds[AM_COLL_KINDS] = {
     [AM_COLL_BCAST] = FROM(256 * KIB),
     [AM_COLL_REDUCE] = ALL,
-    [AM_COLL_ALLREDUCE] = UP_TO(4 * KIB),
+    [AM_COLL_ALLREDUCE] = ALL,
     [AM_COLL_GATHER] = ALL,
     [AM_COLL_SCATTER] = {512, 64 * KIB},
     [AM_COLL_ALLGATHER] = {8 * KIB, 512 * KIB},
-    [AM_COLL_REDUCE_SCATTER] = UP_TO(256 * KIB),
+    [AM_COLL_REDUCE_SCATTER] = ALL,
     [AM_COLL_ALLTOALL] = {1 * KIB, 64 * KIB},
 };
 

@@ -188,6 +188,70 @@ MPL_STATIC_INLINE_PREFIX bool MPIDI_AM_is_word(MPI_Datatype datatype)
 #endif
 }
 
+/* Is it an integer or a real number of C's? */
+MPL_STATIC_INLINE_PREFIX void MPIDI_AM_type_kind(MPI_Datatype datatype, bool *is_integer,
+                                                 bool *is_signed, bool *is_real)
+{
+    *is_integer = *is_signed = *is_real = false;
+#if MPIDI_AM_SINCE(5, 0, 0)
+    switch (MPIR_DATATYPE_GET_RAW_INTERNAL(datatype)) {
+        case MPIR_INT8:
+        case MPIR_INT16:
+        case MPIR_INT32:
+        case MPIR_INT64:
+            *is_integer = *is_signed = true;
+            break;
+        case MPIR_UINT8:
+        case MPIR_UINT16:
+        case MPIR_UINT32:
+        case MPIR_UINT64:
+            *is_integer = true;
+            break;
+        case MPIR_FLOAT32:
+        case MPIR_FLOAT64:
+            *is_real = true;
+            break;
+        default:
+            break;
+    }
+#else
+    switch (datatype) {
+        case MPI_SIGNED_CHAR:
+        case MPI_SHORT:
+        case MPI_INT:
+        case MPI_LONG:
+        case MPI_LONG_LONG:
+        case MPI_INT8_T:
+        case MPI_INT16_T:
+        case MPI_INT32_T:
+        case MPI_INT64_T:
+            *is_integer = *is_signed = true;
+            break;
+        case MPI_CHAR:
+            *is_integer = true;
+            *is_signed = CHAR_MIN < 0;
+            break;
+        case MPI_UNSIGNED_CHAR:
+        case MPI_UNSIGNED_SHORT:
+        case MPI_UNSIGNED:
+        case MPI_UNSIGNED_LONG:
+        case MPI_UNSIGNED_LONG_LONG:
+        case MPI_UINT8_T:
+        case MPI_UINT16_T:
+        case MPI_UINT32_T:
+        case MPI_UINT64_T:
+            *is_integer = true;
+            break;
+        case MPI_FLOAT:
+        case MPI_DOUBLE:
+            *is_real = true;
+            break;
+        default:
+            break;
+    }
+#endif
+}
+
 /* ------------------------------------------------------------- collectives */
 
 /* The state of a collective that has failed: as an entry gets it, what remembers
