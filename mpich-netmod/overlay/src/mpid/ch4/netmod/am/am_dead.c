@@ -70,15 +70,9 @@ bool MPIDI_AM_member_is_me(MPIR_Comm * comm, int member)
 
 uint32_t MPIDI_AM_member_peer(MPIR_Comm * comm, int member, int vci)
 {
-    MPIDI_av_entry_t *av;
-    int avtid = 0, lpid = 0;
+    MPIDI_av_entry_t *av = member < comm->remote_size ? MPIDIU_comm_rank_to_av(comm, member) :
+        MPIDI_AM_local_av(comm, member - comm->remote_size);
 
-    if (member < comm->remote_size) {
-        av = MPIDIU_comm_rank_to_av(comm, member);
-    } else {
-        MPIDIU_comm_rank_to_pid_local(comm, member - comm->remote_size, &lpid, &avtid);
-        av = &MPIDIU_get_av(avtid, lpid);
-    }
     return MPIDI_AM_PEER(av, vci, vci);
 }
 
@@ -229,8 +223,7 @@ static void dead(void *arg, uint32_t peer)
     MPIDI_AM_part_dead(vci, peer);
     MPIDI_AM_revoke_dead();
     MPIDI_AM_agree_dead();
-    /* who waits for something else looks again */
-    MPL_atomic_fetch_add_int(&MPIDI_VCI(vci).progress_count, 1);
+    MPIDI_AM_wake(vci);
 }
 
 int MPIDI_AM_has_dead(void)
@@ -266,7 +259,7 @@ static uint32_t dead_member(struct am_ctx *ctx, MPIR_Comm * comm, int vci)
 /* Is this message one of a collective of all members? */
 static bool is_collective(int context_id, int tag)
 {
-    return (context_id & MPIR_CONTEXT_SUFFIX_MASK) == MPIR_CONTEXT_INTRA_COLL &&
+    return (context_id & MPIR_CONTEXT_SUFFIX_MASK) == MPIDI_AM_CONTEXT_COLL &&
         (tag & MPIR_TAG_COLL_BIT) == 0;
 }
 
@@ -315,8 +308,8 @@ static int deaths_text(MPIR_Comm * comm, char *text)
             const char *death = am_peer_death(MPIDI_AM_global.ctx[0],
                                               MPIDI_AM_member_peer(comm, i, 0));
 
-            length += (size_t) MPL_snprintf(text + length, TEXT_BYTES - length, "%s%s",
-                                            deaths > 0 ? "; " : "", death);
+            length += (size_t) snprintf(text + length, TEXT_BYTES - length, "%s%s",
+                                        deaths > 0 ? "; " : "", death);
             deaths++;
             if (length >= TEXT_BYTES) {
                 break;
@@ -456,6 +449,12 @@ bool MPIDI_AM_rank_is_dead(MPIR_Comm * comm, int rank)
 int MPIDI_AM_error_broken(MPIR_Comm * comm)
 {
     return MPIDI_AM_error(MPIDI_AM_global.ctx[0], AM_ERR_PEER);
+}
+
+/* For patch 0011, which can be there without 0010. */
+int MPIDI_AM_error_name(MPIR_Comm * comm, int mpi_errno)
+{
+    return mpi_errno;
 }
 
 int MPIDI_AM_probe_lost(MPIR_Comm * comm, int source)

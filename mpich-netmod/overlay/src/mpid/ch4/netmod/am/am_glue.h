@@ -92,11 +92,28 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_error_marks(int error)
     return marks;
 }
 
+/* Is it a send of a collective of all members, of whom one is dead? */
+MPL_STATIC_INLINE_PREFIX bool MPIDI_AM_is_refused(MPIR_Comm * comm, int tag)
+{
+    return MPIDI_AM_IS_BROKEN(comm) && (tag & MPIR_TAG_COLL_BIT) == 0;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_AM_refuse_send(MPIR_Comm * comm, MPIR_Request ** request)
+{
+    *request = MPIDI_AM_send_refused(comm);
+    return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
+}
+
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
                                                 MPI_Datatype datatype, int rank, int tag,
                                                 MPIR_Comm * comm, int attr,
                                                 MPIDI_av_entry_t * addr, MPIR_Request ** request)
 {
+#if MPIDI_AM_SINCE(4, 1, 0)
+    if (MPIDI_AM_CONTEXT_OFFSET(attr) != 0 && unlikely(MPIDI_AM_is_refused(comm, tag))) {
+        return MPIDI_AM_refuse_send(comm, request);
+    }
+#endif
     return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, comm, attr, addr,
                                  MPIDI_AM_IS_SYNC(attr) ? AM_MSG_SYNC : 0,
                                  MPIDI_AM_error_marks(MPIDI_AM_ATTR_ERROR(attr)), request);
@@ -109,9 +126,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count
                                                  MPIDI_av_entry_t * addr, MPIR_Request ** request,
                                                  MPIR_Errflag_t * errflag)
 {
-    if (unlikely(MPIDI_AM_IS_BROKEN(comm)) && (tag & MPIR_TAG_COLL_BIT) == 0) {
-        *request = MPIDI_AM_send_refused(comm);
-        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
+    if (unlikely(MPIDI_AM_is_refused(comm, tag))) {
+        return MPIDI_AM_refuse_send(comm, request);
     }
     return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, 0,
                                  MPIDI_AM_error_marks(*errflag), request);

@@ -118,13 +118,13 @@ static void starting_wait(double begin, int rank)
         end_start(am_error_text(MPIDI_AM_global.ctx[0]));
     }
     if (rank >= 0) {
-        MPL_snprintf(text, sizeof(text), "rank %d is gone: its process ended in MPI_Init", rank);
+        snprintf(text, sizeof(text), "rank %d is gone: its process ended in MPI_Init", rank);
         end_start(text);
     }
     if (MPIR_pmi_clock() - begin > MPIDI_AM_global.connect_ms * 1e-3) {
-        MPL_snprintf(text, sizeof(text),
-                     "not all ranks came to MPI_Init within %.0f ms (AM_CONNECT_TIMEOUT)",
-                     MPIDI_AM_global.connect_ms);
+        snprintf(text, sizeof(text),
+                 "not all ranks came to MPI_Init within %.0f ms (AM_CONNECT_TIMEOUT)",
+                 MPIDI_AM_global.connect_ms);
         end_start(text);
     }
 }
@@ -169,6 +169,14 @@ static bool world_has_dead(void)
 }
 
 #if MPIDI_AM_WAITS_CALL
+/* May who waits for the launcher hold the lock of vci 0, which no thread gets twice?  The
+ * program's other threads poll then. */
+#if MPIDI_AM_SINCE(4, 2, 0)
+#define MPIDI_AM_MAY_HOLD_LOCKS MPIR_ThreadInfo.isThreaded
+#else
+#define MPIDI_AM_MAY_HOLD_LOCKS false
+#endif
+
 /*
  * MPICH waits for other processes without MPI: for the launcher, or in a barrier in shared
  * memory.  While the job starts nobody needs us, and who does not come in time never will.
@@ -186,9 +194,11 @@ int MPIDI_AM_wait(double begin, int rank)
         case MPIDI_AM_ABORTING:
             return MPIR_pmi_clock() - begin > 2.0 ? MPI_ERR_OTHER : MPI_SUCCESS;
         case MPIDI_AM_RUNNING:
-            MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
-            (void) am_ctx_poll(MPIDI_AM_global.ctx[0]);
-            MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
+            if (!MPIDI_AM_MAY_HOLD_LOCKS) {
+                MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
+                (void) am_ctx_poll(MPIDI_AM_global.ctx[0]);
+                MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
+            }
             break;
         case MPIDI_AM_ENDING:
             do {

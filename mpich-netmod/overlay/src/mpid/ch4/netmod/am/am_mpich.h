@@ -252,6 +252,15 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_AM_type_kind(MPI_Datatype datatype, bool *is
 #endif
 }
 
+/* ------------------------------------------------------------- contexts */
+
+/* What a communicator's context has added to it for messages of collectives. */
+#if MPIDI_AM_SINCE(4, 2, 0)
+#define MPIDI_AM_CONTEXT_COLL    MPIR_CONTEXT_COLL_OFFSET
+#else
+#define MPIDI_AM_CONTEXT_COLL    MPIR_CONTEXT_INTRA_COLL
+#endif
+
 /* ------------------------------------------------------------- collectives */
 
 /* The state of a collective that has failed: as an entry gets it, what remembers
@@ -337,6 +346,15 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_caller_waits(void)
 #endif
 }
 
+/* Whoever waits on this vci looks again at what it waits for: before 4.2 only a change of
+ * this number ends a turn of a wait. */
+MPL_STATIC_INLINE_PREFIX void MPIDI_AM_wake(int vci)
+{
+#if !MPIDI_AM_SINCE(4, 2, 0)
+    MPL_atomic_fetch_add_int(&MPIDI_VCI(vci).progress_count, 1);
+#endif
+}
+
 /* ------------------------------------------------------------- processes */
 
 /* The table's entry for a rank of this world. */
@@ -359,6 +377,36 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_world_rank(MPIR_Comm * comm, int rank)
 
     MPIDIU_comm_rank_to_pid(comm, rank, &lpid, &avtid);
     return avtid == 0 ? lpid : -1;
+#endif
+}
+
+/* The table's entry for a rank of the side of `comm` that this process is on. */
+MPL_STATIC_INLINE_PREFIX MPIDI_av_entry_t *MPIDI_AM_local_av(MPIR_Comm * comm, int rank)
+{
+#if MPIDI_AM_SINCE(5, 0, 0)
+    return MPIDIU_lpid_to_av(MPIR_Group_rank_to_lpid(comm->local_group, rank));
+#else
+    int avtid = 0, lpid = 0;
+
+    MPIDIU_comm_rank_to_pid_local(comm, rank, &lpid, &avtid);
+    return &MPIDIU_get_av(avtid, lpid);
+#endif
+}
+
+/* The members of a new intracommunicator are these ranks of `from`.  Its commit is not to use
+ * collectives: it would broadcast a number for the choice of a vci, which fails where another
+ * member dies meanwhile. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_AM_comm_take_members(MPIR_Comm * comm, MPIR_Comm * from,
+                                                        int *ranks, int count)
+{
+#if MPIDI_AM_SINCE(5, 0, 0)
+    comm->vcis_enabled = false;
+    MPIR_Comm_set_session_ptr(comm, from->session_ptr);
+    return MPIR_Group_incl_impl(from->local_group, count, ranks, &comm->local_group);
+#else
+    comm->tainted = 1;
+    MPIR_Comm_map_irregular(comm, from, ranks, count, MPIR_COMM_MAP_DIR__L2L, NULL);
+    return MPI_SUCCESS;
 #endif
 }
 

@@ -43,7 +43,7 @@ int MPIDI_AM_comm_bootstrap(MPIR_Comm * comm)
 }
 
 /* Every rank gets as many as the one that asks for the fewest: each vci has a
- * partner of its number in all ranks. */
+ * partner of its number in all ranks.  The start ends with this, for the world. */
 int MPIDI_AM_comm_set_vcis(MPIR_Comm * comm, int num_implicit, int num_reserved,
                            MPIDI_num_vci_t * all_num_vcis)
 {
@@ -67,6 +67,7 @@ int MPIDI_AM_comm_set_vcis(MPIR_Comm * comm, int num_implicit, int num_reserved,
         mpi_errno = MPIDI_AM_vcis_open(least.n_total_vcis);
         MPIR_ERR_CHECK(mpi_errno);
     }
+    MPIDI_AM_global.phase = MPIDI_AM_RUNNING;
 
   fn_exit:
     return mpi_errno;

@@ -99,6 +99,7 @@ bool MPIDI_AM_part_begin(MPIR_Request * req)
 
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
     if (is_dead(peer_of(req))) {
+        MPIR_Part_request_activate(req);        /* ch4 has done it before 4.2 only */
         fail(req);
         lives = false;
     } else {

@@ -64,7 +64,7 @@ void MPIDI_AM_sinks_open(struct MPIDI_AM_ft *ft, bool collectives_only)
         sink->envelope.context = (uint32_t) ft->comm->recvcontext_id;
         sink->mask.context = (uint32_t) MPIDI_AM_FAMILY_MASK;
         if (collectives_only) {
-            sink->envelope.context |= MPIR_CONTEXT_INTRA_COLL;
+            sink->envelope.context |= MPIDI_AM_CONTEXT_COLL;
             sink->mask.context |= MPIR_CONTEXT_SUFFIX_MASK;
             sink->mask.tag = (uint32_t) MPIR_TAG_COLL_BIT;
         }
@@ -141,7 +141,7 @@ static void revoke_here(struct MPIDI_AM_ft *ft)
     MPIDI_AM_sinks_open(ft, false);
     for (int vci = 0; vci < MPIDI_AM_global.n_ctx; vci++) {
         am_msg_look(MPIDI_AM_global.ctx[vci]);
-        MPL_atomic_fetch_add_int(&MPIDI_VCI(vci).progress_count, 1);
+        MPIDI_AM_wake(vci);
     }
 }
 

@@ -27,18 +27,16 @@ static int survivors(MPIR_Comm * comm, const uint8_t * failed, int context_id, M
             ranks[count++] = i;
         }
     }
-    shrunk->context_id = shrunk->recvcontext_id = (MPIR_Context_id_t) context_id;
+    shrunk->context_id = shrunk->recvcontext_id = context_id;
     shrunk->comm_kind = MPIR_COMM_KIND__INTRACOMM;
     shrunk->local_comm = NULL;
     shrunk->local_size = shrunk->remote_size = count;
-    MPIR_Comm_map_irregular(shrunk, comm, ranks, count, MPIR_COMM_MAP_DIR__L2L, NULL);
+    mpi_errno = MPIDI_AM_comm_take_members(shrunk, comm, ranks, count);
+    MPIR_ERR_CHECK(mpi_errno);
     shrunk->errhandler = comm->errhandler;
     if (comm->errhandler != NULL) {
         MPIR_Errhandler_add_ref(comm->errhandler);
     }
-    /* Or the commit would broadcast a number for the choice of a vci, which fails where another one
-     * dies meanwhile. */
-    shrunk->tainted = 1;
     mpi_errno = MPIR_Comm_commit(shrunk);
     MPIR_ERR_CHECK(mpi_errno);
     *p = shrunk;
@@ -74,7 +72,7 @@ int MPIDI_AM_shrink(MPIR_Comm * comm, MPIR_Comm ** shrunk)
         mpi_errno = MPIDI_AM_agree_words(comm, &is_taken, 1, &later, &acked);
         MPIR_ERR_CHECK(mpi_errno);
         if (!is_taken && context_id != 0) {
-            MPIR_Free_contextid((MPIR_Context_id_t) context_id);
+            MPIR_Free_contextid(context_id);
             context_id = 0;
         }
     }
