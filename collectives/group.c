@@ -242,6 +242,11 @@ void am_coll_group_abandon(struct am_coll_group *group)
     group_dead(group);
 }
 
+bool am_coll_is_named(const struct am_coll_group *group, am_coll_kind_t kind)
+{
+    return strcmp(group->coll->config->algorithm[kind], "auto") != 0;
+}
+
 size_t am_coll_group_shared_bytes(const struct am_coll_group *group)
 {
     return group->has_numbers ? group->numbers.shared.slot_bytes : 0;

@@ -126,6 +126,12 @@ typedef enum {
 
 #define AM_COLL_KINDS 11
 
+/* Does a variable (AM_COLL_BCAST and so on, not "auto") name the algorithm of a kind?
+ * Then callers that choose between this library and another are to choose this
+ * one.  Legal in a handler. */
+AM_API bool am_coll_is_named(const struct am_coll_group *group,
+                             am_coll_kind_t kind);
+
 /*
  * What a collective works on.  Memory is contiguous, the caller's, and not to be
  * touched until the collective is done; the struct and the arrays are read

@@ -304,6 +304,9 @@ static void threads_run(const char *bcast, const char *allreduce)
     trial(&tg, &t, &prng);
     trial_force(&tg, AM_COLL_BCAST, bcast);
     trial_force(&tg, AM_COLL_ALLREDUCE, allreduce);
+    assert_int_equal(am_coll_is_named(tg.group[0], AM_COLL_BCAST),
+                     strcmp(bcast, "auto") != 0);
+    assert_false(am_coll_is_named(tg.group[0], AM_COLL_REDUCE));
     for (uint32_t i = 0; i < RANKS; i++) {
         members[i] = (struct member){tg.group[i], seed, 0};
         assert_int_equal(

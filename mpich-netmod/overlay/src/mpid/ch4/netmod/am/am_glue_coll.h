@@ -103,8 +103,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce(const void *sendbuf, void *recv
     int mpi_errno;
 
     if (MPIDI_AM_BY_GROUP(comm, REDUCE) &&
-        MPIDI_AM_group_reduce(sendbuf, recvbuf, count, datatype, op, root, comm,
-                              MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
+        MPIDI_AM_group_reduction(AM_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root, comm,
+                                 MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
         return mpi_errno;
     }
     return MPIDI_AM_FLAT(comm, REDUCE, count, datatype) ?
@@ -122,7 +122,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allreduce(const void *sendbuf, void *r
     int mpi_errno;
 
     if (MPIDI_AM_BY_GROUP(comm, ALLREDUCE) &&
-        MPIDI_AM_group_allreduce(sendbuf, recvbuf, count, datatype, op, comm,
+        MPIDI_AM_group_reduction(AM_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0, comm,
                                  MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
         return mpi_errno;
     }
@@ -141,8 +141,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allgather(const void *sendbuf, MPI_Ain
     int mpi_errno;
 
     if (MPIDI_AM_BY_GROUP(comm, ALLGATHER) &&
-        MPIDI_AM_group_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                                 MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
+        MPIDI_AM_group_blocks(AM_COLL_ALLGATHER, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                              recvtype, 0, comm, MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
         return mpi_errno;
     }
     return MPIDI_AM_generic_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
@@ -157,8 +157,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoall(const void *sendbuf, MPI_Aint
     int mpi_errno;
 
     if (MPIDI_AM_BY_GROUP(comm, ALLTOALL) &&
-        MPIDI_AM_group_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                                MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
+        MPIDI_AM_group_blocks(AM_COLL_ALLTOALL, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                              recvtype, 0, comm, MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
         return mpi_errno;
     }
     if (sendbuf != MPI_IN_PLACE && MPIDI_AM_FLAT(comm, ALLTOALL, recvcount, recvtype)) {
@@ -169,36 +169,6 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoall(const void *sendbuf, MPI_Aint
                                      comm, MPIDI_AM_ERRFLAG);
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ibarrier(MPIR_Comm * comm, MPIR_Request ** request)
-{
-    if (MPIDI_AM_BY_GROUP(comm, IBARRIER) && MPIDI_AM_group_ibarrier(comm, request)) {
-        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
-    }
-    return MPIDI_AM_generic_ibarrier(comm, request);
-}
-
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ibcast(void *buffer, MPI_Aint count,
-                                                 MPI_Datatype datatype, int root,
-                                                 MPIR_Comm * comm, MPIR_Request ** request)
-{
-    if (MPIDI_AM_BY_GROUP(comm, IBCAST) &&
-        MPIDI_AM_group_ibcast(buffer, count, datatype, root, comm, request)) {
-        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
-    }
-    return MPIDI_AM_generic_ibcast(buffer, count, datatype, root, comm, request);
-}
-
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iallreduce(const void *sendbuf, void *recvbuf,
-                                                     MPI_Aint count, MPI_Datatype datatype,
-                                                     MPI_Op op, MPIR_Comm * comm,
-                                                     MPIR_Request ** request)
-{
-    if (MPIDI_AM_BY_GROUP(comm, IALLREDUCE) &&
-        MPIDI_AM_group_iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request)) {
-        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
-    }
-    return MPIDI_AM_generic_iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request);
-}
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce_scatter_block(const void *sendbuf, void *recvbuf,
                                                                MPI_Aint recvcount,
                                                                MPI_Datatype datatype, MPI_Op op,
@@ -208,8 +178,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce_scatter_block(const void *sendb
     int mpi_errno;
 
     if (MPIDI_AM_BY_GROUP(comm, REDUCE_SCATTER_BLOCK) &&
-        MPIDI_AM_group_reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm,
-                                            MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
+        MPIDI_AM_group_reduction(AM_COLL_REDUCE_SCATTER, sendbuf, recvbuf, recvcount, datatype, op,
+                                 0, comm, MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
         return mpi_errno;
     }
     return MPIDI_AM_generic_reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm,
@@ -242,8 +212,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_gather(const void *sendbuf, MPI_Aint s
     int mpi_errno;
 
     if (MPIDI_AM_BY_GROUP(comm, GATHER) &&
-        MPIDI_AM_group_gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
-                              comm, MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
+        MPIDI_AM_group_blocks(AM_COLL_GATHER, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                              recvtype, root, comm, MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
         return mpi_errno;
     }
     return MPIDI_AM_generic_gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
@@ -259,8 +229,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_scatter(const void *sendbuf, MPI_Aint 
     int mpi_errno;
 
     if (MPIDI_AM_BY_GROUP(comm, SCATTER) &&
-        MPIDI_AM_group_scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
-                               comm, MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
+        MPIDI_AM_group_blocks(AM_COLL_SCATTER, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                              recvtype, root, comm, MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
         return mpi_errno;
     }
     return MPIDI_AM_generic_scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
@@ -305,13 +275,46 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoallv(const void *sendbuf,
                                       rdispls, recvtype, comm, MPIDI_AM_ERRFLAG);
 }
 
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ibarrier(MPIR_Comm * comm, MPIR_Request ** request)
+{
+    if (MPIDI_AM_BY_GROUP(comm, IBARRIER) && MPIDI_AM_group_ibarrier(comm, request)) {
+        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
+    }
+    return MPIDI_AM_generic_ibarrier(comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ibcast(void *buffer, MPI_Aint count,
+                                                 MPI_Datatype datatype, int root,
+                                                 MPIR_Comm * comm, MPIR_Request ** request)
+{
+    if (MPIDI_AM_BY_GROUP(comm, IBCAST) &&
+        MPIDI_AM_group_ibcast(buffer, count, datatype, root, comm, request)) {
+        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
+    }
+    return MPIDI_AM_generic_ibcast(buffer, count, datatype, root, comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iallreduce(const void *sendbuf, void *recvbuf,
+                                                     MPI_Aint count, MPI_Datatype datatype,
+                                                     MPI_Op op, MPIR_Comm * comm,
+                                                     MPIR_Request ** request)
+{
+    if (MPIDI_AM_BY_GROUP(comm, IALLREDUCE) &&
+        MPIDI_AM_group_ireduction(AM_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0, comm,
+                                  request)) {
+        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
+    }
+    return MPIDI_AM_generic_iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request);
+}
+
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ireduce(const void *sendbuf, void *recvbuf,
                                                   MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
                                                   int root, MPIR_Comm * comm,
                                                   MPIR_Request ** request)
 {
     if (MPIDI_AM_BY_GROUP(comm, IREDUCE) &&
-        MPIDI_AM_group_ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request)) {
+        MPIDI_AM_group_ireduction(AM_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root, comm,
+                                  request)) {
         return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request);
@@ -323,8 +326,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iallgather(const void *sendbuf, MPI_Ai
                                                      MPIR_Comm * comm, MPIR_Request ** request)
 {
     if (MPIDI_AM_BY_GROUP(comm, IALLGATHER) &&
-        MPIDI_AM_group_iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                                  request)) {
+        MPIDI_AM_group_iblocks(AM_COLL_ALLGATHER, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                               recvtype, 0, comm, request)) {
         return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
@@ -337,8 +340,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ialltoall(const void *sendbuf, MPI_Ain
                                                     MPIR_Comm * comm, MPIR_Request ** request)
 {
     if (MPIDI_AM_BY_GROUP(comm, IALLTOALL) &&
-        MPIDI_AM_group_ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                                 request)) {
+        MPIDI_AM_group_iblocks(AM_COLL_ALLTOALL, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                               recvtype, 0, comm, request)) {
         return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,

@@ -64,37 +64,16 @@ bool MPIDI_AM_group_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, i
         run(comm, &c, errflag, mpi_errno);
 }
 
-bool MPIDI_AM_group_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                           MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm * comm,
-                           MPIDI_AM_errflag_t * errflag, int *mpi_errno)
+bool MPIDI_AM_group_reduction(am_coll_kind_t kind, const void *sendbuf, void *recvbuf,
+                              MPI_Aint count, MPI_Datatype datatype, MPI_Op op, int root,
+                              MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno)
 {
     struct MPIDI_AM_collective c;
 
-    return MPIDI_AM_as_reduction(&c, AM_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root,
-                                 comm) && run(comm, &c, errflag, mpi_errno);
+    return MPIDI_AM_as_reduction(&c, kind, sendbuf, recvbuf, count, datatype, op, root, comm) &&
+        run(comm, &c, errflag, mpi_errno);
 }
 
-bool MPIDI_AM_group_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                              MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                              MPIDI_AM_errflag_t * errflag, int *mpi_errno)
-{
-    struct MPIDI_AM_collective c;
-
-    return MPIDI_AM_as_reduction(&c, AM_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0,
-                                 comm) && run(comm, &c, errflag, mpi_errno);
-}
-
-bool MPIDI_AM_group_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
-                                         MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                                         MPIDI_AM_errflag_t * errflag, int *mpi_errno)
-{
-    struct MPIDI_AM_collective c;
-
-    return MPIDI_AM_as_reduction(&c, AM_COLL_REDUCE_SCATTER, sendbuf, recvbuf, recvcount, datatype,
-                                 op, 0, comm) && run(comm, &c, errflag, mpi_errno);
-}
-
-/* With blocks of one length. */
 bool MPIDI_AM_group_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Aint * recvcounts,
                                    MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
                                    MPIDI_AM_errflag_t * errflag, int *mpi_errno)
@@ -104,50 +83,19 @@ bool MPIDI_AM_group_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI
             return false;
         }
     }
-    return MPIDI_AM_group_reduce_scatter_block(sendbuf, recvbuf, recvcounts[0], datatype, op, comm,
-                                               errflag, mpi_errno);
+    return MPIDI_AM_group_reduction(AM_COLL_REDUCE_SCATTER, sendbuf, recvbuf, recvcounts[0],
+                                    datatype, op, 0, comm, errflag, mpi_errno);
 }
 
-bool MPIDI_AM_group_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                              MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno)
+bool MPIDI_AM_group_blocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
+                           MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                           MPI_Datatype recvtype, int root, MPIR_Comm * comm,
+                           MPIDI_AM_errflag_t * errflag, int *mpi_errno)
 {
     struct MPIDI_AM_collective c;
 
-    return MPIDI_AM_as_blocks(&c, AM_COLL_ALLGATHER, sendbuf, sendcount, sendtype, recvbuf,
-                              recvcount, recvtype, 0, comm) && run(comm, &c, errflag, mpi_errno);
-}
-
-bool MPIDI_AM_group_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                             MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno)
-{
-    struct MPIDI_AM_collective c;
-
-    return MPIDI_AM_as_blocks(&c, AM_COLL_ALLTOALL, sendbuf, sendcount, sendtype, recvbuf,
-                              recvcount, recvtype, 0, comm) && run(comm, &c, errflag, mpi_errno);
-}
-
-bool MPIDI_AM_group_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
-                           MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno)
-{
-    struct MPIDI_AM_collective c;
-
-    return MPIDI_AM_as_blocks(&c, AM_COLL_GATHER, sendbuf, sendcount, sendtype, recvbuf,
-                              recvcount, recvtype, root, comm) &&
-        run(comm, &c, errflag, mpi_errno);
-}
-
-bool MPIDI_AM_group_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
-                            MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno)
-{
-    struct MPIDI_AM_collective c;
-
-    return MPIDI_AM_as_blocks(&c, AM_COLL_SCATTER, sendbuf, sendcount, sendtype, recvbuf,
-                              recvcount, recvtype, root, comm) &&
-        run(comm, &c, errflag, mpi_errno);
+    return MPIDI_AM_as_blocks(&c, kind, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                              root, comm) && run(comm, &c, errflag, mpi_errno);
 }
 
 /* Run one of blocks of their own lengths, which are open but for their copies; `send` NULL: what

@@ -71,7 +71,7 @@ int MPIDI_AM_collective_open(struct MPIDI_AM_collective *c)
         memory_open(&c->send, c->call.kind == AM_COLL_REDUCE_SCATTER &&
                     c->send.user == c->call.recv);
         c->call.send = c->send.bytes;
-        mpi_errno = memory_in(&c->send);
+        mpi_errno = mpi_errno == MPI_SUCCESS ? memory_in(&c->send) : mpi_errno;
     }
     return mpi_errno;
 }

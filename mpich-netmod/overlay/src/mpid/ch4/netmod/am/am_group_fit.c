@@ -63,40 +63,15 @@ static const struct limits of_others[AM_COLL_KINDS] = {
     [AM_COLL_ALLTOALL] = UP_TO(4 * KIB),
 };
 
-/* Has the user named libam's algorithm for this kind?  Then libam does all of them. */
-static bool is_forced(am_coll_kind_t kind)
-{
-    static const char *const variables[AM_COLL_KINDS] = {
-        [AM_COLL_BCAST] = "AM_COLL_BCAST",
-        [AM_COLL_REDUCE] = "AM_COLL_REDUCE",
-        [AM_COLL_ALLREDUCE] = "AM_COLL_ALLREDUCE",
-        [AM_COLL_GATHER] = "AM_COLL_GATHER",
-        [AM_COLL_SCATTER] = "AM_COLL_SCATTER",
-        [AM_COLL_ALLGATHER] = "AM_COLL_ALLGATHER",
-        [AM_COLL_REDUCE_SCATTER] = "AM_COLL_REDUCE_SCATTER",
-        [AM_COLL_ALLTOALL] = "AM_COLL_ALLTOALL",
-    };
-    static bool is_asked, forced[AM_COLL_KINDS];
-
-    if (unlikely(!is_asked)) {
-        for (int i = 0; i < AM_COLL_KINDS; i++) {
-            const char *value = variables[i] == NULL ? NULL : getenv(variables[i]);
-
-            forced[i] = value != NULL && strcmp(value, "auto") != 0;
-        }
-        is_asked = true;
-    }
-    return forced[kind];
-}
-
-static bool fits(MPIR_Comm * comm, const struct MPIDI_AM_collective *c)
+static bool fits(MPIR_Comm * comm, struct am_coll_group *group,
+                 const struct MPIDI_AM_collective *c)
 {
     bool is_pair = comm->local_size == 2;
     am_coll_kind_t kind = c->call.kind;
     const struct limits *limits = MPIDI_AM_global.crowded ? &of_crowds[kind] :
         is_pair ? &of_pairs[kind] : &of_others[kind];
 
-    if (unlikely(is_forced(kind))) {
+    if (unlikely(am_coll_is_named(group, kind))) {
         return true;
     }
     if (kind == AM_COLL_BCAST && is_pair && c->bytes < PAIR_BCAST_LEAST) {
@@ -107,12 +82,13 @@ static bool fits(MPIR_Comm * comm, const struct MPIDI_AM_collective *c)
 
 /* Non-blocking ones go there whether they share memory or not, as MPICH's schedules cost more
  * than libam's. */
-static bool fits_start(const struct MPIDI_AM_collective *c)
+static bool fits_start(struct am_coll_group *group, const struct MPIDI_AM_collective *c)
 {
     am_coll_kind_t kind = c->call.kind;
 
-    return is_forced(kind) || (c->bytes <= of_others[kind].low && !c->call.is_vector &&
-                               (kind == AM_COLL_ALLREDUCE || !MPIDI_AM_global.crowded));
+    return am_coll_is_named(group, kind) ||
+        (c->bytes <= of_others[kind].low && !c->call.is_vector &&
+         (kind == AM_COLL_ALLREDUCE || !MPIDI_AM_global.crowded));
 }
 
 struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM_collective *c,
@@ -120,8 +96,8 @@ struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM
 {
     struct am_coll_group *group = MPIDI_AM_group_of(comm);
 
-    return group != NULL && MPIDI_AM_group_shared_bytes(comm, errflag) != 0 && fits(comm, c) ?
-        group : NULL;
+    return group != NULL && MPIDI_AM_group_shared_bytes(comm, errflag) != 0 &&
+        fits(comm, group, c) ? group : NULL;
 }
 
 struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm,
@@ -129,5 +105,5 @@ struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm,
 {
     struct am_coll_group *group = MPIDI_AM_group_of(comm);
 
-    return group != NULL && fits_start(c) ? group : NULL;
+    return group != NULL && fits_start(group, c) ? group : NULL;
 }

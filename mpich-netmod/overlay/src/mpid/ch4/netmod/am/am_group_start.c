@@ -93,10 +93,9 @@ static bool started(MPIR_Comm * comm, const struct MPIDI_AM_collective *c, MPIR_
 bool MPIDI_AM_group_ibarrier(MPIR_Comm * comm, MPIR_Request ** request)
 {
     struct MPIDI_AM_collective c = {.call = {.kind = AM_COLL_BARRIER} };
-    struct am_coll_group *group;
-    struct pending *pending;
+    struct am_coll_group *group = MPIDI_AM_group_of(comm);
 
-    if ((group = MPIDI_AM_group_of(comm)) == NULL) {
+    if (group == NULL) {
         return false;
     }
     start(comm, group, &c, request);
@@ -112,42 +111,23 @@ bool MPIDI_AM_group_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, 
         started(comm, &c, request);
 }
 
-bool MPIDI_AM_group_ireduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                            MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm * comm,
-                            MPIR_Request ** request)
-{
-    struct MPIDI_AM_collective c;
-
-    return MPIDI_AM_as_reduction(&c, AM_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root,
-                                 comm) && started(comm, &c, request);
-}
-
-bool MPIDI_AM_group_iallreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                               MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                               MPIR_Request ** request)
-{
-    struct MPIDI_AM_collective c;
-
-    return MPIDI_AM_as_reduction(&c, AM_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0,
-                                 comm) && started(comm, &c, request);
-}
-
-bool MPIDI_AM_group_iallgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                               void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+bool MPIDI_AM_group_ireduction(am_coll_kind_t kind, const void *sendbuf, void *recvbuf,
+                               MPI_Aint count, MPI_Datatype datatype, MPI_Op op, int root,
                                MPIR_Comm * comm, MPIR_Request ** request)
 {
     struct MPIDI_AM_collective c;
 
-    return MPIDI_AM_as_blocks(&c, AM_COLL_ALLGATHER, sendbuf, sendcount, sendtype, recvbuf,
-                              recvcount, recvtype, 0, comm) && started(comm, &c, request);
+    return MPIDI_AM_as_reduction(&c, kind, sendbuf, recvbuf, count, datatype, op, root, comm) &&
+        started(comm, &c, request);
 }
 
-bool MPIDI_AM_group_ialltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                              MPIR_Comm * comm, MPIR_Request ** request)
+bool MPIDI_AM_group_iblocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
+                            MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                            MPI_Datatype recvtype, int root, MPIR_Comm * comm,
+                            MPIR_Request ** request)
 {
     struct MPIDI_AM_collective c;
 
-    return MPIDI_AM_as_blocks(&c, AM_COLL_ALLTOALL, sendbuf, sendcount, sendtype, recvbuf,
-                              recvcount, recvtype, 0, comm) && started(comm, &c, request);
+    return MPIDI_AM_as_blocks(&c, kind, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                              root, comm) && started(comm, &c, request);
 }

@@ -9,6 +9,7 @@
 #include "mpidch4r.h"
 #include "ch4_impl.h"
 
+#include <am_coll.h>
 #include <am_msg.h>
 #include <am_time.h>
 
@@ -277,30 +278,19 @@ void MPIDI_AM_group_revoke(MPIR_Comm * comm);
 bool MPIDI_AM_group_barrier(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);
 bool MPIDI_AM_group_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                           MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);
-bool MPIDI_AM_group_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                           MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm * comm,
-                           MPIDI_AM_errflag_t * errflag, int *mpi_errno);
-bool MPIDI_AM_group_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                              MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                              MPIDI_AM_errflag_t * errflag, int *mpi_errno);
-bool MPIDI_AM_group_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+/* Reduce, allreduce, or reduce-scatter of blocks of `count`. */
+bool MPIDI_AM_group_reduction(am_coll_kind_t kind, const void *sendbuf, void *recvbuf,
+                              MPI_Aint count, MPI_Datatype datatype, MPI_Op op, int root,
                               MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);
-bool MPIDI_AM_group_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                             MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);
-bool MPIDI_AM_group_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
-                                         MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                                         MPIDI_AM_errflag_t * errflag, int *mpi_errno);
+/* Where all blocks are of one length. */
 bool MPIDI_AM_group_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Aint * recvcounts,
                                    MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
                                    MPIDI_AM_errflag_t * errflag, int *mpi_errno);
-bool MPIDI_AM_group_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
-                           MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);
-bool MPIDI_AM_group_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
-                            MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);
+/* All-gather, all-to-all, gather, scatter. */
+bool MPIDI_AM_group_blocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
+                           MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                           MPI_Datatype recvtype, int root, MPIR_Comm * comm,
+                           MPIDI_AM_errflag_t * errflag, int *mpi_errno);
 bool MPIDI_AM_group_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                                void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
                                MPI_Datatype recvtype, MPIR_Comm * comm,
@@ -314,18 +304,13 @@ bool MPIDI_AM_group_alltoallv(const void *sendbuf, const MPI_Aint * sendcounts,
 bool MPIDI_AM_group_ibarrier(MPIR_Comm * comm, MPIR_Request ** request);
 bool MPIDI_AM_group_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                            MPIR_Comm * comm, MPIR_Request ** request);
-bool MPIDI_AM_group_iallreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                               MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                               MPIR_Request ** request);
-bool MPIDI_AM_group_ireduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                            MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm * comm,
-                            MPIR_Request ** request);
-bool MPIDI_AM_group_iallgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                               void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+bool MPIDI_AM_group_ireduction(am_coll_kind_t kind, const void *sendbuf, void *recvbuf,
+                               MPI_Aint count, MPI_Datatype datatype, MPI_Op op, int root,
                                MPIR_Comm * comm, MPIR_Request ** request);
-bool MPIDI_AM_group_ialltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                              MPIR_Comm * comm, MPIR_Request ** request);
+bool MPIDI_AM_group_iblocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
+                            MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                            MPI_Datatype recvtype, int root, MPIR_Comm * comm,
+                            MPIR_Request ** request);
 
 /* am_init.c: the context of the world, what MPI_T shows of it, the summary */
 int MPIDI_AM_start(void);
