@@ -50,7 +50,7 @@ static bool is_sound(const struct am_coll_group *group,
                      const struct am_coll_call *call)
 {
     size_t unit = has_operator(call->kind) ? call->op.element_bytes : 1;
-    size_t blocks = has_blocks(call->kind) ? group->size : 1;
+    size_t blocks = has_blocks(call->kind) ? group->size : 1, bytes;
 
     if ((unsigned)call->kind >= AM_COLL_KINDS ||
         (has_root(call->kind) && call->root >= group->size)) {
@@ -68,7 +68,8 @@ static bool is_sound(const struct am_coll_group *group,
          !counts_are_there(call, call->root == group->rank))) {
         return false;
     }
-    return call->count <= SIZE_MAX / unit / blocks / 2;
+    return !__builtin_mul_overflow(call->count, unit, &bytes) &&
+           !__builtin_mul_overflow(bytes, 2 * blocks, &bytes);
 }
 
 /* What all members must agree on: as a hash, but for the root. */
@@ -117,19 +118,18 @@ static struct am_coll_plan plan_of(struct am_coll_group *group,
 
 /* The arrays that this member is to read, for later: the caller's own are read
  * during its call only.  Without memory the schedule is not good. */
-static void call_keep(struct am_coll_req *req, const struct am_coll_call *call)
+static void arrays_keep(struct am_coll_req *req)
 {
     struct am_coll_call *mine = &req->call;
-    bool is_root = call->root == req->group->rank;
-    bool sends = call->kind == AM_COLL_ALLTOALL ||
-                 (call->kind == AM_COLL_SCATTER && is_root);
-    bool receives = call->kind != AM_COLL_SCATTER &&
-                    (call->kind != AM_COLL_GATHER || is_root);
+    bool is_root = mine->root == req->group->rank;
+    bool sends = mine->kind == AM_COLL_ALLTOALL ||
+                 (mine->kind == AM_COLL_SCATTER && is_root);
+    bool receives = mine->kind != AM_COLL_SCATTER &&
+                    (mine->kind != AM_COLL_GATHER || is_root);
     const size_t **arrays[] = {&mine->send_counts, &mine->send_offsets,
                                &mine->recv_counts, &mine->recv_offsets};
 
-    *mine = *call;
-    for (int i = 0; call->is_vector && i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         size_t bytes = req->group->size * sizeof(size_t);
         const size_t *theirs = (i < 2 ? sends : receives) ? *arrays[i] : NULL;
         size_t *copy = theirs == NULL ? NULL
@@ -139,6 +139,14 @@ static void call_keep(struct am_coll_req *req, const struct am_coll_call *call)
             memcpy(copy, theirs, bytes);
         }
         *arrays[i] = copy;
+    }
+}
+
+static void call_keep(struct am_coll_req *req, const struct am_coll_call *call)
+{
+    req->call = *call;
+    if (call->is_vector) {
+        arrays_keep(req);
     }
 }
 

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include "base/barrier.h"
 #include "collectives/coll.h"
 
 #include "collectives/module.h"
@@ -64,6 +65,7 @@ static am_status_t coll_open(struct am_ctx *ctx, uint32_t slot,
     coll->env = am_ctx_env(ctx);
     coll->stats = stats;
     coll->config = values;
+    coll->can_fence = am_barrier_open();
     coll->window = coll->config->window < 1 << 16
                            ? (uint32_t)coll->config->window
                            : 1u << 16;

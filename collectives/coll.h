@@ -79,6 +79,7 @@ struct am_coll {
     struct am_pool small, large;                  /* am_coll_held */
     struct am_pool xfers;
     uint32_t window; /* messages a peer may send that were not consumed */
+    bool can_fence;  /* am_barrier_seldom works here */
     bool forked;
     bool is_closing; /* nothing is sent any more */
 };
@@ -248,8 +249,6 @@ void am_coll_rx_register(struct am_coll *coll);
 
 /* A request with an empty schedule; NULL: no memory. */
 struct am_coll_req *am_coll_req_new(struct am_coll_group *group);
-/* Back to those that wait for use. */
-void am_coll_req_put(struct am_coll_req *req);
 /* Begin the steps that wait for nothing.  AM_OK: it goes on; AM_DONE, or an
  * error: it has ended, and the request is gone. */
 am_status_t am_coll_req_start(struct am_coll_req *req);

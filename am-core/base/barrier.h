@@ -11,6 +11,7 @@
 #define AM_BASE_BARRIER_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Store `value`; who observes it sees all that was written before. */
@@ -50,6 +51,22 @@ static inline void am_barrier_announce(void)
     atomic_thread_fence(memory_order_seq_cst);
 #endif
 }
+
+/*
+ * The same where one side acts often and the other seldom: who acts often does
+ * with a fence of the compiler's, and the other makes all cores that run
+ * processes which have called am_barrier_open pass a fence (10 us where the
+ * cores are virtual ones; Linux, membarrier(2)).
+ */
+
+/* False: this machine has no such thing; all are to use am_barrier_announce. */
+bool am_barrier_open(void);
+static inline void am_barrier_often(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+}
+/* False: no fence was passed. */
+bool am_barrier_seldom(void);
 
 /* Between two looks at memory that another core is about to write: the second
  * is not made ahead of the first.  Without it a core runs hundreds of looks

@@ -1,7 +1,7 @@
 # am-core/base
 libam_la_SOURCES += \
     am-core/base/assert.c am-core/base/assert.h \
-    am-core/base/barrier.h \
+    am-core/base/barrier.c am-core/base/barrier.h \
     am-core/base/binalloc.c am-core/base/binalloc.h \
     am-core/base/config.c am-core/base/config.h \
     am-core/base/config_value.c am-core/base/config_value.h \

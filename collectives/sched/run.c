@@ -10,26 +10,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* On no list, nothing held, no steps: as req_end leaves one, too. */
+static struct am_coll_req *req_alloc(struct am_coll *coll)
+{
+    struct am_coll_req *req = calloc(1, sizeof(*req));
+
+    if (req != NULL) {
+        req->coll = coll;
+        am_list_init(&req->link);
+        am_list_init(&req->due_link);
+        am_list_init(&req->shared.link);
+        am_list_init(&req->held);
+        for (uint32_t i = 0; i < AM_COLL_STEP_BUCKETS; i++) {
+            am_list_init(&req->steps[i]);
+        }
+    }
+    return req;
+}
+
 struct am_coll_req *am_coll_req_new(struct am_coll_group *group)
 {
     struct am_coll *coll = group->coll;
     struct am_list *idle = am_list_pop(&coll->idle);
     struct am_coll_req *req =
-            idle == NULL ? calloc(1, sizeof(*req))
+            idle == NULL ? req_alloc(coll)
                          : am_container(idle, struct am_coll_req, link);
 
     if (req == NULL) {
         return NULL;
     }
-    am_sched_reset(&req->sched);
-    am_list_init(&req->link);
-    am_list_init(&req->due_link);
-    am_list_init(&req->shared.link);
-    am_list_init(&req->held);
-    for (uint32_t i = 0; i < AM_COLL_STEP_BUCKETS; i++) {
-        am_list_init(&req->steps[i]);
-    }
-    req->coll = coll;
     req->group = group;
     req->first = req->last = AM_STEP_NONE;
     req->left = 1; /* it has not ended before it is built */
@@ -38,11 +47,6 @@ struct am_coll_req *am_coll_req_new(struct am_coll_group *group)
     req->status = AM_OK;
     req->is_stopped = false;
     return req;
-}
-
-void am_coll_req_put(struct am_coll_req *req)
-{
-    am_list_push(&req->coll->idle, &req->link);
 }
 
 static void queue_push(struct am_coll_req *req, uint32_t index)
@@ -183,7 +187,8 @@ static bool req_run(struct am_coll_req *req)
     return req->flying == 0;
 }
 
-/* Off all lists; what came for it and was not wanted is dropped. */
+/* Off all lists; what came for it and was not wanted is dropped.  It can be used
+ * again. */
 static void req_end(struct am_coll_req *req)
 {
     am_list_remove(&req->due_link);
@@ -192,7 +197,8 @@ static void req_end(struct am_coll_req *req)
     }
     am_list_remove(&req->link);
     am_coll_held_drop(req->coll, &req->held, NULL);
-    am_coll_req_put(req);
+    am_sched_reset(&req->sched);
+    am_list_push(&req->coll->idle, &req->link);
 }
 
 static void queue_fill(struct am_coll_req *req)

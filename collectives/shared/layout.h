@@ -64,6 +64,12 @@ static inline _Atomic uint32_t *am_shared_broken(const struct am_shared *shared)
                                 2 * am_shared_words(shared->size));
 }
 
+/* A member cannot pass a fence for others. */
+static inline _Atomic uint32_t *am_shared_strong(const struct am_shared *shared)
+{
+    return am_shared_broken(shared) + 1;
+}
+
 static inline struct am_shared_slot *
 am_shared_slot(const struct am_shared *shared, uint32_t member, uint32_t turn)
 {
@@ -79,7 +85,7 @@ static inline void *am_shared_payload(struct am_shared_slot *slot, size_t bytes)
     return bytes <= AM_SHARED_SHORT_BYTES ? slot->few : slot->many;
 }
 
-/* Nobody has begun anything, sleeps or has left. */
+/* Nobody has begun anything, sleeps or has left; all can do all. */
 static inline void am_shared_clear(const struct am_shared *shared)
 {
     memset(shared->base, 0, 2 * am_shared_words(shared->size) + AM_SHARED_LINE);

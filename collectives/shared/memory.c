@@ -48,11 +48,20 @@ static struct am_shared *shared_new(const struct am_coll_group *group)
     if (shared != NULL) {
         shared->size = group->size;
         shared->rank = group->rank;
+        shared->can_fence = group->coll->can_fence;
         shared->bytes = am_shared_bytes(group->size);
         shared->next = shared->begun = AM_SHARED_DEPTH;
         am_list_init(&shared->link);
     }
     return shared;
+}
+
+static void shared_take(struct am_coll_group *group, struct am_shared *shared)
+{
+    if (!shared->can_fence) {
+        atomic_store(am_shared_strong(shared), 1);
+    }
+    group->shared = shared;
 }
 
 void am_shared_offer(struct am_coll_group *group, struct am_shared_key *key)
@@ -81,7 +90,7 @@ void am_shared_offer(struct am_coll_group *group, struct am_shared_key *key)
     shared->owner = dev;
     coll->shared_bytes += shared->bytes;
     am_shared_clear(shared);
-    group->shared = shared;
+    shared_take(group, shared);
     key->slot_bytes = AM_SHARED_SLOT_BYTES;
 }
 
@@ -109,7 +118,7 @@ am_status_t am_shared_accept(struct am_coll_group *group,
         free(shared);
         return AM_ERR_INVALID;
     }
-    group->shared = shared;
+    shared_take(group, shared);
     return AM_OK;
 }
 

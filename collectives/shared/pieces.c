@@ -8,23 +8,23 @@
 
 #include <string.h>
 
-static size_t offset_of(const struct am_coll_req *req)
-{
-    return req->shared.stage * req->shared.piece;
-}
+/* What goes in this turn. */
+struct piece {
+    size_t offset, bytes; /* of each block */
+    size_t written;       /* bytes in a slot */
+};
 
-/* Bytes of the piece of this turn. */
-static size_t piece_of(const struct am_coll_req *req)
+static struct piece piece_of(const struct am_coll_req *req)
 {
-    size_t left = am_shared_bytes_of(req) - offset_of(req);
+    size_t offset = req->shared.stage * req->shared.piece;
+    size_t left = am_shared_bytes_of(req) - offset;
+    size_t bytes = left < req->shared.piece ? left : req->shared.piece;
 
-    return left < req->shared.piece ? left : req->shared.piece;
-}
-
-/* Bytes in a slot in this turn. */
-static size_t written(const struct am_coll_req *req)
-{
-    return piece_of(req) * am_shared_blocks(req->call.kind, req->group->size);
+    return (struct piece){
+            .offset = offset,
+            .bytes = bytes,
+            .written = bytes *
+                       am_shared_blocks(req->call.kind, req->group->size)};
 }
 
 static bool pieces_fit(const struct am_coll_wish *wish)
@@ -46,12 +46,17 @@ static bool pieces_fit(const struct am_coll_wish *wish)
 
 static uint32_t pieces_open(struct am_coll_req *req)
 {
-    size_t unit = am_shared_unit_of(req);
-    size_t room =
-            AM_SHARED_SLOT_BYTES / am_shared_blocks(req->call.kind, req->group->size);
+    uint32_t blocks = am_shared_blocks(req->call.kind, req->group->size);
+    size_t bytes = am_shared_bytes_of(req), unit, room;
 
+    if (bytes * blocks <= AM_SHARED_SLOT_BYTES) { /* and no division */
+        req->shared.piece = bytes;
+        return 1;
+    }
+    unit = am_shared_unit_of(req);
+    room = AM_SHARED_SLOT_BYTES / blocks;
     req->shared.piece = room - room % unit;
-    return am_piece_count(am_shared_bytes_of(req), req->shared.piece);
+    return am_piece_count(bytes, req->shared.piece);
 }
 
 static size_t pieces_give(const struct am_coll_req *req)
@@ -60,29 +65,29 @@ static size_t pieces_give(const struct am_coll_req *req)
     case AM_COLL_BARRIER:
         return 0;
     case AM_COLL_BCAST:
-        return am_shared_is_root(req) ? written(req) : 0;
+        return am_shared_is_root(req) ? piece_of(req).written : 0;
     default:
-        return written(req);
+        return piece_of(req).written;
     }
 }
 
 static void pieces_write(const struct am_coll_req *req, void *to)
 {
     const struct am_coll_call *call = &req->call;
-    uint32_t blocks = am_shared_blocks(call->kind, req->group->size);
-    size_t block = am_shared_bytes_of(req), bytes = piece_of(req);
+    struct piece piece = piece_of(req);
+    size_t block = am_shared_bytes_of(req);
     const void *from = call->kind == AM_COLL_BCAST ? call->recv
                        : call->kind == AM_COLL_ALLGATHER && call->send == NULL
                                ? am_at(call->recv, req->group->rank * block)
                                : am_given(call);
 
-    if (bytes == block) { /* in one piece, as they lie */
-        memcpy(to, from, blocks * bytes);
+    if (piece.bytes == block) { /* in one piece, as they lie */
+        memcpy(to, from, piece.written);
         return;
     }
-    for (uint32_t i = 0; i < blocks; i++) {
-        memcpy(am_at_mutable(to, i * bytes),
-               am_at(from, i * block + offset_of(req)), bytes);
+    for (size_t at = 0; at < piece.written; at += piece.bytes) {
+        memcpy(am_at_mutable(to, at), am_at(from, piece.offset), piece.bytes);
+        piece.offset += block;
     }
 }
 
@@ -99,69 +104,74 @@ static am_shared_whose_t pieces_whose(const struct am_coll_req *req)
 }
 
 /* Where `block` of what a member gives lies in its slot. */
-static const void *given_by(const struct am_coll_req *req, uint32_t member,
+static const void *given_by(const struct am_coll_req *req,
+                            const struct piece *piece, uint32_t member,
                             uint32_t block)
 {
     struct am_shared_slot *slot =
             am_shared_slot_of(req, member, req->shared.turn);
 
-    return am_at(am_shared_payload(slot, written(req)), block * piece_of(req));
+    return am_at(am_shared_payload(slot, piece->written), block * piece->bytes);
 }
 
-static void copy_from(struct am_coll_req *req, uint32_t member, uint32_t block,
-                      void *to)
+static void copy_from(struct am_coll_req *req, const struct piece *piece,
+                      uint32_t member, uint32_t block, void *to)
 {
-    size_t bytes = piece_of(req);
-
-    if (bytes > 0) {
-        memcpy(to, given_by(req, member, block), bytes);
-        am_shared_copied(req->coll, bytes);
+    if (piece->bytes > 0) {
+        memcpy(to, given_by(req, piece, member, block), piece->bytes);
+        am_shared_copied(req->coll, piece->bytes);
     }
 }
 
 /* From the last member's values to the first's, so that they meet in order. */
-static void reduce_all(struct am_coll_req *req, uint32_t block)
+static void reduce_all(struct am_coll_req *req, const struct piece *piece,
+                       uint32_t block)
 {
-    char *to = am_at_mutable(req->call.recv, offset_of(req));
-    size_t count = piece_of(req) / req->op.element_bytes;
+    char *to = am_at_mutable(req->call.recv, piece->offset);
+    size_t count = piece->bytes == am_shared_bytes_of(req)
+                           ? req->call.count
+                           : piece->bytes / req->op.element_bytes;
 
     if (count == 0) {
         return;
     }
-    copy_from(req, req->group->size - 1, block, to);
+    copy_from(req, piece, req->group->size - 1, block, to);
     for (uint32_t i = req->group->size - 1; i-- > 0;) {
-        req->op.reduce(req->op.arg, given_by(req, i, block), to, count);
-        am_shared_copied(req->coll, piece_of(req));
+        req->op.reduce(req->op.arg, given_by(req, piece, i, block), to, count);
+        am_shared_copied(req->coll, piece->bytes);
     }
 }
 
 static bool pieces_take(struct am_coll_req *req)
 {
     const struct am_coll_call *call = &req->call;
+    struct piece piece = piece_of(req);
     uint32_t rank = req->group->rank, size = req->group->size;
-    char *to = am_at_mutable(call->recv, offset_of(req));
+    char *to = am_at_mutable(call->recv, piece.offset);
 
     switch (call->kind) {
     case AM_COLL_BCAST:
-        copy_from(req, call->root, 0, to);
+        copy_from(req, &piece, call->root, 0, to);
         break;
     case AM_COLL_REDUCE:
     case AM_COLL_ALLREDUCE:
-        reduce_all(req, 0);
+        reduce_all(req, &piece, 0);
         break;
     case AM_COLL_REDUCE_SCATTER:
-        reduce_all(req, rank);
+        reduce_all(req, &piece, rank);
         break;
     case AM_COLL_ALLGATHER:
         for (uint32_t i = 0; i < size; i++) {
             if (i != rank || call->send != NULL) {
-                copy_from(req, i, 0, am_at_mutable(to, i * call->count));
+                copy_from(req, &piece, i, 0,
+                          am_at_mutable(to, i * call->count));
             }
         }
         break;
     case AM_COLL_ALLTOALL:
         for (uint32_t i = 0; i < size; i++) {
-            copy_from(req, i, rank, am_at_mutable(to, i * call->count));
+            copy_from(req, &piece, i, rank,
+                      am_at_mutable(to, i * call->count));
         }
         break;
     default:

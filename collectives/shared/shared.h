@@ -3,7 +3,7 @@
  * them all: member 0 takes it of its device (AM_DEV_CAP_MAPPED) and sends the key
  * with the group's numbers.  For the files of collectives/; may call am and base.
  *
- *   sleeps[member] | gone[member] | broken | slots[member][AM_SHARED_DEPTH]
+ *   sleeps[member] | gone[member] | broken, strong | slots[member][AM_SHARED_DEPTH]
  *
  *   slot:  flag (turn:32 | hash:32), 48 bytes of a short payload | a longer one
  *
@@ -20,7 +20,11 @@
  *
  * A member that has waited for a while says for whom in sleeps[], looks again, and
  * then waits for a message as for any other (AM_COLL_H_NUDGE), by AM_WAIT: who
- * writes a flag looks in sleeps[] afterwards.  So one of the two sees the other.
+ * writes a flag looks in sleeps[] afterwards.  So one of the two sees the other, if
+ * both pass a fence in between.  Where each member has a core of its own, who sleeps
+ * passes it for both (am_barrier_seldom), and who writes goes on at once: it would
+ * have to wait until the flag's line has come to its core.  `strong` is not 0 where
+ * a member cannot do that.
  */
 #ifndef AM_COLLECTIVES_SHARED_H
 #define AM_COLLECTIVES_SHARED_H
@@ -58,6 +62,9 @@ struct am_shared {
     uint32_t begun;    /* all have begun this turn */
     uint32_t looks;    /* in a row, that found nothing */
     uint32_t patience; /* looks of a caller that waits, in its call */
+    bool can_fence;    /* am_barrier_seldom works here */
+    bool has_met_all;  /* all have begun a turn, and so said whether they can */
+    bool is_light;     /* flags are written without a fence */
     bool is_asleep;    /* said so in sleeps[] */
     bool owes_nudges;  /* there was no space for all */
     uint32_t *ranks;   /* member 0, once it has left: peer indices of members */

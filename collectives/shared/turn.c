@@ -3,9 +3,13 @@
  */
 #include "config.h"
 
+#include "base/barrier.h"
 #include "collectives/shared/way.h"
 
-#define LOOKS_MAX    150 /* polls that found nothing, before it sleeps */
+/* Polls that found nothing, before it sleeps; of members with a core each, which
+ * then pass a fence for all. */
+#define LOOKS_MAX    150
+#define LOOKS_FENCE  1500
 #define PATIENCE_MAX 300 /* looks: about as long as some messages take */
 
 /* ------------------------------------------------------------------ flags */
@@ -86,6 +90,38 @@ static bool are_there(struct am_coll_req *req, uint32_t last, uint32_t turn)
     return req->shared.at > last;
 }
 
+/* May others write without a fence?  Where each member has a core of its own, and
+ * this one can pass it for them. */
+static bool may_be_light(const struct am_coll_group *group)
+{
+    return group->numbers.perf.turn_ps == 0 && group->shared->can_fence;
+}
+
+/* All members have begun this turn. */
+static void begun_set(struct am_coll_group *group, uint32_t turn)
+{
+    struct am_shared *shared = group->shared;
+
+    shared->begun = turn;
+    if (!shared->has_met_all) {
+        shared->has_met_all = true;
+        shared->is_light = may_be_light(group) &&
+                           atomic_load(am_shared_strong(shared)) == 0;
+    }
+}
+
+/* Before the look at sleeps[]; who sleeps looks in the other order. */
+static void flag_set(struct am_shared *shared, struct am_shared_slot *slot,
+                     uint64_t flag)
+{
+    if (shared->is_light) {
+        am_publish64(&slot->flag, flag);
+        am_barrier_often();
+    } else {
+        atomic_store(&slot->flag, flag);
+    }
+}
+
 /* ------------------------------------------------------------------ turns */
 
 /* The turn after the one in my slot: when all have begun that, I may write. */
@@ -104,7 +140,7 @@ static bool may_write(struct am_coll_req *req)
     if (!are_there(req, shared->size - 1, turn_before(req))) {
         return false;
     }
-    shared->begun = turn_before(req);
+    begun_set(req->group, turn_before(req));
     return true;
 }
 
@@ -120,8 +156,7 @@ static void turn_begin(struct am_coll_req *req, size_t bytes)
         op->way->write(req, am_shared_payload(slot, bytes));
         am_shared_copied(req->coll, bytes);
     }
-    /* before the look at sleeps[], in the order of all such */
-    atomic_store(&slot->flag, (uint64_t)op->turn << 32 | req->print);
+    flag_set(shared, slot, (uint64_t)op->turn << 32 | req->print);
     nudge_sleepers(req->group, false);
     op->is_begun = true;
     op->at = op->way->whose(req) == AM_SHARED_ROOTS ? req->call.root : 0;
@@ -130,7 +165,6 @@ static void turn_begin(struct am_coll_req *req, size_t bytes)
 /* Take what I want of this turn, once it is there. */
 static bool turn_take(struct am_coll_req *req)
 {
-    struct am_shared *shared = req->group->shared;
     struct am_shared_op *op = &req->shared;
     am_shared_whose_t whose = op->way->whose(req);
 
@@ -138,12 +172,13 @@ static bool turn_take(struct am_coll_req *req)
         return true;
     }
     if (!are_there(req,
-                   whose == AM_SHARED_ROOTS ? req->call.root : shared->size - 1,
+                   whose == AM_SHARED_ROOTS ? req->call.root
+                                            : req->group->size - 1,
                    op->turn)) {
         return false;
     }
     if (whose == AM_SHARED_ALL) {
-        shared->begun = op->turn;
+        begun_set(req->group, op->turn);
     }
     return req->flying == 0 && op->way->take(req);
 }
@@ -209,7 +244,7 @@ static void wake_up(struct am_shared *shared)
     }
 }
 
-/* Say for whom the first collective waits, and look again.  False: there it is. */
+/* Say for whom the first collective waits, and look again.  False: look on. */
 static bool fall_asleep(struct am_coll_group *group, struct am_coll_req *req)
 {
     struct am_shared *shared = group->shared;
@@ -218,7 +253,8 @@ static bool fall_asleep(struct am_coll_group *group, struct am_coll_req *req)
 
     shared->is_asleep = true;
     atomic_store(am_shared_sleeps(shared, shared->rank), missing + 1);
-    if (is_there(req, missing, turn) || req->status != AM_OK ||
+    if ((may_be_light(group) && !am_barrier_seldom()) ||
+        is_there(req, missing, turn) || req->status != AM_OK ||
         atomic_load(am_shared_broken(shared)) != 0) {
         wake_up(shared);
         return false;
@@ -228,6 +264,11 @@ static bool fall_asleep(struct am_coll_group *group, struct am_coll_req *req)
         req->shared.has_asked = nudge(group, missing, req);
     }
     return true;
+}
+
+static uint32_t looks_max(const struct am_coll_group *group)
+{
+    return may_be_light(group) ? LOOKS_FENCE : LOOKS_MAX;
 }
 
 static void look_on(struct am_coll_group *group)
@@ -295,7 +336,7 @@ void am_shared_run(struct am_coll_group *group, const struct am_coll_req *mine,
             return; /* it goes on when that ends */
         }
         if (shared->owes_nudges ||
-            (req != NULL && ++shared->looks < LOOKS_MAX)) {
+            (req != NULL && ++shared->looks < looks_max(group))) {
             look_on(group);
             return;
         }

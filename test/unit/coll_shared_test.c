@@ -13,12 +13,14 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     RANKS = 6,
     LONG_WAIT = 2000, /* polls, more than a member looks before it sleeps */
     GROUPS = 300,
-    ROUNDS = 3000
+    ROUNDS = 3000,
+    LIGHT_ROUNDS = 1000
 };
 
 static struct am_prng prng;
@@ -250,6 +252,8 @@ static void test_given_back(void **state)
 struct member {
     struct am_coll_group *group;
     uint64_t seed;
+    int rounds;
+    bool is_late; /* now and then, so that the others sleep */
     int failures;
 };
 
@@ -265,13 +269,16 @@ static void *member_run(void *arg)
     if (am_coll_operator_get(AM_COLL_SUM, AM_COLL_INT64, &op) != AM_OK) {
         member->failures++;
     }
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < member->rounds; i++) {
         int64_t mine[600], out[600], want = 0, last;
         size_t count = 1 + am_prng_next(&draws) % 600;
         uint32_t root = (uint32_t)am_prng_next(&draws) % size;
         bool reduces = am_prng_next(&draws) % 2 == 0;
         am_status_t status;
 
+        if (member->is_late && i % 2 == (int)(rank % 2)) {
+            usleep(200);
+        }
         for (size_t j = 0; j < count; j++) {
             mine[j] = reduces || rank == root ? (int64_t)(i + (rank + 1) * j)
                                               : -1;
@@ -290,14 +297,30 @@ static void *member_run(void *arg)
     return NULL;
 }
 
+static void members_run(const struct trial_group *tg, int rounds, bool are_late)
+{
+    struct member members[RANKS];
+    pthread_t threads[RANKS];
+    uint64_t seed = am_prng_next(&prng);
+
+    for (uint32_t i = 0; i < tg->size; i++) {
+        members[i] = (struct member){tg->group[i], seed, rounds, are_late, 0};
+        assert_int_equal(
+                pthread_create(&threads[i], NULL, member_run, &members[i]), 0);
+    }
+    for (uint32_t i = 0; i < tg->size; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    for (uint32_t i = 0; i < tg->size; i++) {
+        assert_int_equal(members[i].failures, 0);
+    }
+}
+
 static void threads_run(const char *bcast, const char *allreduce)
 {
     struct trial t = {.kind = AM_COLL_BARRIER};
-    struct member members[RANKS];
-    pthread_t threads[RANKS];
     struct trial_group tg;
     struct world world;
-    uint64_t seed = am_prng_next(&prng);
 
     world_open(&world, RANKS, NULL);
     trial_group_open(&tg, &world, 1, all, RANKS);
@@ -307,17 +330,7 @@ static void threads_run(const char *bcast, const char *allreduce)
     assert_int_equal(am_coll_is_named(tg.group[0], AM_COLL_BCAST),
                      strcmp(bcast, "auto") != 0);
     assert_false(am_coll_is_named(tg.group[0], AM_COLL_REDUCE));
-    for (uint32_t i = 0; i < RANKS; i++) {
-        members[i] = (struct member){tg.group[i], seed, 0};
-        assert_int_equal(
-                pthread_create(&threads[i], NULL, member_run, &members[i]), 0);
-    }
-    for (uint32_t i = 0; i < RANKS; i++) {
-        pthread_join(threads[i], NULL);
-    }
-    for (uint32_t i = 0; i < RANKS; i++) {
-        assert_int_equal(members[i].failures, 0);
-    }
+    members_run(&tg, ROUNDS, false);
     trial_group_close(&tg);
     world_close(&world);
 }
@@ -327,6 +340,34 @@ static void test_threads(void **state)
     (void)state;
     threads_run("auto", "auto");
     threads_run("reads", "reads");
+}
+
+/* As where each member has a core of its own: who writes passes no fence, and who
+ * sleeps passes it for all.  A sleeper that is not seen would sleep for ever. */
+static void test_light_flags(void **state)
+{
+    struct trial t = {.kind = AM_COLL_BARRIER};
+    struct trial_group tg;
+    struct world world;
+    uint64_t nudges = 0;
+
+    (void)state;
+    world_open(&world, 2, NULL);
+    trial_group_open(&tg, &world, 1, all, 2);
+    trial(&tg, &t, &prng);
+    for (uint32_t i = 0; i < 2; i++) {
+        tg.group[i]->numbers.perf.turn_ps = 0;
+        tg.group[i]->shared->has_met_all = false;
+    }
+    members_run(&tg, LIGHT_ROUNDS, true);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(tg.group[i]->shared->is_light,
+                         tg.group[i]->coll->can_fence);
+        nudges += tg.group[i]->coll->stats[AM_COLL_STAT_NUDGES];
+    }
+    assert_true(nudges > 0);
+    trial_group_close(&tg);
+    world_close(&world);
 }
 
 int main(void)
@@ -339,6 +380,7 @@ int main(void)
             cmocka_unit_test(test_disagreement),
             cmocka_unit_test(test_given_back),
             cmocka_unit_test(test_threads),
+            cmocka_unit_test(test_light_flags),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

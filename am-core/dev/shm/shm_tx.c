@@ -150,7 +150,7 @@ static inline am_status_t tx_publish(struct shm_ep *ep, struct shm_tx *tx,
     ep->reply_room = false; /* if it was a reply; asking is cheaper */
     /* The sleeper's membarrier makes this load see its flag or the sleeper
      * see the stamp; only the compiler must be kept from moving it up. */
-    atomic_signal_fence(memory_order_seq_cst);
+    am_barrier_often();
     if (SHM_UNLIKELY(atomic_load_explicit(ep->peer_sleeping,
                                           memory_order_relaxed) != 0)) {
         return tx_wake(ep);

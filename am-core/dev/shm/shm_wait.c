@@ -16,7 +16,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -239,9 +238,7 @@ static void spread(struct shm_dev *dev)
 
 void shm_wait_init(struct shm_dev *dev)
 {
-    dev->membarrier =
-            syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0,
-                    0) == 0;
+    dev->membarrier = am_barrier_open();
 }
 
 bool shm_announce_sleep(struct shm_dev *dev, uint32_t how)
@@ -250,8 +247,7 @@ bool shm_announce_sleep(struct shm_dev *dev, uint32_t how)
     for (struct shm_seg *seg = dev->segs; seg != NULL; seg = seg->next) {
         atomic_store(&seg->me->sleeping, how);
     }
-    return dev->membarrier &&
-           syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
+    return dev->membarrier && am_barrier_seldom();
 }
 
 /* Sleep until a packet comes; `brief` when something else is waited for too. */
@@ -268,7 +264,7 @@ static void nap(struct shm_dev *dev, bool brief)
     shm_core_publish(dev, 0);
     atomic_store(&me->sleeping, SHM_SLEEP_FUTEX);
     if (rung) {
-        (void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+        (void)am_barrier_seldom();
     }
     if (!shm_has_packet(dev) && !shm_has_lane(dev)) {
         dev->stats[AM_DEV_STAT_SLEEP]++;
