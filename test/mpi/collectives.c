@@ -6,6 +6,8 @@
  * outnumber the cores, that each collective sends no more messages than it must.
  */
 #define _GNU_SOURCE
+#include "counter.h"
+
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
@@ -272,27 +274,6 @@ static unsigned long long sent(MPI_T_pvar_session session,
     return number;
 }
 
-static int pvar_named(const char *part)
-{
-    int count = 0;
-
-    MPI_T_pvar_get_num(&count);
-    for (int i = 0; i < count; i++) {
-        char name[128];
-        int length = sizeof(name), verbosity, class, bind, read_only,
-            continuous, atomic;
-        MPI_Datatype type;
-
-        if (MPI_T_pvar_get_info(i, name, &length, &verbosity, &class, &type,
-                                NULL, NULL, NULL, &bind, &read_only,
-                                &continuous, &atomic) == MPI_SUCCESS &&
-            strstr(name, part) != NULL && strstr(name, "bytes") == NULL) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 static void count_messages(int rank, int size)
 {
     unsigned long long wanted[3] = {size <= 4 ? (size - 1) * size
@@ -304,7 +285,7 @@ static void count_messages(int rank, int size)
     int provided, values, index;
 
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    index = pvar_named("msg_tx_eager");
+    index = counter_named("msg_tx_eager");
     check(index >= 0, "there is a counter of eager messages", rank, size, 0);
     MPI_T_pvar_session_create(&session);
     MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &values);

@@ -7,6 +7,8 @@
  *
  * usage: shared yes|no    does libam do any (its counter coll_shared)?
  */
+#include "counter.h"
+
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -407,35 +409,6 @@ static void all_of(MPI_Comm comm)
     size = world_size;
 }
 
-/* The number of collectives that went through shared memory. */
-static unsigned long long counter_read(void)
-{
-    unsigned long long number = 0;
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
-    int count = 0, values;
-
-    MPI_T_pvar_get_num(&count);
-    MPI_T_pvar_session_create(&session);
-    for (int i = 0; i < count; i++) {
-        char name[128];
-        int length = sizeof(name), verbosity, class, bind, read_only,
-            continuous, atomic;
-        MPI_Datatype type;
-
-        if (MPI_T_pvar_get_info(i, name, &length, &verbosity, &class, &type,
-                                NULL, NULL, NULL, &bind, &read_only,
-                                &continuous, &atomic) == MPI_SUCCESS &&
-            strstr(name, "coll_shared") != NULL) {
-            MPI_T_pvar_handle_alloc(session, i, NULL, &handle, &values);
-            MPI_T_pvar_read(session, handle, &number);
-            MPI_T_pvar_handle_free(session, &handle);
-        }
-    }
-    MPI_T_pvar_session_free(&session);
-    return number;
-}
-
 int main(int argc, char **argv)
 {
     int provided;
@@ -453,8 +426,10 @@ int main(int argc, char **argv)
     draws = 1;
     all_of(comm);
     if (argc > 1) {
-        check((counter_read() > 0) == (strcmp(argv[1], "yes") == 0),
-              "as many as there should be by libam", (int)counter_read());
+        int count = (int)counter_read("coll_shared");
+
+        check((count > 0) == (strcmp(argv[1], "yes") == 0),
+              "as many as there should be by libam", count);
     }
     MPI_Finalize();
     return failures != 0;

@@ -9,6 +9,7 @@
  *   am_group_call.c     the wait for it
  *   am_group_block.c    blocking collectives
  *   am_group_start.c    non-blocking ones
+ *   am_group_persist.c  persistent ones
  *
  * Each decision is made from what all ranks know alike: the communicator, how
  * often it has been used, the bytes of the message (not the datatype, which may

@@ -312,6 +312,21 @@ bool MPIDI_AM_group_iblocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint s
                             MPI_Datatype recvtype, int root, MPIR_Comm * comm,
                             MPIR_Request ** request);
 
+/* A persistent collective: barrier, broadcast (of `recvbuf`), reduce, allreduce (`recvcount`
+ * of `recvtype`), all-gather or all-to-all. */
+struct MPIDI_AM_persistent {
+    am_coll_kind_t kind;
+    const void *sendbuf;
+    void *recvbuf;
+    MPI_Aint sendcount, recvcount;
+    MPI_Datatype sendtype, recvtype;    /* MPI_DATATYPE_NULL: nothing is sent by it */
+    MPI_Op op;
+    int root;
+};
+
+/* Let libam start it, where it starts the non-blocking one. */
+void MPIDI_AM_group_persist(MPIR_Request * preq, const struct MPIDI_AM_persistent *args);
+
 /* am_init.c: the context of the world, what MPI_T shows of it, the summary */
 int MPIDI_AM_start(void);
 

@@ -8,6 +8,7 @@
 #include "am_pt2pt.h"
 #include "am_glue.h"
 #include "am_glue_coll.h"
+#include "am_glue_persist.h"
 
 /* Not-inlined functions */
 #include "am_noinline.h"

@@ -1,0 +1,91 @@
+/*
+ * Persistent collectives by libam: MPICH starts one as its schedule, unless this starts it as
+ * the non-blocking one that it is (patch 0035).
+ */
+#include <mpidimpl.h>
+#include "am_impl.h"
+
+#include "am_pt2pt.h"
+
+#include "am_group.h"
+
+#ifdef MPIR_HAVE_PERSIST_COLL_DEVICE
+
+struct persistent {
+    struct MPIR_Persist_coll_device device;
+    struct MPIDI_AM_persistent args;
+};
+
+/* Each start chooses anew: the communicator may have got its group, or lost a member. */
+static int persistent_start(struct MPIR_Persist_coll_device *device, MPIR_Comm * comm,
+                            MPIR_Request ** real)
+{
+    const struct MPIDI_AM_persistent *a = &((struct persistent *) device)->args;
+    MPIR_Request *request = NULL;
+    bool is_started;
+
+    if ((MPIDI_AM_COMM(comm).bits & (MPIDI_AM_COMM_NODE | MPIDI_AM_COMM_BROKEN)) !=
+        MPIDI_AM_COMM_NODE) {
+        return MPI_SUCCESS;
+    }
+    switch (a->kind) {
+        case AM_COLL_BARRIER:
+            is_started = MPIDI_AM_group_ibarrier(comm, &request);
+            break;
+        case AM_COLL_BCAST:
+            is_started = MPIDI_AM_group_ibcast(a->recvbuf, a->recvcount, a->recvtype, a->root,
+                                               comm, &request);
+            break;
+        case AM_COLL_REDUCE:
+        case AM_COLL_ALLREDUCE:
+            is_started = MPIDI_AM_group_ireduction(a->kind, a->sendbuf, a->recvbuf, a->recvcount,
+                                                   a->recvtype, a->op, a->root, comm, &request);
+            break;
+        default:
+            is_started = MPIDI_AM_group_iblocks(a->kind, a->sendbuf, a->sendcount, a->sendtype,
+                                                a->recvbuf, a->recvcount, a->recvtype, 0, comm,
+                                                &request);
+            break;
+    }
+    if (!is_started) {
+        return MPI_SUCCESS;
+    }
+    if (request == NULL) {
+        return MPIDI_AM_no_request();
+    }
+    *real = request;
+    return MPI_SUCCESS;
+}
+
+static void types_hold(const struct MPIDI_AM_persistent *a)
+{
+    if (a->sendtype != MPI_DATATYPE_NULL) {
+        MPIR_Datatype_add_ref_if_not_builtin(a->sendtype);
+    }
+    MPIR_Datatype_add_ref_if_not_builtin(a->recvtype);
+}
+
+static void persistent_free(struct MPIR_Persist_coll_device *device)
+{
+    struct MPIDI_AM_persistent *a = &((struct persistent *) device)->args;
+
+    if (a->sendtype != MPI_DATATYPE_NULL) {
+        MPIR_Datatype_release_if_not_builtin(a->sendtype);
+    }
+    MPIR_Datatype_release_if_not_builtin(a->recvtype);
+    MPL_free(device);
+}
+
+void MPIDI_AM_group_persist(MPIR_Request * preq, const struct MPIDI_AM_persistent *args)
+{
+    struct persistent *p = MPL_malloc(sizeof(*p), MPL_MEM_OTHER);
+
+    MPIR_Assertp(p != NULL);
+    p->device.start = persistent_start;
+    p->device.free = persistent_free;
+    p->args = *args;
+    types_hold(&p->args);
+    preq->u.persist_coll.device = &p->device;
+}
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * For test/mpi/programs: persistent collectives.  Each is made once and started many
+ * times with other contents, alone and with the others under way, with lengths on
+ * both sides of what libam takes, in place, and with datatypes that are freed
+ * meanwhile.
+ *
+ * usage: persist yes|no    does libam start them (its counter coll_started)?
+ */
+#include "counter.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KINDS      6
+#define STARTS     40 /* more than a communicator needs to get a group */
+#define RANKS_MAX  16
+#define VALUES_MAX 4000
+
+enum {
+    BARRIER,
+    BCAST,
+    REDUCE,
+    ALLREDUCE,
+    ALLGATHER,
+    ALLTOALL
+};
+
+/* One persistent collective. */
+struct test {
+    int count, root;
+    int in_place;
+    long *give, *get; /* RANKS_MAX * VALUES_MAX each */
+    MPI_Request request;
+};
+
+static int failures, rank, size;
+
+static void check(int good, const char *what, int kind, int start)
+{
+    if (!good && failures++ < 10) {
+        printf("failed: %s (rank %d of %d, kind %d, start %d)\n", what, rank,
+               size, kind, start);
+    }
+}
+
+static long value_of(int start, int from, int to, int at)
+{
+    return start * 1000003L + from * 1009L + to * 31L + at;
+}
+
+static void make(struct test *t, int kind, MPI_Comm comm)
+{
+    const void *give = t->in_place ? MPI_IN_PLACE : (const void *)t->give;
+    MPI_Datatype type;
+
+    MPI_Type_contiguous(t->count, MPI_LONG, &type);
+    MPI_Type_commit(&type);
+    switch (kind) {
+    case BARRIER:
+        MPI_Barrier_init(comm, MPI_INFO_NULL, &t->request);
+        break;
+    case BCAST:
+        MPI_Bcast_init(t->get, 1, type, t->root, comm, MPI_INFO_NULL,
+                       &t->request);
+        break;
+    case REDUCE:
+        MPI_Reduce_init(t->in_place && rank == t->root ? MPI_IN_PLACE : t->give,
+                        t->get, t->count, MPI_LONG, MPI_SUM, t->root, comm,
+                        MPI_INFO_NULL, &t->request);
+        break;
+    case ALLREDUCE:
+        MPI_Allreduce_init(give, t->get, t->count, MPI_LONG, MPI_SUM, comm,
+                           MPI_INFO_NULL, &t->request);
+        break;
+    case ALLGATHER:
+        MPI_Allgather_init(give, t->in_place ? 0 : 1,
+                           t->in_place ? MPI_DATATYPE_NULL : type, t->get, 1,
+                           type, comm, MPI_INFO_NULL, &t->request);
+        break;
+    default:
+        MPI_Alltoall_init(give, t->in_place ? 0 : 1,
+                          t->in_place ? MPI_DATATYPE_NULL : type, t->get, 1,
+                          type, comm, MPI_INFO_NULL, &t->request);
+    }
+    MPI_Type_free(&type);
+}
+
+/* Where I give block `to`, of t->count. */
+static long *given(const struct test *t, int kind, int to)
+{
+    long *from = t->in_place ? t->get : t->give;
+
+    return kind == BCAST                      ? t->get
+           : kind == ALLTOALL                 ? from + to * t->count
+           : kind == ALLGATHER && t->in_place ? t->get + rank * t->count
+                                              : from;
+}
+
+static void fill(const struct test *t, int kind, int start)
+{
+    int blocks = kind == ALLTOALL ? size : 1;
+
+    memset(t->get, 0xee, sizeof(long) * (size_t)(size * t->count));
+    if (kind == BARRIER || (kind == BCAST && rank != t->root)) {
+        return;
+    }
+    for (int to = 0; to < blocks; to++) {
+        /* the others of REDUCE give what is not in place */
+        long *block = kind == REDUCE && rank != t->root ? t->give
+                                                        : given(t, kind, to);
+
+        for (int i = 0; i < t->count; i++) {
+            block[i] = value_of(start, rank, to, i);
+        }
+    }
+}
+
+static void look(const struct test *t, int kind, int start)
+{
+    for (int i = 0; i < t->count; i++) {
+        long sum = 0;
+
+        for (int r = 0; r < size; r++) {
+            long block = t->get[r * t->count + i];
+
+            sum += value_of(start, r, 0, i);
+            if (kind == ALLGATHER || kind == ALLTOALL) {
+                check(block == value_of(start, r, kind == ALLTOALL ? rank : 0, i),
+                      "blocks", kind, start);
+            }
+        }
+        if (kind == BCAST) {
+            check(t->get[i] == value_of(start, t->root, 0, i), "bcast", kind,
+                  start);
+        }
+        if (kind == ALLREDUCE || (kind == REDUCE && rank == t->root)) {
+            check(t->get[i] == sum, "sum", kind, start);
+        }
+    }
+}
+
+/* All kinds, `count` longs each; even starts one by one, odd ones together. */
+static void all_of(MPI_Comm comm, int count, int in_place)
+{
+    struct test tests[KINDS];
+
+    for (int k = 0; k < KINDS; k++) {
+        tests[k] = (struct test){count, (k + count) % size, in_place, NULL,
+                                 NULL, MPI_REQUEST_NULL};
+        tests[k].give = malloc(sizeof(long) * (size_t)(size * count));
+        tests[k].get = malloc(sizeof(long) * (size_t)(size * count));
+        make(&tests[k], k, comm);
+    }
+    for (int start = 0; start < STARTS; start++) {
+        for (int k = 0; k < KINDS; k++) {
+            fill(&tests[k], k, start);
+            MPI_Start(&tests[k].request);
+            if (start % 2 == 0) {
+                MPI_Wait(&tests[k].request, MPI_STATUS_IGNORE);
+            }
+        }
+        for (int k = KINDS - 1; k >= 0; k--) {
+            MPI_Wait(&tests[k].request, MPI_STATUS_IGNORE);
+            look(&tests[k], k, start);
+        }
+    }
+    for (int k = 0; k < KINDS; k++) {
+        MPI_Request_free(&tests[k].request);
+        free(tests[k].give);
+        free(tests[k].get);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const int counts[] = {1, 7, 512, VALUES_MAX};
+    unsigned long long before, started;
+    int provided;
+    MPI_Comm comm;
+
+    MPI_Init(&argc, &argv);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    before = counter_read("coll_started");
+    for (int i = 0; i < 4; i++) {
+        all_of(comm, counts[i], 0);
+        all_of(comm, counts[i], 1);
+    }
+    started = counter_read("coll_started") - before;
+    if (argc > 1) {
+        check((started >= STARTS) == (strcmp(argv[1], "yes") == 0),
+              "as many as there should be by libam", -1, (int)started);
+    }
+    MPI_Comm_free(&comm);
+    MPI_Finalize();
+    return failures != 0;
+}
