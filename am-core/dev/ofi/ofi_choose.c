@@ -222,7 +222,7 @@ static void rma_add(struct ofi_dev *dev, uint64_t order)
 am_status_t ofi_provider_choose(struct ofi_dev *dev, char *error,
                                 size_t error_bytes)
 {
-    static const uint64_t orders[] = {FI_ORDER_SAS, FI_ORDER_NONE};
+    static const uint64_t orders[] = {FI_ORDER_SAS, 0};
     bool named = dev->config.provider[0] != '\0';
     bool on = dev->config.domain[0] != '\0';
 

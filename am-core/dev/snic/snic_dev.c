@@ -34,12 +34,12 @@ void snic_packet_send(struct snic_dev *snic, const struct snic_info *info,
 
     tx.info = *info;
     tx.body = (uint8_t *)tx.image + SNIC_HEAD_BYTES;
-    if (info->hdr_bytes > 0) {
+    if (hdr != NULL) {
         memcpy(tx.body, hdr, info->hdr_bytes);
     }
     if (fill != NULL) {
         fill(arg, tx.body + info->hdr_bytes, info->data_bytes);
-    } else if (info->data_bytes > 0) {
+    } else if (data != NULL) {
         memcpy(tx.body + info->hdr_bytes, data, info->data_bytes);
     }
     snic->nic->transmit(snic, &tx);
