@@ -2,7 +2,8 @@
 """The documentation names what there is: every .md file that any text names is
 in the tree, and so are the files and links that the .md files name, and the sources
 that a source names; a table of steps names functions that are in the files of their
-row; README.md stays a front door."""
+row; docs/packages.md names what Debian's packages are built with; README.md stays a
+front door."""
 import glob
 import os
 import re
@@ -19,6 +20,8 @@ FOLDERS = ("am-core/", "benchmarks/", "docs/", "mpich-netmod/", "nic-sim/",
 LIBRARY = ("am-core/", "collectives/", "nic-sim/")
 STEPS = "| step | file | function |"
 OVERLAY = "mpich-netmod/overlay/src/mpid/ch4/netmod/am/"
+PACKAGES = "docs/packages.md"
+BUILD_DEPENDS = re.compile(r"^Build-Depends:((?:.*\n )*.*)", re.M)
 SKIP = "test/tidy/"
 BINARY = (".png", ".patch")
 
@@ -48,7 +51,22 @@ def check_step(name, number, line):
                       (word, ", ".join(named)))
 
 
+def check_packages(name):
+    """The page's apt-get line has what this control file wants.  debhelper-compat
+    is debhelper, and libam-dev is made on the way."""
+    named = set()
+    if is_there(PACKAGES, ""):
+        named.update(tree.read(PACKAGES).split(), ("libam-dev",))
+    for wanted in BUILD_DEPENDS.findall(tree.read(name)):
+        for what in re.sub(r"\([^)]*\)|:any|-compat", "", wanted).split(","):
+            if what.strip() not in named:
+                tree.fail(name, 1, "%s is not in %s" %
+                          (what.strip(), PACKAGES))
+
+
 for name in tree.files():
+    if name.startswith("packaging/") and name.endswith("/control"):
+        check_packages(name)
     if name.startswith(SKIP) or name.endswith(BINARY):
         continue
     folder = os.path.dirname(name)

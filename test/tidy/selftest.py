@@ -10,6 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 GUARDED = "#ifndef %s\n#define %s\n%s\n#endif\n"
 LONG = "int f(void)\n{\n%s    return 0;\n}\n" % ("    /* */\n" * 60)
 ME = "/ho" + "me/me"
+WANTS = "Build-Depends: debhelper-compat (= 13),\n python3:any, %s\nSection: a\n"
 STEPS = "| step | file | function |\n|---|---|---|\n"
 
 # check, file, its text, what the check must say (None: nothing)
@@ -68,6 +69,8 @@ CASES = [
     ("docs", "docs/some.md", STEPS + "| 1 | `am-core/am/core.h` | `ifndef` |\n",
      None),
     ("docs", "README.md", "\n" * 121, "121 lines"),
+    ("docs", "packaging/debian-a/control", WANTS % "gfortran", None),
+    ("docs", "packaging/debian-a/control", WANTS % "mpich", "mpich is not in"),
     ("built", "am-core/am/a.c", "\n", "not named"),
     ("built", "local.mk", "x = am-core/none.c\n", "not there"),
     ("sizes", "am-core/am/a.c", LONG, "f has 61 lines"),
@@ -100,6 +103,7 @@ GOOD = {
                    "am-core/msg/msg_core.h\n",
     "test/tidy/sizes.txt": "",
     "docs/some.md": "",
+    "docs/packages.md": "    apt-get install debhelper python3 \\\n gfortran\n",
 }
 API = "#define AM_API __attribute__((visibility(\"default\")))\n"
 SYMBOL_CASES = [  # declared, defined, what must be said
