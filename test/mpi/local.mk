@@ -4,7 +4,8 @@ EXTRA_DIST += test/mpi/run test/mpi/xfail test/mpi/faults test/mpi/wait.c \
     test/mpi/steps test/mpi/step.c \
     test/mpi/mpi4py test/mpi/python.py \
     test/mpi/messages.c test/mpi/counters.c \
-    test/mpi/moments test/mpi/kinds.c test/mpi/fewer.c test/mpi/ports.c test/tools/pmi_server.py \
+    test/mpi/moments test/mpi/kinds.c test/mpi/fewer.c test/mpi/ports.c \
+    test/tools/pmi_server.py \
     test/mpi/dead.c test/mpi/heal.c \
     test/mpi/variables.c test/mpi/flood.c test/mpi/collectives.c \
     test/mpi/shared.c \

@@ -15,7 +15,6 @@
 
 #define KINDS      6
 #define STARTS     40 /* more than a communicator needs to get a group */
-#define RANKS_MAX  16
 #define VALUES_MAX 4000
 
 enum {
@@ -31,7 +30,7 @@ enum {
 struct test {
     int count, root;
     int in_place;
-    long *give, *get; /* RANKS_MAX * VALUES_MAX each */
+    long *give, *get; /* a block of `count` for each rank */
     MPI_Request request;
 };
 
