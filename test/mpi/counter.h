@@ -29,13 +29,13 @@ static inline int counter_named(const char *part)
     return -1;
 }
 
-/* What it has counted here; MPI_T is initialized. */
-static inline unsigned long long counter_read(const char *part)
+/* What the variable of an index has counted here; MPI_T is initialized. */
+static inline unsigned long long counter_at(int index)
 {
     unsigned long long number = 0;
     MPI_T_pvar_session session;
     MPI_T_pvar_handle handle;
-    int index = counter_named(part), values;
+    int values;
 
     if (index < 0) {
         return 0;
@@ -46,6 +46,11 @@ static inline unsigned long long counter_read(const char *part)
     MPI_T_pvar_handle_free(session, &handle);
     MPI_T_pvar_session_free(&session);
     return number;
+}
+
+static inline unsigned long long counter_read(const char *part)
+{
+    return counter_at(counter_named(part));
 }
 
 #endif

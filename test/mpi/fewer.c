@@ -1,9 +1,11 @@
 /*
  * For test/mpi/faults: rank 0 aborts the odd ranks, and the even ones end by
- * MPI_Finalize, in which they may wait for the launcher when it tells them by a
- * signal that others have ended.  An even number of ranks, 4 or more.
+ * MPI_Finalize, in which they may wait for each other or for the launcher when
+ * the others end.  It returns all the same, and each of them says so.  An even
+ * number of ranks, 4 or more.
  */
 #include <mpi.h>
+#include <stdio.h>
 
 int main(int argc, char **argv)
 {
@@ -22,5 +24,8 @@ int main(int argc, char **argv)
     }
     MPI_Comm_free(&half);
     MPI_Finalize();
+    if (rank % 2 == 0) {
+        puts("left");
+    }
     return 0;
 }

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counter.h"
+
 #define TEXT_MAX 1024
 #define MESSAGES 50
 
@@ -58,22 +60,14 @@ static void expect(const char *name, const char *value)
 
 static unsigned long long counter(const char *name)
 {
-    unsigned long long value = 0;
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
-    int index, count;
+    int index;
 
     if (MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index) !=
         MPI_SUCCESS) {
         check(0, "a performance variable", name);
         return 0;
     }
-    MPI_T_pvar_session_create(&session);
-    MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count);
-    MPI_T_pvar_read(session, handle, &value);
-    MPI_T_pvar_handle_free(session, &handle);
-    MPI_T_pvar_session_free(&session);
-    return value;
+    return counter_at(index);
 }
 
 int main(int argc, char **argv)

@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "counter.h"
+
 #define COUNT 500
 
 static int rank, size;
@@ -54,22 +56,14 @@ static int collective(void)
 /* A counter of libam's. */
 static long counter(const char *name)
 {
-    unsigned long long value = 0;
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
-    int index, count;
+    int index;
 
-    MPI_T_pvar_session_create(&session);
     if (MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index) !=
         MPI_SUCCESS) {
         printf("failed: no counter %s\n", name);
         exit(1);
     }
-    MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count);
-    MPI_T_pvar_read(session, handle, &value);
-    MPI_T_pvar_handle_free(session, &handle);
-    MPI_T_pvar_session_free(&session);
-    return (long)value;
+    return (long)counter_at(index);
 }
 
 /* The target polls at times only, so that each answer is slept for. */

@@ -12,6 +12,7 @@ mpi_core_sources += src/mpid/ch4/netmod/am/func_table.c \
                     src/mpid/ch4/netmod/am/am_cvars.c \
                     src/mpid/ch4/netmod/am/am_done.c \
                     src/mpid/ch4/netmod/am/am_dtype.c \
+                    src/mpid/ch4/netmod/am/am_vcis.c \
                     src/mpid/ch4/netmod/am/am_client.c \
                     src/mpid/ch4/netmod/am/am_refuse.c \
                     src/mpid/ch4/netmod/am/am_part.c \

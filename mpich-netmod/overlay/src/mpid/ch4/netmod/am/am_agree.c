@@ -359,7 +359,7 @@ void MPIDI_AM_agree_dead(void)
 
 /* ------------------------------------------------------------- what arrives */
 
-/* True: the letter is kept. */
+/* True: the letter is kept.  The caller has the lock. */
 static bool deliver(struct letter *letter)
 {
     const struct wire *wire = &letter->wire;
@@ -402,9 +402,11 @@ static void landed(void *arg, am_status_t status)
 {
     struct letter *letter = arg;
 
+    MPIDI_AM_ft_lock();
     if (status != AM_OK || !deliver(letter)) {
         MPL_free(letter);
     }
+    MPIDI_AM_ft_unlock();
 }
 
 static am_status_t receive(void *arg, struct am_recv *recv, uint32_t source, const void *info,
@@ -506,10 +508,12 @@ static void agreement_free(struct agreement *agreement)
 {
     struct agreement **at = &global.active;
 
+    MPIDI_AM_ft_lock();
     while (*at != agreement) {
         at = &(*at)->next;
     }
     *at = agreement->next;
+    MPIDI_AM_ft_unlock();
     MPL_free(agreement->mine);
     MPL_free(agreement->taken);
     MPL_free(agreement);
@@ -521,10 +525,12 @@ static int attend(struct agreement *agreement)
     MPID_Progress_state state;
     int mpi_errno = MPI_SUCCESS;
 
+    MPIDI_AM_FT_CALL_ENTER();
     agreement->next = global.active;
     global.active = agreement;
     letters_read();
     step(agreement);
+    MPIDI_AM_FT_CALL_EXIT();
     MPID_Progress_start(&state);
     while (!agreement->done && mpi_errno == MPI_SUCCESS) {
         mpi_errno = MPID_Progress_wait_once(&state);
@@ -544,8 +550,10 @@ int MPIDI_AM_agree_words(MPIR_Comm * comm, uint32_t * words, int count, uint8_t 
     *failed_p = NULL;
     MPIR_ERR_CHKANDJUMP(comm->comm_kind != MPIR_COMM_KIND__INTRACOMM, mpi_errno, MPI_ERR_COMM,
                         "**commnotintra");
+    MPIDI_AM_FT_CALL_ENTER();
     MPIDI_AM_dead_check();
     agreement = agreement_new(comm, words, count);
+    MPIDI_AM_FT_CALL_EXIT();
     mpi_errno = attend(agreement);
     if (mpi_errno == MPI_SUCCESS) {
         memcpy(words, agreement->taken->words, (size_t) count * sizeof(*words));

@@ -403,7 +403,7 @@ int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int rank, int handler_id, const 
     memcpy(info, &hdr, sizeof(hdr));
     memcpy(info + sizeof(hdr), am_hdr, (size_t) am_hdr_sz);
 
-    peer = MPIDI_AM_PEER(av, hdr.src_vci, hdr.dst_vci);
+    peer = MPIDI_AM_peer(av, hdr.src_vci, hdr.dst_vci);
     MPIDI_Datatype_get_info(count, datatype, contig, bytes, dt_ptr, true_lb);
     if (unlikely(MPIDI_AM_is_gpu(MPIR_get_contig_ptr(data, true_lb), bytes))) {
         return MPIDI_AM_gpu_error();

@@ -13,6 +13,7 @@
  * and MPICH's waits and tests say that it is pending, until the deaths are
  * acknowledged (MPI's fault tolerance, ULFM).
  */
+#include <pthread.h>
 #include <mpidimpl.h>
 #include "am_ft.h"
 #include "am_pt2pt.h"
@@ -21,7 +22,7 @@
 static uint32_t peer_of(MPIR_Comm * comm, int rank, int vci)
 {
     return rank < 0 || rank >= comm->remote_size ? UINT32_MAX :
-        MPIDI_AM_PEER(MPIDIU_comm_rank_to_av(comm, rank), vci, vci);
+        MPIDI_AM_peer(MPIDIU_comm_rank_to_av(comm, rank), vci, vci);
 }
 
 /* The peer that a receive waits for, if it is one, or one of those that are all
@@ -54,6 +55,34 @@ struct MPIDI_AM_ft *MPIDI_AM_ft_list;
 
 static unsigned deaths;
 
+static pthread_mutex_t lock;
+static pthread_once_t lock_once = PTHREAD_ONCE_INIT;
+
+static void lock_init(void)
+{
+    pthread_mutexattr_t attr;
+
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&lock, &attr);
+    pthread_mutexattr_destroy(&attr);
+}
+
+void MPIDI_AM_ft_lock(void)
+{
+    if (!MPIDI_AM_global.serial) {
+        pthread_once(&lock_once, lock_init);
+        pthread_mutex_lock(&lock);
+    }
+}
+
+void MPIDI_AM_ft_unlock(void)
+{
+    if (!MPIDI_AM_global.serial) {
+        pthread_mutex_unlock(&lock);
+    }
+}
+
 /* ------------------------------------------------------------- members */
 
 int MPIDI_AM_member_count(MPIR_Comm * comm)
@@ -73,7 +102,7 @@ uint32_t MPIDI_AM_member_peer(MPIR_Comm * comm, int member, int vci)
     MPIDI_av_entry_t *av = member < comm->remote_size ? MPIDIU_comm_rank_to_av(comm, member) :
         MPIDI_AM_local_av(comm, member - comm->remote_size);
 
-    return MPIDI_AM_PEER(av, vci, vci);
+    return MPIDI_AM_peer(av, vci, vci);
 }
 
 bool MPIDI_AM_member_is_dead(MPIR_Comm * comm, int member)
@@ -156,6 +185,7 @@ void MPIDI_AM_comm_enter(MPIR_Comm * comm)
 
     MPIR_Assertp(ft != NULL);
     ft->comm = comm;
+    MPIDI_AM_ft_lock();
     ft->next = MPIDI_AM_ft_list;
     MPIDI_AM_ft_list = ft;
     MPIDI_AM_agree_forget(comm->recvcontext_id);
@@ -163,18 +193,21 @@ void MPIDI_AM_comm_enter(MPIR_Comm * comm)
         MPIDI_AM_comm_review(ft);
         MPIDI_AM_revoke_enter(comm);
     }
+    MPIDI_AM_ft_unlock();
 }
 
 void MPIDI_AM_comm_leave(MPIR_Comm * comm)
 {
     struct MPIDI_AM_ft **at = &MPIDI_AM_ft_list, *ft;
 
+    MPIDI_AM_ft_lock();
     while ((*at)->comm != comm) {
         at = &(*at)->next;
     }
     ft = *at;
     *at = ft->next;
     MPIDI_AM_revoke_leave(ft);
+    MPIDI_AM_ft_unlock();
     while (ft->wins != NULL) {
         struct MPIDI_AM_win_link *link = ft->wins;
 
@@ -188,16 +221,17 @@ void MPIDI_AM_comm_leave(MPIR_Comm * comm)
 
 struct MPIDI_AM_ft *MPIDI_AM_ft_of_comm(const MPIR_Comm * comm)
 {
-    struct MPIDI_AM_ft *ft = MPIDI_AM_ft_list;
+    struct MPIDI_AM_ft *ft;
 
-    while (ft->comm != comm) {
-        ft = ft->next;
+    MPIDI_AM_ft_lock();
+    for (ft = MPIDI_AM_ft_list; ft->comm != comm; ft = ft->next) {
     }
+    MPIDI_AM_ft_unlock();
     return ft;
 }
 
 struct MPIDI_AM_ft *MPIDI_AM_ft_of(int recvcontext_id)
-{
+{       /* the caller has the lock */
     struct MPIDI_AM_ft *ft = MPIDI_AM_ft_list;
 
     while (ft != NULL && ft->comm->recvcontext_id != recvcontext_id) {
@@ -213,6 +247,7 @@ static void dead(void *arg, uint32_t peer)
 {
     int vci = (int) (intptr_t) arg;
 
+    MPIDI_AM_ft_lock();
     deaths++;
     MPIDI_AM_global.trouble++;
     MPIR_CVAR_ENABLE_FT = 1;    /* waits and tests look for any-source receives */
@@ -223,6 +258,7 @@ static void dead(void *arg, uint32_t peer)
     MPIDI_AM_part_dead(vci, peer);
     MPIDI_AM_revoke_dead();
     MPIDI_AM_agree_dead();
+    MPIDI_AM_ft_unlock();
     MPIDI_AM_wake(vci);
 }
 
@@ -242,18 +278,23 @@ void MPIDI_AM_dead_check(void)
  * context knows of; UINT32_MAX: none. */
 static uint32_t dead_member(struct am_ctx *ctx, MPIR_Comm * comm, int vci)
 {
-    for (struct MPIDI_AM_ft * ft = MPIDI_AM_ft_list; ft != NULL; ft = ft->next) {
+    uint32_t dead = UINT32_MAX;
+
+    MPIDI_AM_ft_lock();
+    for (struct MPIDI_AM_ft * ft = MPIDI_AM_ft_list; ft != NULL && dead == UINT32_MAX;
+         ft = ft->next) {
         int count = is_family(ft->comm, comm) ? MPIDI_AM_member_count(ft->comm) : 0;
 
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count && dead == UINT32_MAX; i++) {
             uint32_t peer = MPIDI_AM_member_peer(ft->comm, i, vci);
 
             if (!MPIDI_AM_member_is_me(ft->comm, i) && am_peer_is_dead(ctx, peer)) {
-                return peer;
+                dead = peer;
             }
         }
     }
-    return UINT32_MAX;
+    MPIDI_AM_ft_unlock();
+    return dead;
 }
 
 /* Is this message one of a collective of all members? */
@@ -333,17 +374,21 @@ static int error_deaths(MPIR_Comm * comm, int mpi_errno, int class)
 
 int MPIDI_AM_error_broken(MPIR_Comm * comm)
 {
-    struct MPIDI_AM_ft *ft = MPIDI_AM_ft_list;
+    struct MPIDI_AM_ft *ft;
     int mpi_errno = MPI_SUCCESS;
 
     if (comm->revoked) {
         MPIR_ERR_SET(mpi_errno, MPIX_ERR_REVOKED, "**revoked");
         return mpi_errno;
     }
+    MPIDI_AM_ft_lock();
+    ft = MPIDI_AM_ft_list;
     while (ft != NULL && !(ft->has_dead && is_family(ft->comm, comm))) {
         ft = ft->next;
     }
-    return error_deaths(ft != NULL ? ft->comm : comm, MPI_SUCCESS, MPIX_ERR_PROC_FAILED);
+    mpi_errno = error_deaths(ft != NULL ? ft->comm : comm, MPI_SUCCESS, MPIX_ERR_PROC_FAILED);
+    MPIDI_AM_ft_unlock();
+    return mpi_errno;
 }
 
 int MPIDI_AM_error_name(MPIR_Comm * comm, int mpi_errno)

@@ -35,6 +35,24 @@ struct MPIDI_AM_ft {
 
 extern struct MPIDI_AM_ft *MPIDI_AM_ft_list;
 
+/* Around what is known of communicators, deaths and agreements, where threads are in MPICH at
+ * the same time: they make and free communicators, and polls find deaths and words.  A thread
+ * may have it more than once.  Who has it takes no vci's lock; who has a vci's may take it. */
+void MPIDI_AM_ft_lock(void);
+void MPIDI_AM_ft_unlock(void);
+
+/* The same in a call of MPI, which has no vci's lock: what it sends goes by vci 0. */
+#define MPIDI_AM_FT_CALL_ENTER() \
+    do { \
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0)); \
+        MPIDI_AM_ft_lock(); \
+    } while (0)
+#define MPIDI_AM_FT_CALL_EXIT() \
+    do { \
+        MPIDI_AM_ft_unlock(); \
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0)); \
+    } while (0)
+
 /* NULL when no communicator has this context. */
 struct MPIDI_AM_ft *MPIDI_AM_ft_of(int recvcontext_id);
 struct MPIDI_AM_ft *MPIDI_AM_ft_of_comm(const MPIR_Comm * comm);

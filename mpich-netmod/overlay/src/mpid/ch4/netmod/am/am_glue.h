@@ -65,18 +65,13 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_locked_isend(const void *buf, MPI_Aint cou
                                                    MPI_Datatype datatype, int rank, int tag,
                                                    MPIR_Comm * comm, int attr,
                                                    MPIDI_av_entry_t * addr, unsigned flags,
-                                                   int marks, MPIR_Request ** request)
+                                                   MPIR_Request ** request)
 {
-    int src_vci = MPIDI_AM_vci(SRC_VCI_FROM_SENDER, comm, comm->rank, rank, tag, attr);
-    int dst_vci = MPIDI_AM_vci(DST_VCI_FROM_SENDER, comm, comm->rank, rank, tag, attr);
-    int mpi_errno;
-
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(src_vci));
-    mpi_errno = MPIDI_AM_isend(buf, count, datatype, tag | marks, comm,
-                               MPIDI_AM_CONTEXT_OFFSET(attr), addr, flags, src_vci, dst_vci,
-                               request);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(src_vci));
-    return mpi_errno;
+    if (MPIDI_AM_HAS_ONE_VCI()) {
+        return MPIDI_AM_isend_from(buf, count, datatype, tag, comm,
+                                   MPIDI_AM_CONTEXT_OFFSET(attr), addr, flags, 0, 0, request);
+    }
+    return MPIDI_AM_isend_vcis(buf, count, datatype, rank, tag, comm, attr, addr, flags, request);
 }
 
 /* The state of a collective that has failed travels in the tag's error bits. */
@@ -114,9 +109,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
         return MPIDI_AM_refuse_send(comm, request);
     }
 #endif
-    return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, comm, attr, addr,
-                                 MPIDI_AM_IS_SYNC(attr) ? AM_MSG_SYNC : 0,
-                                 MPIDI_AM_error_marks(MPIDI_AM_ATTR_ERROR(attr)), request);
+    return MPIDI_AM_locked_isend(buf, count, datatype, rank,
+                                 tag | MPIDI_AM_error_marks(MPIDI_AM_ATTR_ERROR(attr)), comm, attr,
+                                 addr, MPIDI_AM_IS_SYNC(attr) ? AM_MSG_SYNC : 0, request);
 }
 
 #if !MPIDI_AM_SINCE(4, 1, 0)
@@ -129,8 +124,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count
     if (unlikely(MPIDI_AM_is_refused(comm, tag))) {
         return MPIDI_AM_refuse_send(comm, request);
     }
-    return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, comm, context_offset, addr, 0,
-                                 MPIDI_AM_error_marks(*errflag), request);
+    return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag | MPIDI_AM_error_marks(*errflag),
+                                 comm, context_offset, addr, 0, request);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count,
@@ -139,7 +134,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count
                                                  MPIDI_av_entry_t * addr, MPIR_Request ** request)
 {
     return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, comm, context_offset, addr,
-                                 AM_MSG_SYNC, 0, request);
+                                 AM_MSG_SYNC, request);
 }
 #endif
 
@@ -159,18 +154,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_D
                                                 int attr, MPIDI_av_entry_t * addr,
                                                 MPIR_Request ** request, MPIR_Request * partner)
 {
-    int vci = MPIDI_AM_vci(DST_VCI_FROM_RECVER, comm, rank, comm->rank, tag, attr);
-    int mpi_errno;
-
-    MPIDI_AM_RECV_ENTER(vci, rank);
-    mpi_errno = MPIDI_AM_irecv(buf, count, datatype, rank, tag, comm,
-                               MPIDI_AM_CONTEXT_OFFSET(attr), vci, partner, request);
-    if (unlikely(mpi_errno != MPI_SUCCESS)) {
-        /* MPI_Irecv of 4.0 looks into it all the same */
-        *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RECV);
+    if (MPIDI_AM_HAS_ONE_VCI()) {
+        return MPIDI_AM_irecv_on(buf, count, datatype, rank, tag, comm,
+                                 MPIDI_AM_CONTEXT_OFFSET(attr), 0, partner, request);
     }
-    MPIDI_AM_RECV_EXIT(vci, rank);
-    return mpi_errno;
+    return MPIDI_AM_irecv_vcis(buf, count, datatype, rank, tag, comm, attr, partner, request);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype,

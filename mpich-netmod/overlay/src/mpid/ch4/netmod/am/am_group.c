@@ -124,7 +124,7 @@ static am_status_t group_open(MPIR_Comm * comm)
     for (int i = 0; i < comm->local_size; i++) {
         MPIDI_av_entry_t *av = MPIDI_AM_world_av(MPIDI_AM_world_rank(comm, i));
 
-        ranks[i] = i == comm->rank ? am_rank(ctx) : MPIDI_AM_PEER(av, 0, 0);
+        ranks[i] = i == comm->rank ? am_rank(ctx) : MPIDI_AM_peer(av, 0, 0);
     }
     while (!left_close() && am_ctx_poll(ctx) >= 0) {
     }

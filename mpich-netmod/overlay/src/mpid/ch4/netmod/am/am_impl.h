@@ -19,8 +19,6 @@
 #define MPIDI_AM_COMM(comm) ((comm)->dev.ch4.netmod.am)
 #define MPIDI_AM_IS_BROKEN(comm) ((MPIDI_AM_COMM(comm).bits & MPIDI_AM_COMM_BROKEN) != 0)
 
-/* The peer that `av` is, for a message from my vci `src` to its vci `dst`. */
-#define MPIDI_AM_PEER(av, src, dst)   (MPIDI_AM_AV(av).peer[src][dst])
 
 /* What a wait in MPICH's start or end is for; see MPIDI_AM_wait. */
 typedef enum {
@@ -32,19 +30,20 @@ typedef enum {
 
 /* One libam context for each vci. */
 typedef struct {
+    int n_ctx;                  /* what each message looks at is first */
+    bool virtual;               /* the time is, and MPI's own part takes some of it */
     struct am_ctx *ctx[MPIDI_CH4_MAX_VCIS];
     struct am_client *client[MPIDI_CH4_MAX_VCIS];       /* ch4's active messages, */
     struct MPIDI_AM_queues *queues[MPIDI_CH4_MAX_VCIS]; /* their order */
     struct MPIDI_AM_flow *flow[MPIDI_CH4_MAX_VCIS];     /* what RMA has under way */
     /* an error that no call has told of, or MPI_SUCCESS: the next progress does */
     int failed[MPIDI_CH4_MAX_VCIS];
-    int n_ctx;
     /* in a row, of callers that do not sleep on the doorbell */
     unsigned idle_polls[MPIDI_CH4_MAX_VCIS];
-    bool virtual;               /* the time is, and MPI's own part takes some of it */
     bool crowded;               /* my node has more ranks of this world than CPUs for them */
     bool serial;                /* in no rank are threads in MPICH at the same time */
     MPIDI_AM_phase_t phase;
+    uint32_t *peers;            /* of all pairs of vcis, for each rank; NULL where there is one */
     double connect_ms;          /* so long a start waits for other ranks */
     unsigned trouble;           /* deaths, communicators revoked, operations of RMA that failed */
 } MPIDI_AM_global_t;
@@ -53,6 +52,14 @@ typedef struct {
 #define MPIDI_AM_IDLE_POLLS_MAX 128u
 
 extern MPIDI_AM_global_t MPIDI_AM_global;
+
+/* The peer that `av` is, for a message from my vci `src` to its vci `dst`.  Processes of other
+ * worlds are reached by the first ones alone. */
+MPL_STATIC_INLINE_PREFIX uint32_t MPIDI_AM_peer(const MPIDI_av_entry_t * av, int src, int dst)
+{
+    return (src | dst) == 0 || MPIDI_AM_AV(av).all == NULL ? MPIDI_AM_AV(av).peer :
+        MPIDI_AM_AV(av).all[src * MPIDI_AM_global.n_ctx + dst];
+}
 
 /* Why ch4 polls. */
 enum {
@@ -121,6 +128,14 @@ int MPIDI_AM_isend_as(MPIR_Request * sreq, struct am_ctx *ctx, uint32_t peer,
 int MPIDI_AM_irecv_any(void *buf, size_t bytes, struct am_ctx *ctx, int rank, int tag,
                        int context_id, MPIR_Request ** request);
 int MPIDI_AM_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request * message);
+
+/* am_vcis.c: messages where there are several vcis */
+int MPIDI_AM_isend_vcis(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                        MPIR_Comm * comm, int attr, MPIDI_av_entry_t * addr, unsigned flags,
+                        MPIR_Request ** request);
+int MPIDI_AM_irecv_vcis(void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                        MPIR_Comm * comm, int attr, MPIR_Request * partner,
+                        MPIR_Request ** request);
 
 /* am_dtype.c: data that is not contiguous */
 int MPIDI_AM_isend_layout(const void *buf, MPI_Aint count, MPI_Datatype datatype,

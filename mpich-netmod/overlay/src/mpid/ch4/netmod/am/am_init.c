@@ -383,7 +383,10 @@ int MPIDI_AM_mpi_finalize_hook(void)
             (void) flush_all();
             mpi_errno = launcher_barrier();
         }
-        MPIR_ERR_CHECK(mpi_errno);
+        if (!world_has_dead()) {        /* or one has died meanwhile */
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        mpi_errno = MPI_SUCCESS;
     }
 
   fn_exit:

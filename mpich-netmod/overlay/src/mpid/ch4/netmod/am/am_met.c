@@ -140,7 +140,7 @@ static bool is_talked_with(uint32_t peer)
     const MPIDI_dyn_av_table_t *table = &MPIDI_global.avt_mgr.dynamic_av_table;
 
     for (int i = 0; i < table->size; i++) {
-        if (table->upids[i] != NULL && MPIDI_AM_PEER(&table->table[i], 0, 0) == peer) {
+        if (table->upids[i] != NULL && MPIDI_AM_peer(&table->table[i], 0, 0) == peer) {
             return true;
         }
     }
@@ -187,7 +187,7 @@ static bool group_count(MPIR_Group * group, int by)
         if ((lpid & MPIR_LPID_DYNAMIC_MASK) || MPIR_LPID_WORLD_INDEX(lpid) == 0) {
             continue;
         }
-        row = met_find(MPIDI_AM_PEER(MPIDIU_lpid_to_av(lpid), 0, 0));
+        row = met_find(MPIDI_AM_peer(MPIDIU_lpid_to_av(lpid), 0, 0));
         if (row != NULL) {
             any = true;
             row->comms += by;
@@ -243,7 +243,7 @@ int MPIDI_AM_insert_upid(MPIR_Lpid lpid, const char *upid, int upid_len)
     if (status != AM_OK) {
         return MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
     }
-    MPIDI_AM_PEER(MPIDIU_lpid_to_av_slow(lpid), 0, 0) = peer;
+    MPIDI_AM_AV(MPIDIU_lpid_to_av_slow(lpid)) = (MPIDI_AM_addr_t) {.peer = peer };
     if (is_of_world && MPIR_LPID_WORLD_INDEX(lpid) != 0) {
         greet(peer);
     }

@@ -112,6 +112,14 @@
 #define MPIDI_AM_ATTR_ERROR(attr_)      MPI_SUCCESS
 #endif
 
+/* All ranks have the same number of vcis.  Where that is one, nothing is computed and
+ * the compiler knows which one it is. */
+#if MPIDI_CH4_MAX_VCIS > 1
+#define MPIDI_AM_HAS_ONE_VCI()  likely(MPIDI_AM_global.n_ctx == 1)
+#else
+#define MPIDI_AM_HAS_ONE_VCI()  true
+#endif
+
 /* The same vcis are computed on both sides, so that a message meets its receive. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_AM_vci(int flag, MPIR_Comm * comm, int src_rank, int dst_rank,
                                           int tag, int attr)

@@ -212,7 +212,7 @@ static int talk_with(const struct talk *talk, MPIR_Lpid remote, int error)
         recv = recv_begin(talk);
     }
     if (talk->send_size > 0) {
-        send = send_begin(talk, MPIDI_AM_PEER(MPIDIU_lpid_to_av_slow(remote), 0, 0));
+        send = send_begin(talk, MPIDI_AM_peer(MPIDIU_lpid_to_av_slow(remote), 0, 0));
     }
     wait_errno = wait_for(send, recv, talk->timeout, &in_time);
     if (recv != NULL) {

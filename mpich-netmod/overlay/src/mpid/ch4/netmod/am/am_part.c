@@ -65,7 +65,7 @@ static uint32_t peer_of(MPIR_Request * req)
     int rank = req->kind == MPIR_REQUEST_KIND__PART_SEND ? MPIDI_PART_REQUEST(req, u.send.dest) :
         MPIDI_AM_part_source(req);
 
-    return MPIDI_AM_PEER(MPIDIU_comm_rank_to_av(req->comm, rank), 0, 0);
+    return MPIDI_AM_peer(MPIDIU_comm_rank_to_av(req->comm, rank), 0, 0);
 }
 
 static bool is_dead(uint32_t peer)
@@ -81,7 +81,7 @@ static void fail(MPIR_Request * req)
 
 int MPIDI_AM_part_check(MPIDI_av_entry_t * av)
 {
-    uint32_t peer = MPIDI_AM_PEER(av, 0, 0);
+    uint32_t peer = MPIDI_AM_peer(av, 0, 0);
 
     return is_dead(peer) ?
         MPIDI_AM_error_peer(MPIDI_AM_global.ctx[0], peer, AM_ERR_PEER) : MPI_SUCCESS;

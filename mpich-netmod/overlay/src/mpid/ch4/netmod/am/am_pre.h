@@ -34,10 +34,11 @@ typedef struct {
     size_t bytes;               /* that am_flow.c counts; 0: it does not count this */
 } MPIDI_AM_am_request_t;
 
-/* Index of a peer in the context of each of my interfaces (vcis), for each of
- * the peer's interfaces. */
+/* Index of a peer in the context of my first interface (vci), for the peer's first.  Those
+ * of all pairs of interfaces, where a process has several: `all[mine * interfaces + its]`. */
 typedef struct {
-    uint32_t peer[MPIDI_CH4_MAX_VCIS][MPIDI_CH4_MAX_VCIS];
+    uint32_t peer;
+    const uint32_t *all;        /* in MPIDI_AM_global.peers */
 } MPIDI_AM_addr_t;
 
 /* Bits of a communicator. */

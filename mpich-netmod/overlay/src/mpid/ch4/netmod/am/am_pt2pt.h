@@ -57,7 +57,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_isend(const void *buf, MPI_Aint count, MPI
                                             int dst_vci, MPIR_Request ** request)
 {
     struct am_ctx *ctx = MPIDI_AM_global.ctx[src_vci];
-    uint32_t peer = MPIDI_AM_PEER(av, src_vci, dst_vci);
+    uint32_t peer = MPIDI_AM_peer(av, src_vci, dst_vci);
     uint32_t context = (uint32_t) (comm->context_id + context_offset);
     struct am_msg_envelope envelope;
     MPIR_Datatype *dt_ptr;
@@ -86,6 +86,22 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_isend(const void *buf, MPI_Aint count, MPI
     envelope = (struct am_msg_envelope) {context, (uint32_t) comm->rank, (uint32_t) tag};
     return MPIDI_AM_isend_layout(buf, count, datatype, ctx, peer, &envelope, flags, src_vci, comm,
                                  request);
+}
+
+/* The same with the lock of the vci that it goes out by. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_AM_isend_from(const void *buf, MPI_Aint count,
+                                                 MPI_Datatype datatype, int tag, MPIR_Comm * comm,
+                                                 int context_offset, MPIDI_av_entry_t * av,
+                                                 unsigned flags, int src_vci, int dst_vci,
+                                                 MPIR_Request ** request)
+{
+    int mpi_errno;
+
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(src_vci));
+    mpi_errno = MPIDI_AM_isend(buf, count, datatype, tag, comm, context_offset, av, flags, src_vci,
+                               dst_vci, request);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(src_vci));
+    return mpi_errno;
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_AM_irecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
@@ -131,6 +147,25 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_irecv(void *buf, MPI_Aint count, MPI_Datat
     }
     MPIDI_AM_REQ(rreq).msg = msg;
     return MPI_SUCCESS;
+}
+
+/* The same with the lock of its vci. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_AM_irecv_on(void *buf, MPI_Aint count, MPI_Datatype datatype,
+                                               int rank, int tag, MPIR_Comm * comm,
+                                               int context_offset, int vci,
+                                               MPIR_Request * partner, MPIR_Request ** request)
+{
+    int mpi_errno;
+
+    MPIDI_AM_RECV_ENTER(vci, rank);
+    mpi_errno = MPIDI_AM_irecv(buf, count, datatype, rank, tag, comm, context_offset, vci, partner,
+                               request);
+    if (unlikely(mpi_errno != MPI_SUCCESS)) {
+        /* MPI_Irecv of 4.0 looks into it all the same */
+        *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RECV);
+    }
+    MPIDI_AM_RECV_EXIT(vci, rank);
+    return mpi_errno;
 }
 
 /* MPI_ERROR of a single status is not ours to touch. */

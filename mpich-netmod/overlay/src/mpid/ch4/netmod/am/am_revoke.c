@@ -149,15 +149,17 @@ int MPIDI_AM_revoke(MPIR_Comm * comm)
 {
     struct MPIDI_AM_ft *ft = MPIDI_AM_ft_of_comm(comm);
 
+    MPIDI_AM_FT_CALL_ENTER();
     if (ft->revoked_by == NULL) {
         revoke_here(ft);
         settle(ft);
     }
+    MPIDI_AM_FT_CALL_EXIT();
     return MPI_SUCCESS;
 }
 
 void MPIDI_AM_revoke_message(int context_id, int member)
-{
+{       /* the caller has the lock */
     struct MPIDI_AM_ft *ft = MPIDI_AM_ft_of(context_id);
 
     if (ft == NULL) {
@@ -211,6 +213,7 @@ int MPIDI_AM_failure_ack(MPIR_Comm * comm)
     struct MPIDI_AM_ft *ft = MPIDI_AM_ft_of_comm(comm);
     int count = MPIDI_AM_member_count(comm);
 
+    MPIDI_AM_FT_CALL_ENTER();
     MPIDI_AM_dead_check();
     if (ft->acked == NULL) {
         ft->acked = MPL_calloc((size_t) count, 1, MPL_MEM_COMM);
@@ -220,6 +223,7 @@ int MPIDI_AM_failure_ack(MPIR_Comm * comm)
         ft->acked[i] = ft->acked[i] || MPIDI_AM_member_is_dead(comm, i);
     }
     MPIDI_AM_comm_review(ft);
+    MPIDI_AM_FT_CALL_EXIT();
     return MPI_SUCCESS;
 }
 

@@ -170,6 +170,7 @@ static void locks_return(MPIR_Comm * comm, struct MPIDI_AM_win_link *link)
 
 static void all_locks_return(void)
 {
+    MPIDI_AM_ft_lock();
     for (struct MPIDI_AM_ft * ft = MPIDI_AM_ft_list; ft != NULL; ft = ft->next) {
         struct MPIDI_AM_win_link *link = ft->has_dead ? ft->wins : NULL;
 
@@ -177,6 +178,7 @@ static void all_locks_return(void)
             locks_return(ft->comm, link);
         }
     }
+    MPIDI_AM_ft_unlock();
 }
 
 void MPIDI_AM_win_enter(MPIR_Win * win)
@@ -188,19 +190,23 @@ void MPIDI_AM_win_enter(MPIR_Win * win)
 
     MPIR_Assertp(link != NULL);
     link->win = win;
+    MPIDI_AM_ft_lock();
     link->next = ft->wins;
     ft->wins = link;
+    MPIDI_AM_ft_unlock();
 }
 
 void MPIDI_AM_win_leave(MPIR_Win * win)
 {
     struct MPIDI_AM_win_link **at = &MPIDI_AM_ft_of_comm(win->comm_ptr)->wins, *link;
 
+    MPIDI_AM_ft_lock();
     while ((*at)->win != win) {
         at = &(*at)->next;
     }
     link = *at;
     *at = link->next;
+    MPIDI_AM_ft_unlock();
     MPL_free(link);
 }
 

@@ -71,7 +71,7 @@ int MPIDI_AM_dynamic_send(uint64_t remote_gpid, int tag, const void *buf, int si
 {
     int avtid = MPIDIU_GPID_GET_AVTID(remote_gpid);
     int lpid = MPIDIU_GPID_GET_LPID(remote_gpid);
-    uint32_t peer = MPIDI_AM_PEER(&MPIDIU_get_av(avtid, lpid), 0, 0);
+    uint32_t peer = MPIDI_AM_peer(&MPIDIU_get_av(avtid, lpid), 0, 0);
     struct am_msg_envelope envelope = {.context = DYNAMIC_CONTEXT,.tag = (uint32_t) tag };
     struct wait *wait = wait_create((size_t) size);
     struct am_data data = am_data_contig(wait->data, (size_t) size);
@@ -136,7 +136,7 @@ static bool find_peer(uint32_t peer, uint64_t * gpid)
         MPIDI_av_table_t *table = MPIDIU_get_av_table(t);
 
         for (int i = 0; table != NULL && i < table->size; i++) {
-            if (MPIDI_AM_PEER(&MPIDIU_get_av(t, i), 0, 0) == peer) {
+            if (MPIDI_AM_peer(&MPIDIU_get_av(t, i), 0, 0) == peer) {
                 *gpid = MPIDIU_GPID_CREATE(t, i);
                 return true;
             }
@@ -217,7 +217,7 @@ int MPIDI_AM_upids_to_gpids(int size, int *remote_upid_size, char *remote_upids,
         mpi_errno = MPIDIU_new_avt(n_fresh, &avtid);
         MPIR_ERR_CHECK(mpi_errno);
         for (int i = 0; i < n_fresh; i++) {
-            MPIDI_AM_PEER(&MPIDIU_get_av(avtid, i), 0, 0) = peers[fresh[i]];
+            MPIDI_AM_AV(&MPIDIU_get_av(avtid, i)) = (MPIDI_AM_addr_t) {.peer = peers[fresh[i]] };
             remote_gpids[fresh[i]] = MPIDIU_GPID_CREATE(avtid, i);
         }
     }

@@ -192,7 +192,7 @@ static int transfer_start(const struct sides *sides, MPIR_Win * win, MPIDI_av_en
     int vci = MPIDI_WIN(win, am_vci);
     struct am_ctx *ctx = MPIDI_AM_global.ctx[vci];
     const struct am_key *key = &MPIDI_AM_WIN(win).parts[sides->target_rank].key;
-    uint32_t peer = MPIDI_AM_PEER(av, vci, vci);
+    uint32_t peer = MPIDI_AM_peer(av, vci, vci);
     struct transfer *transfer;
     struct am_data data;
     MPIR_Request *req = NULL;
@@ -313,7 +313,7 @@ static int fetch_add(const void *origin_addr, void *result_addr, int rank, MPI_A
     int vci = MPIDI_WIN(win, am_vci);
     struct am_ctx *ctx = MPIDI_AM_global.ctx[vci];
     const struct MPIDI_AM_win_part *part = &MPIDI_AM_WIN(win).parts[rank];
-    uint32_t peer = MPIDI_AM_PEER(av, vci, vci);
+    uint32_t peer = MPIDI_AM_peer(av, vci, vci);
     struct transfer *transfer;
     uint64_t value = 0;
     am_status_t status;

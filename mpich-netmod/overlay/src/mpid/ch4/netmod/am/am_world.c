@@ -245,7 +245,7 @@ int MPIDI_AM_world_open(void)
     }
     MPIDI_AM_global.n_ctx = 1;
     for (int i = 0; i < MPIR_Process.size; i++) {
-        MPIDI_AM_PEER(MPIDI_AM_world_av(i), 0, 0) = (uint32_t) i;
+        MPIDI_AM_AV(MPIDI_AM_world_av(i)) = (MPIDI_AM_addr_t) {.peer = (uint32_t) i };
     }
     mpi_errno = MPIDI_AM_client_open(0);
     MPIR_ERR_CHECK(mpi_errno);
@@ -263,27 +263,26 @@ static int comm_allgather(void *arg, const void *mine, void *all, size_t bytes)
     return MPIDI_AM_allgather(mine, all, bytes, MPIR_Process.comm_world) == MPI_SUCCESS ? 0 : -1;
 }
 
-/* Connect every vci of mine to every other vci of each rank. */
-static int connect_across(int n, const char *addresses)
+/* Connect every vci of mine to every other vci of a rank; `peers` has room for n * n. */
+static int connect_across(int n, int rank, const char *addresses, uint32_t *peers)
 {
-    for (int rank = 0; rank < MPIR_Process.size; rank++) {
-        for (int src = 0; src < n; src++) {
-            for (int dst = 0; dst < n; dst++) {
-                uint32_t *peer = &MPIDI_AM_PEER(MPIDI_AM_world_av(rank), src, dst);
-                const char *address = addresses + (size_t) (rank * n + dst) * AM_ADDRESS_BYTES;
-                am_status_t status;
+    for (int src = 0; src < n; src++) {
+        for (int dst = 0; dst < n; dst++) {
+            uint32_t *peer = &peers[src * n + dst];
+            am_status_t status;
 
-                if (src == dst) {
-                    *peer = (uint32_t) rank;
-                    continue;
-                }
-                status = am_connect(MPIDI_AM_global.ctx[src], address, peer);
-                if (status != AM_OK) {
-                    return MPIDI_AM_error(MPIDI_AM_global.ctx[src], status);
-                }
+            if (src == dst) {
+                *peer = (uint32_t) rank;
+                continue;
+            }
+            status = am_connect(MPIDI_AM_global.ctx[src],
+                                addresses + (size_t) (rank * n + dst) * AM_ADDRESS_BYTES, peer);
+            if (status != AM_OK) {
+                return MPIDI_AM_error(MPIDI_AM_global.ctx[src], status);
             }
         }
     }
+    MPIDI_AM_AV(MPIDI_AM_world_av(rank)).all = peers;
     return MPI_SUCCESS;
 }
 
@@ -295,7 +294,9 @@ int MPIDI_AM_vcis_open(int n)
     char error[ERROR_BYTES];
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_Assertp(mine != NULL && all != NULL);
+    MPIDI_AM_global.peers = MPL_malloc(sizeof(uint32_t) * n * n * MPIR_Process.size,
+                                       MPL_MEM_ADDRESS);
+    MPIR_Assertp(mine != NULL && all != NULL && MPIDI_AM_global.peers != NULL);
     for (int i = 1; i < n; i++) {
         if (open_context(i, comm_allgather, NULL, error) != AM_OK) {
             MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_OTHER, "**am_open", "**am_open %s", error);
@@ -307,8 +308,10 @@ int MPIDI_AM_vcis_open(int n)
         am_address(MPIDI_AM_global.ctx[i], mine + i * AM_ADDRESS_BYTES);
     }
     comm_allgather(NULL, mine, all, bytes);
-    mpi_errno = connect_across(n, all);
-    MPIR_ERR_CHECK(mpi_errno);
+    for (int rank = 0; rank < MPIR_Process.size; rank++) {
+        mpi_errno = connect_across(n, rank, all, MPIDI_AM_global.peers + (size_t) rank * n * n);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
     MPIDI_AM_global.n_ctx = n;
 
   fn_exit:
@@ -329,6 +332,8 @@ void MPIDI_AM_world_close(void)
         MPIDI_AM_global.ctx[i] = NULL;
     }
     MPIDI_AM_global.n_ctx = 0;
+    MPL_free(MPIDI_AM_global.peers);
+    MPIDI_AM_global.peers = NULL;
 }
 
 /* ------------------------------------------------------------ addresses for others */
@@ -344,7 +349,7 @@ int MPIDI_AM_get_local_upids(MPIR_Comm * comm, int **local_upid_size, char **loc
     MPIR_Assertp(*local_upid_size != NULL && *local_upids != NULL);
     for (int i = 0; i < n; i++) {
         am_status_t status = am_peer_address(MPIDI_AM_global.ctx[0],
-                                             MPIDI_AM_PEER(MPIDIU_comm_rank_to_av(comm, i), 0, 0),
+                                             MPIDI_AM_peer(MPIDIU_comm_rank_to_av(comm, i), 0, 0),
                                              *local_upids + at);
 
         if (status != AM_OK) {
