@@ -11,7 +11,7 @@ EXTRA_DIST += test/mpi/run test/mpi/xfail test/mpi/faults test/mpi/wait.c \
     test/mpi/shared.c \
     test/mpi/atomic.c test/mpi/large.c test/mpi/ops.c test/mpi/answers.c \
     test/mpi/pscw.c test/mpi/waits.c test/mpi/operations.c test/mpi/peak.h \
-    test/mpi/counter.h test/mpi/persist.c test/mpi/dups.c \
+    test/mpi/counter.h test/mpi/persist.c test/mpi/again.c test/mpi/dups.c \
     test/mpi/limits.c
 
 # Part of make check: needs no MPICH.
