@@ -84,6 +84,8 @@ static void acks(void)
     CHECK(request != MPI_REQUEST_NULL);
     CHECK(class_of(MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 7, comm,
                             MPI_STATUS_IGNORE)) == MPIX_ERR_PROC_FAILED);
+    CHECK(class_of(MPI_Recv_c(&word, 1, MPI_INT, MPI_ANY_SOURCE, 7, comm,
+                              MPI_STATUS_IGNORE)) == MPIX_ERR_PROC_FAILED);
     CHECK(MPIX_Comm_failure_get_acked(comm, &group) == MPI_SUCCESS);
     MPI_Group_size(group, &count);
     CHECK(count == 0);
