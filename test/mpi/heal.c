@@ -6,6 +6,8 @@
  *        heal together            all but two ranks kill themselves, in turn: each
  *                                 dies while it asks who is dead
  *        heal storm SEED KILLS    KILLS ranks kill themselves at any moment
+ *        heal meanwhile           one thread makes, revokes and frees communicators
+ *                                 while another's messages go on
  *
  * Each rank that lives prints "RANK well", or what was wrong.
  */
@@ -243,15 +245,85 @@ static void together(void)
     MPI_Comm_free(&comm);
 }
 
+/* ------------------------------------------------------------- two threads */
+
+#define MEANWHILE 100
+
+static volatile int meanwhile_over;
+
+/* Messages of the survivors in a ring, until all of them are told to end. */
+static void *messages(void *arg)
+{
+    MPI_Comm comm = *(MPI_Comm *)arg;
+    int me, count, over = 0, sent, got;
+
+    MPI_Comm_rank(comm, &me);
+    MPI_Comm_size(comm, &count);
+    for (int i = 0; !over; i++) {
+        int all[2], mine[2] = {!meanwhile_over, i};
+
+        sent = me + i;
+        CHECK(MPI_Sendrecv(&sent, 1, MPI_INT, (me + 1) % count, 1, &got, 1,
+                           MPI_INT, (me + count - 1) % count, 1, comm,
+                           MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(got == (me + count - 1) % count + i);
+        CHECK(MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MAX, comm) ==
+              MPI_SUCCESS);
+        CHECK(all[1] == i);
+        over = !all[0];
+    }
+    return NULL;
+}
+
+/* Rank 1 dies; what is revoked and freed leaves the other thread's messages
+ * alone, and contexts that come back. */
+static void meanwhile(void)
+{
+    MPI_Comm comm = world_copy(), shrunk, ring, more;
+    pthread_t thread;
+
+    if (rank == 1) {
+        raise(SIGKILL);
+    }
+    CHECK(MPIX_Comm_shrink(comm, &shrunk) == MPI_SUCCESS);
+    MPI_Comm_set_errhandler(shrunk, MPI_ERRORS_RETURN);
+    CHECK(MPI_Comm_dup(shrunk, &ring) == MPI_SUCCESS);
+    CHECK(pthread_create(&thread, NULL, messages, &ring) == 0);
+    for (int i = 0; i < MEANWHILE; i++) {
+        CHECK(MPI_Comm_dup(shrunk, &more) == MPI_SUCCESS);
+        MPI_Comm_set_errhandler(more, MPI_ERRORS_RETURN);
+        if (i % 2 == 0) {
+            CHECK(MPIX_Comm_revoke(more) == MPI_SUCCESS);
+        } else {
+            works(more, size - 1);
+        }
+        CHECK(MPI_Comm_free(&more) == MPI_SUCCESS);
+        if (i % 20 == 0) {
+            CHECK(MPIX_Comm_shrink(comm, &more) == MPI_SUCCESS);
+            works(more, size - 1);
+            CHECK(MPI_Comm_free(&more) == MPI_SUCCESS);
+        }
+    }
+    MPI_Barrier(shrunk);
+    meanwhile_over = 1;
+    pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
+    int is_threaded = argc == 2 && argv[1][0] == 'm', provided;
+
+    MPI_Init_thread(&argc, &argv,
+                    is_threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                    &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc == 2 && argv[1][0] == 'a') {
         acks();
     } else if (argc == 2 && argv[1][0] == 't') {
         together();
+    } else if (is_threaded) {
+        meanwhile();
     } else if (argc == 2) {
         revoked();
     } else {

@@ -453,6 +453,9 @@ int MPIDI_AM_ft_open(void)
 
 void MPIDI_AM_ft_close(void)
 {
+    for (int vci = 0; vci < MPIDI_AM_global.n_ctx; vci++) {
+        MPIDI_AM_sinks_close(vci);
+    }
     while (global.results != NULL) {
         MPIDI_AM_agree_forget(global.results->context_id);
     }
@@ -550,8 +553,8 @@ int MPIDI_AM_agree_words(MPIR_Comm * comm, uint32_t * words, int count, uint8_t 
     *failed_p = NULL;
     MPIR_ERR_CHKANDJUMP(comm->comm_kind != MPIR_COMM_KIND__INTRACOMM, mpi_errno, MPI_ERR_COMM,
                         "**commnotintra");
-    MPIDI_AM_FT_CALL_ENTER();
     MPIDI_AM_dead_check();
+    MPIDI_AM_FT_CALL_ENTER();
     agreement = agreement_new(comm, words, count);
     MPIDI_AM_FT_CALL_EXIT();
     mpi_errno = attend(agreement);

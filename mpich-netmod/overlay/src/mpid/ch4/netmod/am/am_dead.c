@@ -185,7 +185,7 @@ void MPIDI_AM_comm_enter(MPIR_Comm * comm)
 
     MPIR_Assertp(ft != NULL);
     ft->comm = comm;
-    MPIDI_AM_ft_lock();
+    MPIDI_AM_FT_CALL_ENTER();
     ft->next = MPIDI_AM_ft_list;
     MPIDI_AM_ft_list = ft;
     MPIDI_AM_agree_forget(comm->recvcontext_id);
@@ -193,7 +193,7 @@ void MPIDI_AM_comm_enter(MPIR_Comm * comm)
         MPIDI_AM_comm_review(ft);
         MPIDI_AM_revoke_enter(comm);
     }
-    MPIDI_AM_ft_unlock();
+    MPIDI_AM_FT_CALL_EXIT();
 }
 
 void MPIDI_AM_comm_leave(MPIR_Comm * comm)
@@ -270,7 +270,9 @@ int MPIDI_AM_has_dead(void)
 void MPIDI_AM_dead_check(void)
 {
     for (int i = 0; i < MPIDI_AM_global.n_ctx; i++) {
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(i));
         am_check_now(MPIDI_AM_global.ctx[i]);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(i));
     }
 }
 
@@ -483,6 +485,10 @@ void MPIDI_AM_comm_enter(MPIR_Comm * comm)
 }
 
 void MPIDI_AM_comm_leave(MPIR_Comm * comm)
+{
+}
+
+void MPIDI_AM_sinks_close(int vci)
 {
 }
 

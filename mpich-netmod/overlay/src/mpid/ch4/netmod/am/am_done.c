@@ -6,6 +6,7 @@
 #include <time.h>
 #include <mpidimpl.h>
 #include "am_impl.h"
+#include "am_ft.h"
 #include "am_pt2pt.h"
 
 /* A wait that may not sleep on the doorbell, since others need polls, naps after
@@ -148,6 +149,7 @@ int MPIDI_AM_idle(int vci, int events, int blocking)
     if (unlikely(MPIDI_AM_global.trouble != 0)) {
         int mpi_errno = MPIDI_AM_sync_trouble();
 
+        MPIDI_AM_sinks_close(vci);
         if (mpi_errno != MPI_SUCCESS) {
             return mpi_errno;
         }

@@ -63,6 +63,8 @@ void MPIDI_AM_revoke_leave(struct MPIDI_AM_ft *ft);
 /* Take the messages of this communicator and its parts, and drop them, so that their senders
  * end: all of them, or those of collectives of all members. */
 void MPIDI_AM_sinks_open(struct MPIDI_AM_ft *ft, bool collectives_only);
+/* Whoever polls a vci after trouble: take back what communicators that are gone have there. */
+void MPIDI_AM_sinks_close(int vci);
 /* A communicator of this context begins: results of an earlier one are of no use. */
 void MPIDI_AM_agree_forget(int recvcontext_id);
 

@@ -27,6 +27,13 @@ struct MPIDI_AM_sink {
     struct am_msg_req *msg;
 };
 
+/* Of communicators that are gone: see sinks_leave. */
+static struct left {
+    struct left *next;
+    int context_id;
+    struct MPIDI_AM_sink *sinks;
+} *left;
+
 static struct {
     int context_id, member;
 } early[EARLY_MAX];
@@ -74,19 +81,91 @@ void MPIDI_AM_sinks_open(struct MPIDI_AM_ft *ft, bool collectives_only)
     }
 }
 
-void MPIDI_AM_revoke_leave(struct MPIDI_AM_ft *ft)
+/* Those of a vci, or of all (-1). */
+static void sinks_close(struct MPIDI_AM_sink **at, int vci)
 {
-    while (ft->sinks != NULL) {
-        struct MPIDI_AM_sink *sink = ft->sinks;
+    while (*at != NULL) {
+        struct MPIDI_AM_sink *sink = *at;
 
+        if (vci >= 0 && sink->vci != vci) {
+            at = &sink->next;
+            continue;
+        }
         /* one that has matched would come back; its message is short of nothing */
         if (MPIDI_AM_global.n_ctx > 0 && sink->msg != NULL &&
             am_msg_cancel(sink->msg) != AM_DONE) {
             am_msg_attach(sink->msg, NULL, NULL);
         }
-        ft->sinks = sink->next;
+        *at = sink->next;
         MPL_free(sink);
     }
+}
+
+/* Who frees a communicator may have the lock of a vci, or not.  Where threads are in MPICH at
+ * the same time, its sinks and those of its parts are left to the next poll that finds nothing,
+ * which has the lock; until then its context stays taken. */
+static void sinks_leave(struct MPIDI_AM_ft *ft)
+{
+    int context_id = ft->comm->recvcontext_id;
+    bool is_part = (context_id &
+                    (MPIR_CONTEXT_SUBCOMM_MASK | MPIR_CONTEXT_IS_LOCALCOMM_MASK)) != 0;
+    struct left *one = MPL_malloc(sizeof(*one), MPL_MEM_COMM);
+
+    MPIR_Assertp(one != NULL);
+    one->context_id = context_id;
+    one->sinks = ft->sinks;
+    ft->sinks = NULL;
+    if (!is_part) {
+        /* MPICH gives back no context of a dynamic process */
+        ft->comm->recvcontext_id |= MPIR_CONTEXT_DYNAMIC_PROC_MASK;
+        for (struct MPIDI_AM_ft * part = MPIDI_AM_ft_list; part != NULL; part = part->next) {
+            if (part->sinks != NULL &&
+                ((part->comm->recvcontext_id ^ context_id) & MPIDI_AM_FAMILY_MASK) == 0) {
+                struct MPIDI_AM_sink **end = &part->sinks;
+
+                while (*end != NULL) {
+                    end = &(*end)->next;
+                }
+                *end = one->sinks;
+                one->sinks = part->sinks;
+                part->sinks = NULL;
+            }
+        }
+    }
+    one->next = left;
+    left = one;
+}
+
+void MPIDI_AM_revoke_leave(struct MPIDI_AM_ft *ft)
+{
+    if (MPIDI_AM_global.serial || ft->sinks == NULL) {
+        sinks_close(&ft->sinks, -1);
+    } else {
+        sinks_leave(ft);
+    }
+}
+
+void MPIDI_AM_sinks_close(int vci)
+{
+    struct left **at = &left;
+
+    if (left == NULL) {
+        return;
+    }
+    MPIDI_AM_ft_lock();
+    while (*at != NULL) {
+        struct left *one = *at;
+
+        sinks_close(&one->sinks, vci);
+        if (one->sinks != NULL) {
+            at = &one->next;
+            continue;
+        }
+        *at = one->next;
+        MPIR_Free_contextid(one->context_id);
+        MPL_free(one);
+    }
+    MPIDI_AM_ft_unlock();
 }
 
 /* ------------------------------------------------------------- the word */
@@ -213,8 +292,8 @@ int MPIDI_AM_failure_ack(MPIR_Comm * comm)
     struct MPIDI_AM_ft *ft = MPIDI_AM_ft_of_comm(comm);
     int count = MPIDI_AM_member_count(comm);
 
-    MPIDI_AM_FT_CALL_ENTER();
     MPIDI_AM_dead_check();
+    MPIDI_AM_FT_CALL_ENTER();
     if (ft->acked == NULL) {
         ft->acked = MPL_calloc((size_t) count, 1, MPL_MEM_COMM);
         MPIR_Assertp(ft->acked != NULL);

@@ -7,7 +7,7 @@
 
 #if MPIDI_AM_FT
 
-#define SHRINK_TRIES 8
+#define SHRINK_TRIES 1000
 
 /* The communicator of those ranks of `comm` that have not failed. */
 static int survivors(MPIR_Comm * comm, const uint8_t * failed, int context_id, MPIR_Comm ** p)
