@@ -81,6 +81,7 @@ const struct am_window_ops chan_window_ops = {
         .transmit = chan_transmit,
         .deliver = chan_deliver,
         .ready = chan_ready,
+        .memory = chan_memory,
         .landing = chan_landing,
         .early = chan_early,
 };
@@ -139,6 +140,7 @@ static void chan_commit(struct chan_ep *ep, uint32_t class, size_t hdr_bytes,
 {
     am_window_commit(&ep->window, class, (uint32_t)hdr_bytes,
                      (uint32_t)(hdr_bytes + data_bytes));
+    ep->used = true;
     chan_place(ep, CHAN_BUSY);
 }
 
@@ -204,7 +206,7 @@ static void chan_packet(void *user, uint32_t class, const void *lower_hdr,
         chan->stats[AM_CHAN_STAT_RX_BAD]++;
         return;
     }
-    ep->heard = true;
+    ep->heard = ep->used = true;
     am_window_packet(&ep->window, &hdr, data, data_bytes);
     if (!am_window_is_idle(&ep->window)) {
         chan_place(ep, CHAN_BUSY);

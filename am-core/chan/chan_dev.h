@@ -17,6 +17,9 @@
 /* Largest header of the layer above. */
 #define CHAN_UPPER_HDR_MAX 256
 
+/* Windows' memory kept for the next that needs some. */
+#define CHAN_SPARES_MAX 8
+
 #define CHAN_HDR_BYTES ((uint32_t)sizeof(struct am_chan_hdr))
 
 struct chan_dev {
@@ -30,6 +33,9 @@ struct chan_dev {
     struct am_list eps;     /* chan_ep.link; those that left, too */
     struct am_list busy;    /* chan_ep.busy_link: ticked by every poll */
     struct am_list waiting; /* the same link: ticked when `look` fires */
+    void *spares[CHAN_SPARES_MAX];
+    uint32_t spare_count;
+    uint64_t rest_ps; /* the last look at who rests */
     struct am_twheel wheel;
     struct am_window_params window_params;
     uint64_t stats[AM_CHAN_STAT_COUNT];
@@ -48,13 +54,15 @@ struct chan_ep {
     chan_place_t place;
     bool left;  /* disconnected: no upcalls; goes when the peer knows */
     bool heard; /* something of the peer since `verdict` was started */
+    bool used;  /* sent or received since chan_time.c looked who rests */
     struct am_timer look;    /* when the window has something to do again */
     struct am_timer verdict; /* when a silent peer counts as dead */
     struct am_window window;
     struct am_list link, busy_link;
-    void *memory; /* of the window */
+    /* what the window has asked for, or NULL */
+    void *memory;
     void *landing[AM_DEV_CLASS_COUNT];
-    void *early[AM_DEV_CLASS_COUNT]; /* packets that came too early, or NULL */
+    void *early[AM_DEV_CLASS_COUNT];
 };
 
 static inline struct chan_dev *chan_of(struct am_dev *dev)
@@ -79,12 +87,17 @@ bool chan_pass(struct am_dev *dev);
 /* chan_ep.c */
 struct am_wrap_ep *chan_ep_new(struct am_wrap_dev *wrap);
 void chan_ep_delete(struct am_wrap_ep *ep);
+void *chan_memory(void *arg, size_t bytes);
 void *chan_landing(void *arg, uint32_t class, uint32_t bytes);
 void *chan_early(void *arg, uint32_t class, size_t bytes);
 void chan_disconnect(struct am_dev_ep *base);
 am_dev_presence_t chan_presence(struct am_dev_ep *base);
 /* Lower endpoint and memory, at once. */
 void chan_ep_end(struct chan_ep *ep);
+/* Nothing went to or came from the peer for a while: its window's memory goes
+ * back, unless there is something in it. */
+void chan_ep_rest(struct chan_ep *ep);
+void chan_spares_free(struct chan_dev *chan);
 /* An endpoint that left: say BYE when drained, end it when that is known. */
 void chan_ep_leave(struct chan_ep *ep);
 

@@ -1,8 +1,10 @@
 /*
- * The channel's endpoints and their memory: the packets of its windows and,
- * once it is open, two landings of the peer's largest message; and, once packets
- * of the peer's were lost, memory for those that come too early.  At the limit
- * send answers AM_ERR_AGAIN.  May call chan, dev and base only.
+ * The channel's endpoints and their memory, each piece made when the window asks
+ * for it and given back when it rests: the packets of a window, two landings of
+ * the peer's largest message, and, where packets of the peer's were lost, memory
+ * for those that come too early.  Of the first kind, which each peer that is sent
+ * to needs, the device keeps some for the next.  At the limit send answers
+ * AM_ERR_AGAIN.  May call chan, dev and base only.
  */
 #include "chan/chan_dev.h"
 
@@ -15,6 +17,17 @@ static void *made_once(void **memory, size_t bytes)
         *memory = malloc(bytes);
     }
     return *memory;
+}
+
+void *chan_memory(void *arg, size_t bytes)
+{
+    struct chan_ep *ep = arg;
+    struct chan_dev *chan = chan_of(ep->wrap.base.dev);
+
+    if (ep->memory == NULL && chan->spare_count > 0) {
+        ep->memory = chan->spares[--chan->spare_count];
+    }
+    return made_once(&ep->memory, bytes);
 }
 
 void *chan_landing(void *arg, uint32_t class, uint32_t bytes)
@@ -35,17 +48,43 @@ struct am_wrap_ep *chan_ep_new(struct am_wrap_dev *wrap)
     if (ep == NULL) {
         return NULL;
     }
-    ep->memory = malloc(am_window_memory_bytes(&chan->window_params));
-    if (ep->memory == NULL) {
-        free(ep);
-        return NULL;
-    }
     am_window_init(&ep->window, &chan->window_params, chan_epoch(chan),
-                   &chan_window_ops, ep, chan->stats, ep->memory);
+                   &chan_window_ops, ep, chan->stats);
     am_timer_init(&ep->look, chan_look);
     am_timer_init(&ep->verdict, chan_verdict);
     am_list_push(&chan->eps, &ep->link);
     return &ep->wrap;
+}
+
+static void memory_free(struct chan_ep *ep)
+{
+    struct chan_dev *chan = chan_of(ep->wrap.base.dev);
+
+    if (ep->memory != NULL && chan->spare_count < CHAN_SPARES_MAX) {
+        chan->spares[chan->spare_count++] = ep->memory;
+    } else {
+        free(ep->memory);
+    }
+    ep->memory = NULL;
+    for (uint32_t class = 0; class < AM_DEV_CLASS_COUNT; class ++) {
+        free(ep->landing[class]);
+        free(ep->early[class]);
+        ep->landing[class] = ep->early[class] = NULL;
+    }
+}
+
+void chan_ep_rest(struct chan_ep *ep)
+{
+    if (am_window_rest(&ep->window)) {
+        memory_free(ep);
+    }
+}
+
+void chan_spares_free(struct chan_dev *chan)
+{
+    while (chan->spare_count > 0) {
+        free(chan->spares[--chan->spare_count]);
+    }
 }
 
 void chan_ep_delete(struct am_wrap_ep *wrap_ep)
@@ -57,11 +96,7 @@ void chan_ep_delete(struct am_wrap_ep *wrap_ep)
     am_timer_stop(&chan->wheel, &ep->look);
     am_timer_stop(&chan->wheel, &ep->verdict);
     am_list_remove(&ep->link);
-    for (uint32_t class = 0; class < AM_DEV_CLASS_COUNT; class ++) {
-        free(ep->landing[class]);
-        free(ep->early[class]);
-    }
-    free(ep->memory);
+    memory_free(ep);
     free(ep);
 }
 

@@ -265,6 +265,7 @@ void chan_close(struct am_dev *dev)
     while (!am_list_is_empty(&chan->eps)) {
         chan_ep_end(am_container(chan->eps.next, struct chan_ep, link));
     }
+    chan_spares_free(chan);
     lower->ops->close(lower);
     free(chan);
 }

@@ -1,6 +1,7 @@
 /*
- * The channel's time: which windows are ticked when, and how long a peer that
- * owes an answer may say nothing.  May call chan, dev and base only.
+ * The channel's time: which windows are ticked when, how long a peer that owes
+ * an answer may say nothing, and whose memory goes back.  May call chan, dev and
+ * base only.
  *
  * A window of the nack variant counts polls, so it is ticked by every poll
  * while it has anything to do.  One of the timer variant that only waits (for
@@ -12,6 +13,7 @@
 #include <stdio.h>
 
 #define PS_PER_S UINT64_C(1000000000000)
+#define REST_PS  PS_PER_S
 
 void chan_look(struct am_timer *timer)
 {
@@ -92,16 +94,35 @@ static void verdicts_start(struct chan_dev *chan, const struct am_list *list,
     }
 }
 
+/* Once a second: who was not used in the last one rests. */
+static void rest_some(struct chan_dev *chan, uint64_t now_ps)
+{
+    if (now_ps - chan->rest_ps < REST_PS) {
+        return;
+    }
+    chan->rest_ps = now_ps;
+    for (struct am_list *link = chan->eps.next; link != &chan->eps;
+         link = link->next) {
+        struct chan_ep *ep = am_container(link, struct chan_ep, link);
+
+        if (!ep->used) {
+            chan_ep_rest(ep);
+        }
+        ep->used = false;
+    }
+}
+
 void chan_check(struct am_dev *dev)
 {
     struct chan_dev *chan = chan_of(dev);
     uint64_t now_ps;
 
     am_wrap_check(dev);
+    now_ps = am_env_now(chan->env);
+    rest_some(chan, now_ps);
     if (chan->give_up_ps == 0) {
         return;
     }
-    now_ps = am_env_now(chan->env);
     verdicts_start(chan, &chan->busy, now_ps);
     verdicts_start(chan, &chan->waiting, now_ps);
     (void)am_twheel_advance(&chan->wheel, now_ps, UINT32_MAX);

@@ -63,11 +63,8 @@ size_t am_window_memory_bytes(const struct am_window_params *params)
 
 void am_window_init(struct am_window *window,
                     const struct am_window_params *params, uint32_t epoch,
-                    const struct am_window_ops *ops, void *arg, uint64_t *stats,
-                    void *memory)
+                    const struct am_window_ops *ops, void *arg, uint64_t *stats)
 {
-    uint8_t *at = memory;
-
     memset(window, 0, sizeof(*window));
     window->params = params;
     window->ops = ops;
@@ -77,18 +74,50 @@ void am_window_init(struct am_window *window,
     window->state = AM_WINDOW_OPENING;
     for (uint32_t class = 0; class < AM_WINDOW_CLASSES; class ++) {
         struct am_window_tx *tx = &window->tx[class];
-        uint32_t entries = chunk_entries(params->window_packets[class]);
-        size_t bytes = entries * sizeof(struct am_window_chunk);
 
-        tx->chunk_mask = entries - 1;
-        tx->chunks = (void *)at;
-        at += (bytes + 7) & ~(size_t)7;
+        tx->chunk_mask = chunk_entries(params->window_packets[class]) - 1;
         tx->slot_count = params->window_packets[class] + params->chunk_packets;
-        tx->slots = at;
-        at += slot_bytes(params, class);
         window_tx_open(tx, epoch);
         window_rate_open(window, class);
     }
+}
+
+bool window_has_memory(struct am_window *window)
+{
+    const struct am_window_params *params = window->params;
+    uint8_t *at;
+
+    if (window->tx[0].chunks != NULL) {
+        return true;
+    }
+    at = window->ops->memory(window->arg, am_window_memory_bytes(params));
+    for (uint32_t class = 0; class < AM_WINDOW_CLASSES && at != NULL; class ++) {
+        struct am_window_tx *tx = &window->tx[class];
+        size_t bytes = (tx->chunk_mask + 1) * sizeof(struct am_window_chunk);
+
+        tx->chunks = (void *)at;
+        at += (bytes + 7) & ~(size_t)7;
+        tx->slots = at;
+        at += slot_bytes(params, class);
+    }
+    return at != NULL;
+}
+
+bool am_window_rest(struct am_window *window)
+{
+    for (uint32_t class = 0; class < AM_WINDOW_CLASSES; class ++) {
+        if (window_has_unacked(&window->tx[class]) ||
+            !window_rx_may_rest(&window->rx[class])) {
+            return false;
+        }
+    }
+    for (uint32_t class = 0; class < AM_WINDOW_CLASSES; class ++) {
+        window->tx[class].chunks = NULL;
+        window->tx[class].slots = NULL;
+        window->rx[class].landing = NULL;
+        window->rx[class].early = NULL;
+    }
+    return true;
 }
 
 /* ---------------------------------------------------------- control packets */

@@ -129,11 +129,16 @@ struct am_window_ops {
                     uint32_t hdr_bytes, uint32_t message_bytes);
     /* May a request be delivered now? */
     bool (*ready)(void *arg);
-    /* Memory in which to put together the peer's messages of a class, of at
-     * most `bytes`; the window's until the end.  NULL refuses the peer. */
+    /* Memory is the window's from when it first needs it until it rests
+     * (am_window_rest), 8-byte aligned; it may be asked for again and again.
+     * For messages that wait or are not acknowledged, am_window_memory_bytes;
+     * NULL: there is no room for any now. */
+    void *(*memory)(void *arg, size_t bytes);
+    /* To put together the peer's messages of a class of several packets, at most
+     * `bytes`.  NULL: they are dropped, as if lost. */
     void *(*landing)(void *arg, uint32_t class, uint32_t bytes);
-    /* Memory for packets of a class that come too early, 8-byte aligned; the
-     * window's until the end.  NULL: they are dropped.  Only with early_packets. */
+    /* For packets of a class that come too early.  NULL: they are dropped.  Only
+     * with early_packets. */
     void *(*early)(void *arg, uint32_t class, size_t bytes);
 };
 
@@ -184,7 +189,7 @@ struct am_window_tx {
     uint64_t quiet_ps;    /* time of the first of them */
     uint32_t round;       /* times that it went back, modulo WINDOW_ROUNDS */
     struct am_window_rate rate;
-    struct am_window_chunk *chunks;
+    struct am_window_chunk *chunks; /* NULL: no memory yet, or any more */
     uint8_t *slots;
 };
 
@@ -240,14 +245,11 @@ struct am_window {
 /* Bytes of memory that a window with these parameters needs. */
 size_t am_window_memory_bytes(const struct am_window_params *params);
 
-/*
- * `memory` (am_window_memory_bytes, 8-byte aligned) is the window's until the
- * caller throws both away.  `epoch` is non-zero.  `stats` is shared.
- */
+/* `epoch` is non-zero.  `stats` is shared. */
 void am_window_init(struct am_window *window,
                     const struct am_window_params *params, uint32_t epoch,
-                    const struct am_window_ops *ops, void *arg, uint64_t *stats,
-                    void *memory);
+                    const struct am_window_ops *ops, void *arg,
+                    uint64_t *stats);
 
 /*
  * Room for a message of `bytes` (header and data, at most chunk_packets *
@@ -259,8 +261,8 @@ void *am_window_reserve(struct am_window *window, uint32_t class,
 /* The message is written; its first hdr_bytes are the header. */
 void am_window_commit(struct am_window *window, uint32_t class,
                       uint32_t hdr_bytes, uint32_t bytes);
-/* Would reserve find room for the largest message? */
-bool am_window_has_room(const struct am_window *window, uint32_t class);
+/* Would reserve find room for the largest message?  Then it will. */
+bool am_window_has_room(struct am_window *window, uint32_t class);
 
 /*
  * A packet came whose checksum is right.  `hdr` is a copy that nobody else
@@ -285,6 +287,13 @@ uint64_t am_window_due_ps(const struct am_window *window);
  */
 uint32_t am_window_quiet_ticks(const struct am_window *window);
 void am_window_pass(struct am_window *window, uint32_t ticks);
+
+/*
+ * For who has seen nothing of the window for a while: if there is nothing in its
+ * memory that is still needed, it holds none from now on, and the caller may
+ * take back all that the ops gave it; else false.
+ */
+bool am_window_rest(struct am_window *window);
 
 /* Nothing unacknowledged and nothing to send: no tick is needed until the
  * next commit or packet. */

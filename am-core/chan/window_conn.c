@@ -44,15 +44,6 @@ static uint32_t ack_part(const struct am_window_params *params,
 
 static void window_open(struct am_window *window, const struct am_chan_hdr *hdr)
 {
-    void *landing[AM_WINDOW_CLASSES];
-
-    for (uint32_t i = 0; i < AM_WINDOW_CLASSES; i++) {
-        landing[i] = window->ops->landing(window->arg, i, hdr->message_bytes);
-        if (landing[i] == NULL) {
-            window->stats[AM_CHAN_STAT_RX_BAD]++;
-            return;
-        }
-    }
     window->peer_epoch = hdr->seq;
     window->conn_tx = conn_of(window->epoch, hdr->seq);
     window->conn_rx = conn_of(hdr->seq, window->epoch);
@@ -62,7 +53,7 @@ static void window_open(struct am_window *window, const struct am_chan_hdr *hdr)
         uint32_t part = ack_part(window->params, hdr->ack[i]);
 
         window->ack_packets[i] = part == 0 ? 1 : part;
-        window_rx_open(&window->rx[i], hdr->seq, landing[i]);
+        window_rx_open(&window->rx[i], hdr->seq);
     }
     window->state = AM_WINDOW_OPEN;
     window->due &= ~(uint32_t)WINDOW_DUE_HELLO;

@@ -56,6 +56,9 @@ bool window_is_overdue(const struct am_window *window, uint32_t patience,
                        uint64_t now_ps, uint32_t *polls, uint64_t *ps,
                        uint32_t *backoff);
 
+/* window.c: memory for messages to send, now or from here on. */
+bool window_has_memory(struct am_window *window);
+
 /* Hand a packet to the device with the acknowledgements on it. */
 am_status_t window_transmit(struct am_window *window, uint32_t class,
                             struct am_chan_hdr *hdr, const void *data,
@@ -94,7 +97,7 @@ void window_hello(struct am_window *window, const struct am_chan_hdr *hdr);
 
 /* window_rx.c: start numbering; a DATA packet; answer a PROBE by what is wanted;
  * fill in a NACK; tick. */
-void window_rx_open(struct am_window_rx *rx, uint32_t seq, void *landing);
+void window_rx_open(struct am_window_rx *rx, uint32_t seq);
 void window_rx_data(struct am_window *window, const struct am_chan_hdr *hdr,
                     void *data, uint32_t data_bytes);
 void window_rx_answer(struct am_window *window, const struct am_chan_hdr *hdr);
@@ -121,6 +124,12 @@ struct am_window_early {
     uint32_t data_stride;
     struct window_kept kept[];
 };
+
+/* Nothing of a message, nor a packet that came too early, is kept. */
+static inline bool window_rx_may_rest(const struct am_window_rx *rx)
+{
+    return rx->offset == 0 && (rx->early == NULL || rx->early->used == 0);
+}
 
 /* window_early.c: the number of a packet, false when it cannot be one; keep it;
  * the data of the one that is kept under a number, or NULL; drop it; the first one

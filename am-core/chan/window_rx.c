@@ -7,10 +7,9 @@
 
 #include <string.h>
 
-void window_rx_open(struct am_window_rx *rx, uint32_t seq, void *landing)
+void window_rx_open(struct am_window_rx *rx, uint32_t seq)
 {
     am_seq_rx_open(&rx->seq, seq);
-    rx->landing = landing;
     rx->early_end = seq;
 }
 
@@ -202,12 +201,25 @@ static void rx_hold(struct am_window *window, const struct am_chan_hdr *hdr,
     }
 }
 
+/* Where the messages of several packets are put together; NULL: no memory. */
+static uint8_t *rx_landing(struct am_window *window, uint32_t class)
+{
+    struct am_window_rx *rx = &window->rx[class];
+
+    if (rx->landing == NULL) {
+        rx->landing =
+                window->ops->landing(window->arg, class, window->landing_bytes);
+    }
+    return rx->landing;
+}
+
 /* The packet wanted, from the network or kept; false when it is not taken. */
 static bool rx_take(struct am_window *window, const struct am_chan_hdr *hdr,
                     void *data, uint32_t data_bytes)
 {
     struct am_window_rx *rx = &window->rx[hdr->class];
     bool last = rx->offset + data_bytes == hdr->message_bytes;
+    bool whole = last && rx->offset == 0;
     void *message = data;
 
     if (!rx_is_sound(window, hdr, data_bytes)) {
@@ -219,9 +231,12 @@ static bool rx_take(struct am_window *window, const struct am_chan_hdr *hdr,
         rx_hold(window, hdr, data, data_bytes);
         return false;
     }
+    if (!whole && rx_landing(window, hdr->class) == NULL) {
+        return false; /* as if lost */
+    }
     window_early_drop(rx, window_rx_wanted(rx));
     rx->gap = rx->held = false;
-    if (!last || rx->offset != 0) {
+    if (!whole) {
         memcpy(rx->landing + rx->offset, data, data_bytes);
         message = rx->landing;
     }

@@ -59,7 +59,7 @@ void *am_window_reserve(struct am_window *window, uint32_t class,
 
     if (window->state == AM_WINDOW_GONE ||
         packets > window->params->chunk_packets ||
-        !tx_fits(window, class, packets)) {
+        !tx_fits(window, class, packets) || !window_has_memory(window)) {
         window->stats[AM_CHAN_STAT_TX_WINDOW_FULL]++;
         return NULL;
     }
@@ -90,9 +90,10 @@ void am_window_commit(struct am_window *window, uint32_t class,
     window_tx_pump(window);
 }
 
-bool am_window_has_room(const struct am_window *window, uint32_t class)
+bool am_window_has_room(struct am_window *window, uint32_t class)
 {
-    return tx_fits(window, class, window->params->chunk_packets);
+    return tx_fits(window, class, window->params->chunk_packets) &&
+           window_has_memory(window);
 }
 
 /* Transmit a packet of the chunk with this count; does another follow at once? */

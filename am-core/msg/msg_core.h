@@ -219,7 +219,12 @@ struct am_msg {
     am_msg_lost_fn lost; /* msg_lost.c */
     void *lost_arg;
     struct am_op lost_op;
-    uint64_t met_ps;           /* when am_msg_lost_check looked last */
+    uint64_t met_ps;           /* when am_msg_lost_check looked last, */
+    uint32_t met_rank;         /* and all before this rank are connected */
+    bool waits_any;            /* somebody, for any source */
+    bool probes;               /* since then `probe` found nothing */
+    struct am_msg_envelope probe;
+    struct am_msg_mask probe_mask;
     struct am_peer *look_peer; /* lost_op is queued at it; NULL: no need yet */
     struct am_msg_id_entry *ids;
     uint32_t id_count, id_free;

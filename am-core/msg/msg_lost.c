@@ -11,7 +11,8 @@
 
 #include "msg/msg_credit.h"
 
-#define MEET_PS UINT64_C(1000000000000) /* 1 s */
+#define MEET_PS    UINT64_C(1000000000000) /* 1 s */
+#define MEET_RANKS 64 /* connected to in it, for who waits for any */
 
 /* Sources are peer indices: what a program on libam alone does. */
 static uint32_t lost_by_index(void *arg, am_msg_done_fn done, void *done_arg,
@@ -134,6 +135,16 @@ void am_msg_lost_dead(struct am_msg *msg, struct am_peer *peer)
     look(msg);
 }
 
+/* Connect to a rank that somebody waits for. */
+static void meet_rank(struct am_msg *msg, uint32_t index)
+{
+    am_status_t status;
+
+    if (index < am_size(msg->ctx)) {
+        (void)am_peer_get(msg->ctx, index, &status);
+    }
+}
+
 /* Takes none. */
 static bool meet(void *arg, struct am_match_node *node)
 {
@@ -141,14 +152,36 @@ static bool meet(void *arg, struct am_match_node *node)
     struct am_msg_req *recv = am_container(node, struct am_msg_req, node);
     struct am_msg_envelope envelope = am_msg_envelope_of(node);
     struct am_msg_mask mask = mask_of(node);
-    uint32_t index =
-            msg->lost(msg->lost_arg, recv->done, recv->arg, &envelope, &mask);
-    am_status_t status;
 
-    if (index < am_size(msg->ctx)) {
-        (void)am_peer_get(msg->ctx, index, &status);
-    }
+    meet_rank(msg, msg->lost(msg->lost_arg, recv->done, recv->arg, &envelope,
+                             &mask));
+    msg->waits_any = msg->waits_any || mask.source == 0;
     return false;
+}
+
+/* The last probe that found nothing: its source may be numbered in a way that
+ * only the receive which would follow tells (am_msg_set_lost). */
+static void meet_probed(struct am_msg *msg)
+{
+    uint32_t index = msg->lost(msg->lost_arg, NULL, NULL, &msg->probe,
+                               &msg->probe_mask);
+
+    meet_rank(msg, index);
+    msg->waits_any = msg->waits_any || index >= am_size(msg->ctx);
+    msg->probes = false;
+}
+
+/* The next of those who are not connected yet, in the order of their ranks. */
+static void meet_some(struct am_msg *msg)
+{
+    uint32_t count = 0, size = am_size(msg->ctx);
+
+    for (; msg->met_rank < size && count < MEET_RANKS; msg->met_rank++) {
+        if (msg->met_rank != am_rank(msg->ctx)) {
+            meet_rank(msg, msg->met_rank);
+            count++;
+        }
+    }
 }
 
 void am_msg_lost_check(struct am_ctx *ctx)
@@ -157,10 +190,18 @@ void am_msg_lost_check(struct am_ctx *ctx)
     uint64_t now_ps = am_env_now(msg->env);
     struct am_list none;
 
-    if (now_ps - msg->met_ps >= MEET_PS) {
-        msg->met_ps = now_ps;
-        am_list_init(&none);
-        am_match_take_posted(&msg->match, meet, msg, &none);
+    if (now_ps - msg->met_ps < MEET_PS) {
+        return;
+    }
+    msg->met_ps = now_ps;
+    msg->waits_any = false;
+    am_list_init(&none);
+    am_match_take_posted(&msg->match, meet, msg, &none);
+    if (msg->probes) {
+        meet_probed(msg);
+    }
+    if (msg->waits_any) {
+        meet_some(msg);
     }
 }
 

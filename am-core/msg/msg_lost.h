@@ -10,9 +10,9 @@
 void am_msg_lost_open(struct am_msg *msg);
 /* A peer has died: look for its receives at the next poll. */
 void am_msg_lost_dead(struct am_msg *msg, struct am_peer *peer);
-/* Posted receives that wait for ranks without a connection: connect to these,
- * since over a network only who is connected is looked after.  At most once a
- * second. */
+/* Receives and probes that wait for ranks without a connection: connect to these,
+ * since over a network only who is connected is looked after.  Who waits for any
+ * source is connected to all, some at a time.  At most once a second. */
 void am_msg_lost_check(struct am_ctx *ctx);
 /* A receive was posted while trouble_count is not 0. */
 void am_msg_trouble(struct am_msg *msg);

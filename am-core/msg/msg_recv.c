@@ -354,6 +354,9 @@ static am_status_t probe(struct am_msg *msg,
     }
     message = find(msg, envelope, mask);
     if (message == NULL) {
+        msg->probes = true; /* who waits so is looked after: msg_lost.c */
+        msg->probe = *envelope;
+        msg->probe_mask = *mask;
         return am_likely(msg->trouble_count == 0)
                        ? AM_ERR_AGAIN
                        : am_msg_probe_trouble(msg, envelope, mask);

@@ -5,7 +5,7 @@
  * lost, doubled and overtake each other in every way.
  *
  *   actions   commit the next message, tick, deliver, deliver a copy, lose,
- *             receiver gets ready or not
+ *             receiver gets ready or not, an end gives its memory back
  *   checked   in every state: each message delivered once, in order, whole;
  *             from every state: with no more faults all that was committed
  *             arrives and is acknowledged, within FAIR_ROUNDS rounds
@@ -146,6 +146,11 @@ static bool mc_ready(void *arg)
     return ((struct end *)arg)->ready;
 }
 
+static void *mc_memory(void *arg, size_t bytes)
+{
+    return bytes <= MEMORY_BYTES ? ((struct end *)arg)->memory : NULL;
+}
+
 static void *mc_landing(void *arg, uint32_t class, uint32_t bytes)
 {
     return bytes <= LANDING_BYTES ? ((struct end *)arg)->landing[class] : NULL;
@@ -159,7 +164,7 @@ static void *mc_early(void *arg, uint32_t class, size_t bytes)
 }
 
 static const struct am_window_ops mc_ops = {mc_transmit, mc_deliver, mc_ready,
-                                            mc_landing, mc_early};
+                                            mc_memory, mc_landing, mc_early};
 
 /* Drop what is never read again, so that equal futures are equal states. */
 static void normalise_tx(struct am_window_tx *tx)
@@ -168,6 +173,11 @@ static void normalise_tx(struct am_window_tx *tx)
     uint8_t slots[32] = {0};
     uint32_t entries = tx->chunk_mask + 1;
 
+    tx->quiet_polls = tx->backoff = 0;
+    tx->quiet_ps = 0;
+    if (tx->chunks == NULL) {
+        return;
+    }
     memset(chunks, 0, sizeof(chunks));
     for (uint32_t i = tx->chunk_una; i != tx->chunk_next; i++) {
         const struct am_window_chunk *chunk = &tx->chunks[i & tx->chunk_mask];
@@ -177,8 +187,6 @@ static void normalise_tx(struct am_window_tx *tx)
     }
     memcpy(tx->chunks, chunks, entries * sizeof(chunks[0]));
     memcpy(tx->slots, slots, tx->slot_count);
-    tx->quiet_polls = tx->backoff = 0;
-    tx->quiet_ps = 0;
 }
 
 static void normalise_rx(struct am_window_rx *rx)
@@ -203,6 +211,24 @@ static void normalise_rx(struct am_window_rx *rx)
     }
 }
 
+/* What a window has given back is all the same. */
+static void normalise_memory(struct end *end)
+{
+    struct am_window *window = &end->window;
+
+    if (window->tx[0].chunks == NULL) {
+        memset(end->memory, 0, sizeof(end->memory));
+    }
+    for (uint32_t class = 0; class < AM_WINDOW_CLASSES; class ++) {
+        if (window->rx[class].landing == NULL) {
+            memset(end->landing[class], 0, LANDING_BYTES);
+        }
+    }
+    if (window->rx[mc.model->class].early == NULL) {
+        memset(end->early, 0, sizeof(end->early));
+    }
+}
+
 static int packet_order(const void *a, const void *b)
 {
     return memcmp(a, b, sizeof(struct packet));
@@ -217,6 +243,7 @@ static void normalise(void)
             normalise_tx(&window->tx[class]);
             normalise_rx(&window->rx[class]);
         }
+        normalise_memory(&mc.now.end[i]);
         window->hello_polls = window->hello_backoff = 0;
         window->hello_ps = 0;
     }
@@ -273,6 +300,19 @@ static void act_tick(uint32_t index)
     am_window_tick(&mc.now.end[index].window, 1);
 }
 
+/* Give memory back; false when there is none or it is needed. */
+static bool act_rest(uint32_t index)
+{
+    struct am_window *window = &mc.now.end[index].window;
+    bool any = window->tx[0].chunks != NULL;
+
+    for (uint32_t class = 0; class < AM_WINDOW_CLASSES; class ++) {
+        any = any || window->rx[class].landing != NULL ||
+              window->rx[class].early != NULL;
+    }
+    return any && am_window_rest(window);
+}
+
 /* Action number `action` on `now`; false when it is not possible, and *last
  * when there are no more numbers. */
 static bool act(uint32_t action, bool *last_p)
@@ -289,10 +329,13 @@ static bool act(uint32_t action, bool *last_p)
     case 4:
         mc.now.end[1].ready = !mc.now.end[1].ready;
         return mc.model->readies;
+    case 5:
+    case 6:
+        return act_rest(action - 5);
     default:
         break;
     }
-    action -= 5;
+    action -= 7;
     if (action / 3 >= mc.now.net_count) {
         *last_p = true;
         return false;
@@ -409,8 +452,7 @@ static void start(const struct model *model)
         end->ready = true;
         /* The second end's numbers wrap. */
         am_window_init(&end->window, &mc.params,
-                       i == 0 ? END0_EPOCH : UINT32_MAX, &mc_ops, end, mc.stats,
-                       end->memory);
+                       i == 0 ? END0_EPOCH : UINT32_MAX, &mc_ops, end, mc.stats);
     }
     if (model->stale) {
         add_stale();

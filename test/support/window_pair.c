@@ -86,11 +86,21 @@ static bool end_ready(void *arg)
     return ((struct pair_end *)arg)->ready;
 }
 
+static void *end_memory(void *arg, size_t bytes)
+{
+    struct pair_end *end = arg;
+
+    end->taken++;
+    return bytes <= am_window_memory_bytes(&end->pair->params) && !end->broke
+                   ? end->memory
+                   : NULL;
+}
+
 static void *end_landing(void *arg, uint32_t class, uint32_t bytes)
 {
     struct pair_end *end = arg;
 
-    return bytes <= PAIR_LANDING ? end->landing[class] : NULL;
+    return bytes <= PAIR_LANDING && !end->broke ? end->landing[class] : NULL;
 }
 
 static void *end_early(void *arg, uint32_t class, size_t bytes)
@@ -108,6 +118,7 @@ static const struct am_window_ops end_ops = {
         .transmit = end_transmit,
         .deliver = end_deliver,
         .ready = end_ready,
+        .memory = end_memory,
         .landing = end_landing,
         .early = end_early,
 };
@@ -149,7 +160,7 @@ struct pair *pair_open(const struct am_window_params *params, uint32_t epoch0,
             assert_non_null(end->landing[class]);
         }
         am_window_init(&end->window, &pair->params, i == 0 ? epoch0 : epoch1,
-                       &end_ops, end, end->stats, end->memory);
+                       &end_ops, end, end->stats);
     }
     return pair;
 }

@@ -44,7 +44,9 @@ struct pair_end {
     uint8_t *landing[AM_WINDOW_CLASSES];
     void *early[AM_WINDOW_CLASSES];
     bool ready;
-    bool poor; /* it has no memory for packets that come too early */
+    bool poor; /* it has no memory for packets that come too early, */
+    bool broke; /* nor any other */
+    uint32_t taken; /* times that `memory` was asked for */
     uint64_t stats[AM_CHAN_STAT_COUNT];
     uint64_t sent[AM_WINDOW_CLASSES], got[AM_WINDOW_CLASSES];
     uint32_t transmitted[AM_CHAN_TYPE_END]; /* by type, lost ones too */

@@ -225,14 +225,45 @@ static void test_buffered_of_the_dead(void **state)
     close(fds[1]);
 }
 
-/* A receive from a rank that died before anything went between the two. */
-static void never_met(const char *devices)
+/* A receive, from that rank or from any, or a probe for it. */
+typedef enum {
+    WAIT_RECV,
+    WAIT_RECV_ANY,
+    WAIT_PROBE,
+    WAIT_PROBE_ANY,
+    WAIT_COUNT
+} wait_t;
+
+static void wait_so(struct am_ctx *ctx, wait_t how)
 {
-    const struct am_msg_envelope envelope = {1, 1, 1};
-    const struct am_msg_mask mask = MASK_EXACT;
+    bool any = how == WAIT_RECV_ANY || how == WAIT_PROBE_ANY;
+    const struct am_msg_envelope envelope = {1, any ? 0 : 1, 1};
+    const struct am_msg_mask mask = {UINT32_MAX, any ? 0 : UINT32_MAX,
+                                     UINT32_MAX};
     struct ended ended = {0};
+    struct am_msg_status status;
+    am_status_t result = AM_ERR_AGAIN;
     char text[8];
     struct am_data into = am_data_contig(text, sizeof(text));
+
+    if (how == WAIT_RECV || how == WAIT_RECV_ANY) {
+        assert_int_equal(am_msg_irecv(ctx, &envelope, &mask, &into, ended_done,
+                                      &ended, &ended.status, &ended.req),
+                         AM_OK);
+        wait_dead(ctx, &ended);
+        return;
+    }
+    for (int i = 0; result == AM_ERR_AGAIN; i++) {
+        assert_true(i < POLLS_MAX);
+        (void)am_ctx_poll_wait(ctx);
+        result = am_msg_iprobe(ctx, &envelope, &mask, &status);
+    }
+    assert_int_equal(result, AM_ERR_PEER);
+}
+
+/* One waits for a rank that died before anything went between the two. */
+static void never_met_so(const char *devices, wait_t how)
+{
     struct am_ctx *ctx;
     int fds[2];
     pid_t child;
@@ -247,13 +278,17 @@ static void never_met(const char *devices)
     ctx = ctx_open_on(devices, 0, MIXED);
     exchange(fds[0], ctx, 0);
     assert_int_equal(waitpid(child, NULL, 0), child);
-    assert_int_equal(am_msg_irecv(ctx, &envelope, &mask, &into, ended_done,
-                                  &ended, &ended.status, &ended.req),
-                     AM_OK);
-    wait_dead(ctx, &ended);
+    wait_so(ctx, how);
     am_close(ctx);
     close(fds[0]);
     close(fds[1]);
+}
+
+static void never_met(const char *devices)
+{
+    for (wait_t how = 0; how < WAIT_COUNT; how++) {
+        never_met_so(devices, how);
+    }
 }
 
 static void test_never_met_shm(void **state)
