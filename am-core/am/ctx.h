@@ -66,7 +66,7 @@ struct am_values { /* the am layer's variables */
     char sim_machine[AM_CONFIG_TEXT_BYTES], sim_compute[AM_CONFIG_TEXT_BYTES];
     char sim_engine[AM_CONFIG_TEXT_BYTES]; /* these three are the tools' */
     uint64_t connect_timeout_ms;
-    int learn;
+    int learn, wait;
     char profile[AM_CONFIG_TEXT_BYTES];
 };
 

@@ -61,20 +61,6 @@ static uint32_t short_ns(const struct am_dev *dev)
     return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
 
-/* AM_WAIT is in the table of the device shm, which may not be opened. */
-static bool wants_sleep(const struct am_ctx *ctx)
-{
-    struct am_variable_info info = {.name = ""};
-    char text[AM_CONFIG_TEXT_BYTES];
-
-    for (uint32_t i = 0; strcmp(info.name, "AM_WAIT") != 0; i++) {
-        if (am_variable(ctx, i, &info, text, sizeof(text)) != AM_OK) {
-            return false;
-        }
-    }
-    return strcmp(text, "sleep") == 0;
-}
-
 /* Open one with what belongs around it; its slot is taken when it is open. */
 static am_status_t device_open(struct am_ctx *ctx, const struct am_dev_ops *ops,
                                char *error, size_t error_bytes)
@@ -92,7 +78,7 @@ static am_status_t device_open(struct am_ctx *ctx, const struct am_dev_ops *ops,
             .stats = slot->stats,
             .profile = &ctx->profile,
             .learn = (am_learn_t)ctx->values.learn,
-            .sleeps = wants_sleep(ctx),
+            .wait = (am_wait_t)ctx->values.wait,
             .error = error,
             .error_bytes = error_bytes,
     };

@@ -94,6 +94,10 @@ static const struct am_config_row ctx_rows[] = {
          "the cores turn out to be far from each other; no, they stay as they "
          "are at the start",
          offsetof(struct am_values, learn), "no|much|yes", NULL},
+        {"AM_WAIT", "auto", AM_CONFIG_CHOICE, "",
+         "what a waiting process does: auto spins, yields when others want "
+         "the core, sleeps on a doorbell after a longer idle time",
+         offsetof(struct am_values, wait), "auto|spin|yield|sleep", NULL},
 };
 
 const struct am_config_table am_ctx_config = {

@@ -80,37 +80,30 @@ static struct onesided *onesided_new(struct am_ctx *ctx, uint32_t dest,
     return one;
 }
 
+/* Put `store` to an address: its offset.  Its `local` and `key` are set here, and
+ * its `done` and `arg` are the caller's. */
 static am_status_t store_start(struct am_ctx *ctx, uint32_t dest,
-                               const void *local, void *remote, size_t bytes,
-                               uint32_t handler, const uint64_t *words,
-                               uint32_t word_count, bool acknowledged,
-                               am_done_fn done, void *arg)
+                               const void *local, struct am_transfer store)
 {
-    struct am_data data = am_data_contig(local, bytes);
+    struct am_data data = am_data_contig(local, store.bytes);
     struct am_key key = {{0}}; /* handle 0: the offset is an address */
     struct am_peer *peer;
     struct onesided *one;
     am_status_t status;
 
-    if (handler >= AM_HANDLERS_MAX || word_count > 4 ||
-        (handler != 0 && handler < AM_HANDLER_USER)) {
+    if (store.handler >= AM_HANDLERS_MAX || store.word_count > 4 ||
+        (store.handler != 0 && store.handler < AM_HANDLER_USER)) {
         return AM_ERR_INVALID;
     }
-    one = onesided_new(ctx, dest, done, arg, &peer, &status);
+    one = onesided_new(ctx, dest, store.done, store.arg, &peer, &status);
     if (one == NULL) {
         return status;
     }
-    am_bulk_put(&one->bulk, peer,
-                &(struct am_transfer){.local = &data,
-                                      .key = &key,
-                                      .offset = (uintptr_t)remote,
-                                      .bytes = bytes,
-                                      .done = onesided_done,
-                                      .arg = one,
-                                      .acknowledged = acknowledged,
-                                      .handler = handler,
-                                      .words = words,
-                                      .word_count = word_count});
+    store.local = &data;
+    store.key = &key;
+    store.done = onesided_done;
+    store.arg = one;
+    am_bulk_put(&one->bulk, peer, &store);
     return AM_OK;
 }
 
@@ -119,8 +112,15 @@ am_status_t am_ctx_store_async(struct am_ctx *ctx, uint32_t dest,
                                uint32_t handler, const uint64_t *words,
                                uint32_t word_count, am_done_fn done, void *arg)
 {
-    return store_start(ctx, dest, local, remote, bytes, handler, words,
-                       word_count, true, done, arg);
+    return store_start(ctx, dest, local,
+                       (struct am_transfer){.offset = (uintptr_t)remote,
+                                            .bytes = bytes,
+                                            .done = done,
+                                            .arg = arg,
+                                            .acknowledged = true,
+                                            .handler = handler,
+                                            .words = words,
+                                            .word_count = word_count});
 }
 
 struct outcome {
@@ -143,8 +143,14 @@ am_status_t am_ctx_store(struct am_ctx *ctx, uint32_t dest, const void *local,
     if (ctx->polling) {
         return AM_ERR_HANDLER;
     }
-    status = store_start(ctx, dest, local, remote, bytes, handler, words,
-                         word_count, false, outcome_known, &outcome);
+    status = store_start(ctx, dest, local,
+                         (struct am_transfer){.offset = (uintptr_t)remote,
+                                              .bytes = bytes,
+                                              .done = outcome_known,
+                                              .arg = &outcome,
+                                              .handler = handler,
+                                              .words = words,
+                                              .word_count = word_count});
     if (status != AM_OK) {
         return status;
     }

@@ -141,6 +141,14 @@ typedef enum {
     AM_LEARN_COUNT
 } am_learn_t;
 
+/* What a device does that is asked to wait.  (AM_WAIT) */
+typedef enum {
+    AM_WAIT_AUTO,
+    AM_WAIT_SPIN,
+    AM_WAIT_YIELD,
+    AM_WAIT_SLEEP /* what makes a device able to sleep may cost each message */
+} am_wait_t;
+
 struct am_dev_params {
     struct am_env *env;
     struct am_log *log;
@@ -151,8 +159,7 @@ struct am_dev_params {
     uint64_t *stats; /* AM_DEV_STAT_COUNT counters */
     const struct am_profile *profile; /* dev/profile.h; NULL: none */
     am_learn_t learn;
-    /* AM_WAIT=sleep: what makes a device able to sleep may cost each message. */
-    bool sleeps;
+    am_wait_t wait;
     char *error;
     size_t error_bytes;
 };

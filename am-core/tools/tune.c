@@ -32,9 +32,9 @@ static const char usage[] =
         "  Let nothing else run meanwhile.\n"
         "  -o, --output FILE  the profile; without it the user's own, which\n"
         "                     libam finds by itself; - prints it only\n"
-        "      --check        measures nothing anew: runs each protocol "
-        "beside\n"
-        "                     the choice, and says where the choice loses\n"
+        "      --check        writes nothing: runs each protocol beside the\n"
+        "                     choice, there and back, one way and both ways, and\n"
+        "                     says where the choice loses; takes some ten seconds\n"
         "  -h, --help         this\n";
 
 struct tune_options {

@@ -9,6 +9,7 @@
 #include "dev/profile.h"
 
 enum {
+    TUNE_LOSS_PERCENT = 5, /* more is told */
     TUNE_ROUNDS = 15, /* of each measurement; the best counts, as others may
                        * want the cores */
     TUNE_WINDOW = 4   /* long messages under way at a time */
@@ -41,6 +42,10 @@ int tune_move(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
 /* Half a round trip, the mean over some iterations. */
 int tune_half(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
               int iterations, uint64_t *half_ps);
+/* Send `count` messages to the other, or each to the other, in windows that are
+ * waited for: the mean time of one. */
+int tune_stream(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
+                int count, bool both, uint64_t *each_ps);
 
 /* tune_measure.c: fill all of the row but `cores`. */
 int tune_measure(struct tune_pair *pair, struct am_profile_row *row);
@@ -48,5 +53,18 @@ int tune_measure(struct tune_pair *pair, struct am_profile_row *row);
 int tune_check(struct tune_pair *pair, const char *profile);
 
 uint64_t tune_least(const uint64_t *values, int count);
+
+/* tune_ratio.c: the choice to another, in thousandths: the middle of the rounds,
+ * and between what the true one lies. */
+struct tune_ratio {
+    uint64_t low, middle, high;
+};
+
+/* At most 64 rounds; in each the times of both. */
+struct tune_ratio tune_ratio_of(const uint64_t *choice, const uint64_t *other,
+                                int rounds);
+/* Does the choice lose more than TUNE_LOSS_PERCENT, whatever the noise? */
+bool tune_ratio_loses(const struct tune_ratio *ratio);
+uint64_t tune_median(const uint64_t *values, int count);
 
 #endif

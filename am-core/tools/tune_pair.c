@@ -245,3 +245,19 @@ int tune_half(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
     *half_ps = (am_env_now(pair->env) - start) / (uint64_t)iterations / 2;
     return 0;
 }
+
+int tune_stream(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
+                int count, bool both, uint64_t *each_ps)
+{
+    uint64_t start = am_env_now(pair->env);
+    int sends = both || pair->rank == 0 ? count : 0;
+    int receives = both || pair->rank == 1 ? count : 0;
+
+    if (tune_move(pair, ctx, bytes, sends, receives) != 0 ||
+        /* who sends knows of the end by an answer */
+        tune_move(pair, ctx, 1, pair->rank == 1, pair->rank == 0) != 0) {
+        return -1;
+    }
+    *each_ps = (am_env_now(pair->env) - start) / (uint64_t)count;
+    return 0;
+}

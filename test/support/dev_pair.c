@@ -78,7 +78,7 @@ void dev_pair_open(struct dev_node nodes[2], const struct am_dev_ops *ops,
                 .nonce = nonce + i,
                 .up = {node, up_packet, NULL, up_accept, up_dead},
                 .stats = node->stats,
-                .sleeps = true,
+                .wait = AM_WAIT_SLEEP,
                 .error = node->error,
                 .error_bytes = sizeof(node->error)};
 

@@ -197,7 +197,7 @@ static struct ofi_dev *dev_new(const struct am_dev_params *params)
     dev->stats = params->stats;
     dev->nonce = params->nonce;
     dev->rank = params->rank;
-    dev->sleeps = params->sleeps;
+    dev->sleeps = params->wait == AM_WAIT_SLEEP;
     dev->wait_fd = -1;
     am_list_init(&dev->tx_free);
     am_list_init(&dev->stuck);

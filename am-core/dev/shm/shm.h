@@ -124,20 +124,12 @@ struct shm_ep {
 #define SHM_VISITORS    64 /* connections that have said nothing yet */
 
 typedef enum {
-    SHM_WAIT_AUTO,
-    SHM_WAIT_SPIN,
-    SHM_WAIT_YIELD,
-    SHM_WAIT_SLEEP
-} shm_wait_t;
-
-typedef enum {
     SHM_CMA_AUTO,
     SHM_CMA_OFF,
     SHM_CMA_ON /* as if it cost nothing, so that it is always chosen */
 } shm_cma_t;
 
 struct shm_config {
-    int wait;            /* shm_wait_t: AM_WAIT */
     uint64_t slots;      /* AM_SHM_SLOTS */
     size_t ring_bytes;   /* AM_SHM_RING, 0: by the number of ranks */
     size_t packet_bytes; /* AM_SHM_PACKET; 0: by the ring */
@@ -203,6 +195,7 @@ struct shm_dev {
     bool cma;                 /* process_vm_readv works here */
     struct am_binalloc *heap; /* free blocks of my heap in the job segment */
     /* waiting */
+    am_wait_t wait;
     int bell, ringer; /* datagrams: rung by others, to ring others; -1: none */
     bool membarrier; /* asymmetric fence available */
     bool crowd_known, crowded;

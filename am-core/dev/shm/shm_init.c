@@ -56,10 +56,6 @@ static am_status_t check_slots(const char *text, char *accepted, size_t bytes)
 }
 
 static const struct am_config_row shm_rows[] = {
-        {"AM_WAIT", "auto", AM_CONFIG_CHOICE, "",
-         "what a waiting process does: auto spins, yields when others want "
-         "the core, sleeps on a doorbell after a longer idle time",
-         offsetof(struct shm_config, wait), "auto|spin|yield|sleep", NULL},
         {"AM_SHM_SLOTS", "256", AM_CONFIG_COUNT, "slots",
          "64-byte slots of each class from one process to another",
          offsetof(struct shm_config, slots), NULL, check_slots},
@@ -192,6 +188,7 @@ static am_status_t shm_open(const struct am_dev_params *params,
     dev->size = params->size;
     dev->nonce = params->nonce;
     dev->pid = (uint32_t)getpid();
+    dev->wait = params->wait;
     dev->start = shm_process_start(dev->pid);
     dev->host = host_hash();
     dev->listener = -1;

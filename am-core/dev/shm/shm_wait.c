@@ -338,16 +338,16 @@ bool shm_wait(struct am_dev *adev, uint64_t idle, am_dev_rest_t rest)
 {
     struct shm_dev *dev = shm_dev_of(adev);
 
-    switch ((shm_wait_t)dev->config.wait) {
-    case SHM_WAIT_SPIN:
+    switch (dev->wait) {
+    case AM_WAIT_SPIN:
         dev->looks = SPIN_LOOKS;
         return false;
-    case SHM_WAIT_YIELD:
+    case AM_WAIT_YIELD:
         sched_yield();
         return false;
-    case SHM_WAIT_SLEEP:
+    case AM_WAIT_SLEEP:
         break;
-    case SHM_WAIT_AUTO:
+    case AM_WAIT_AUTO:
         if (!wait_auto(dev, idle)) {
             return false;
         }
