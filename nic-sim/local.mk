@@ -110,6 +110,7 @@ am_sim_SOURCES = nic-sim/tools/am_sim.h nic-sim/tools/sim.h nic-sim/tools/sim_ba
     nic-sim/tools/sim_mcast.c \
     nic-sim/tools/sim_mpi.c nic-sim/tools/sim_predict_lanai.c \
     nic-sim/tools/sim_conf.c nic-sim/tools/sim_main.c nic-sim/tools/sim_options.c \
+    nic-sim/tools/sim_options_check.c \
     nic-sim/tools/sim_predict.c \
     nic-sim/tools/sim_print.c nic-sim/tools/sim_scenario.c \
     nic-sim/tools/sim_sensitivity.c nic-sim/tools/sim_reproduce.c \
@@ -123,6 +124,7 @@ am_sim_SOURCES = nic-sim/tools/am_sim.h nic-sim/tools/sim.h nic-sim/tools/sim_ba
     nic-sim/tools/sim_reproduce_bgp.c \
     nic-sim/tools/sim_reproduce_patterns.c \
     nic-sim/tools/sim_reproduce_scaling.c \
+    nic-sim/tools/sim_reproduce_nas.c \
     nic-sim/tools/sim_speed.c
 am_sim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
     -DSIM_CALLS_FOLDER='"$(pkglibdir)"'
