@@ -51,6 +51,7 @@ refused 'it must be S, W, A or B' --reproduce sp-nas --class X -- mpiexec nas
 refused '--class is for' --class A --reproduce bgp-mpi
 refused 'sp-nas has no plot' --reproduce sp-nas --plot "$work/x.svg" -- mpiexec nas
 refused '--only is for' --only ft --reproduce bgp-mpi
+refused 'nothing sends them again' --set net.fault.drop=1/9 pcie4
 # A setting that is too small is named.
 refused 'host.shared_memory is too small' \
     --set 'host.shared_memory=64 KiB' --figure eager bgp
