@@ -1,7 +1,8 @@
 # nic-sim: the simulator, a library of its own.  Left out by --disable-sim.
 NS_MACHINES = nic-sim/machines/sp-thin.conf nic-sim/machines/sp-wide.conf \
     nic-sim/machines/myrinet-ppro.conf nic-sim/machines/myrinet-p3.conf \
-    nic-sim/machines/bgp.conf
+    nic-sim/machines/bgp.conf nic-sim/machines/pcie4.conf \
+    nic-sim/machines/ap3000.conf
 NS_TARGETS = nic-sim/machines/sp-thin.expect \
     nic-sim/machines/myrinet-ppro.expect \
     nic-sim/machines/myrinet-ppro-nirx.expect \
@@ -9,7 +10,8 @@ NS_TARGETS = nic-sim/machines/sp-thin.expect \
     nic-sim/machines/myrinet-ppro-pio.expect \
     nic-sim/machines/myrinet-ppro-rcpy.expect \
     nic-sim/machines/myrinet-p3.expect \
-    nic-sim/machines/bgp.expect
+    nic-sim/machines/bgp.expect nic-sim/machines/pcie4.expect \
+    nic-sim/machines/ap3000.expect
 EXTRA_DIST += $(NS_MACHINES) $(NS_TARGETS) \
     test/sim/common.sh test/sim/mpi_job.c test/sim/invented.conf test/sim/timeline.py docs/simulator.md \
     nic-sim/examples/ring.c nic-sim/tools/am_sim.list
@@ -25,7 +27,9 @@ libam_la_SOURCES += \
     am-core/dev/snic/snic_lanai_page.c am-core/dev/snic/snic_extra.c \
     am-core/dev/snic/snic_bgp.h am-core/dev/snic/snic_bgp.c \
     am-core/dev/snic/snic_bgp_init.c am-core/dev/snic/snic_bgp_put.c \
-    am-core/dev/snic/snic_bgp_tree.c am-core/dev/snic/snic_tb2.c
+    am-core/dev/snic/snic_bgp_tree.c am-core/dev/snic/snic_tb2.c \
+    am-core/dev/snic/snic_wq.h am-core/dev/snic/snic_wq.c \
+    am-core/dev/snic/snic_wq_put.c
 
 # A host's cpu, for the simulator and for ranks on it: libam has it, too.
 noinst_LTLIBRARIES += libnshost.la
@@ -81,7 +85,9 @@ libnicsim_la_SOURCES = \
     nic-sim/net/tree_inner.h \
     nic-sim/net/tree.h nic-sim/net/tree.c nic-sim/net/tree_init.c \
     nic-sim/nic/tb2/tb2.h nic-sim/nic/tb2/tb2.c nic-sim/nic/tb2/tb2_fw.c \
-    nic-sim/nic/tb2/tb2_rows.c \
+    nic-sim/nic/tb2/tb2_rows.c nic-sim/include/nicsim_wq.h \
+    nic-sim/nic/wq/wq.h nic-sim/nic/wq/wq.c nic-sim/nic/wq/wq_send.c \
+    nic-sim/nic/wq/wq_receive.c nic-sim/nic/wq/wq_rows.c \
     nic-sim/cosim/door.c nic-sim/include/nicsim_door.h nic-sim/cosim/fork.c nic-sim/cosim/core.c \
     nic-sim/cosim/seat.h nic-sim/cosim/seat.c nic-sim/cosim/seat_init.c \
     nic-sim/cosim/post_seat.c \
@@ -110,6 +116,7 @@ am_sim_SOURCES = nic-sim/tools/am_sim.h nic-sim/tools/sim.h nic-sim/tools/sim_ba
     nic-sim/tools/sim_mcast.c \
     nic-sim/tools/sim_mpi.c nic-sim/tools/sim_predict_lanai.c \
     nic-sim/tools/sim_conf.c nic-sim/tools/sim_main.c nic-sim/tools/sim_options.c \
+    nic-sim/tools/sim_options_check.c \
     nic-sim/tools/sim_predict.c \
     nic-sim/tools/sim_print.c nic-sim/tools/sim_scenario.c \
     nic-sim/tools/sim_sensitivity.c nic-sim/tools/sim_reproduce.c \
@@ -123,6 +130,7 @@ am_sim_SOURCES = nic-sim/tools/am_sim.h nic-sim/tools/sim.h nic-sim/tools/sim_ba
     nic-sim/tools/sim_reproduce_bgp.c \
     nic-sim/tools/sim_reproduce_patterns.c \
     nic-sim/tools/sim_reproduce_scaling.c \
+    nic-sim/tools/sim_reproduce_nas.c \
     nic-sim/tools/sim_speed.c
 am_sim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
     -DSIM_CALLS_FOLDER='"$(pkglibdir)"'
@@ -182,7 +190,7 @@ ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
     test/unit/sim_link_test test/unit/sim_torus_test test/unit/sim_queue_test \
     test/unit/sim_torus_fault_test test/unit/sim_tree_test \
     test/unit/sim_sp_test test/unit/sim_lanai_test test/unit/sim_copy_test \
-    test/unit/sim_bgp_test test/unit/sim_bgp_form_test
+    test/unit/sim_bgp_test test/unit/sim_bgp_form_test test/unit/sim_wq_test
 check_PROGRAMS += $(ns_tests)
 TESTS += $(ns_tests)
 test_unit_sim_kernel_test_SOURCES = test/unit/sim_kernel_test.c
@@ -248,6 +256,12 @@ test_unit_sim_bgp_test_SOURCES = test/unit/sim_bgp_test.c \
 test_unit_sim_bgp_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_bgp_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_bgp_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_wq_test_SOURCES = test/unit/sim_wq_test.c \
+    test/support/sim_dev.c test/support/sim_dev.h \
+    test/support/sim_ping.c test/support/sim_ping.h
+test_unit_sim_wq_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_wq_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_wq_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_bgp_form_test_SOURCES = test/unit/sim_bgp_form_test.c \
     test/support/sim_dev.c test/support/sim_dev.h
 test_unit_sim_bgp_form_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)

@@ -124,6 +124,21 @@ struct ns_bgp_settings {
     uint64_t processes; /* of a node: SMP 1, dual 2, quad 4 */
 };
 
+/* A NIC with work queues: nicsim_wq.h. */
+struct ns_wq_settings {
+    uint64_t pcie_ps;             /* one way between host and NIC */
+    uint64_t read_ps, write_ps;   /* the host's memory, at the end of that */
+    uint64_t send_ps, receive_ps; /* of a packet inside the NIC */
+    uint64_t packet_ps;           /* from one packet to the next at least */
+    uint64_t inline_bytes;
+    uint64_t send_entries, receive_entries;
+    uint64_t bell_batch, post_batch;
+    uint64_t buffer_packets; /* in the NIC, of either direction */
+    uint64_t mtu_bytes;
+    uint64_t overhead_bytes; /* of a packet, on the link */
+    uint64_t rdma;           /* does it read and write remote memory? */
+};
+
 /* The torus, and the collective and global interrupt networks. */
 struct ns_torus_settings {
     uint64_t clock_ps; /* a byte each on every link */
@@ -167,6 +182,7 @@ struct ns_machine {
     struct ns_bgp_settings bgp;
     struct ns_torus_settings torus;
     struct ns_tree_settings tree;
+    struct ns_wq_settings wq;
     bool coherent; /* DMA and the host's cache agree */
     struct ns_setting settings[NS_SETTINGS_MAX];
     uint32_t setting_count;

@@ -6,7 +6,8 @@
 #include <string.h>
 
 const struct ns_nic_kind *const ns_nic_kinds[] = {&ns_tb2_kind, &ns_lanai_kind,
-                                                  &ns_bgp_kind, NULL};
+                                                  &ns_bgp_kind, &ns_wq_kind,
+                                                  NULL};
 
 const struct ns_nic_kind *ns_nic_kind_find(const char *name)
 {

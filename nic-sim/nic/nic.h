@@ -58,6 +58,7 @@ struct ns_nic_kind {
 extern const struct ns_nic_kind ns_tb2_kind;
 extern const struct ns_nic_kind ns_lanai_kind;
 extern const struct ns_nic_kind ns_bgp_kind;
+extern const struct ns_nic_kind ns_wq_kind;
 
 /* All of them, NULL at the end. */
 extern const struct ns_nic_kind *const ns_nic_kinds[];

@@ -37,7 +37,9 @@ struct sim_options {
     const char *trace;  /* where to write the timeline, or NULL */
     const char *run;    /* shared object of --run, or NULL */
     int run_argc;       /* arguments of its nodes, its path first */
-    char **run_argv;    /* of --mpi: the command, NULL at its end */
+    char **run_argv;    /* of --mpi: the command, NULL at its end; of
+                         * --reproduce sp-nas: launcher, folder of kernels */
+    char klass;         /* of NAS, of --reproduce sp-nas */
     uint32_t nodes; /* of --run, --speed and so on; 0: the default */
     const char *only;      /* of --predict: how names begin, or NULL: all */
     struct sim_rows *into; /* keep rows here and print none; NULL: print */
@@ -159,6 +161,10 @@ void sim_scenario_print(const struct sim_options *options,
 
 /* 0, or the exit status after saying what is wrong. */
 int sim_options_parse(int argc, char **argv, struct sim_options *options);
+/* The same of options that do not go together: one thing to do at a time, and no
+ * option that it has no use for; where programs run, and what is predicted. */
+int sim_options_modes(const struct sim_options *options);
+int sim_options_ways(struct sim_options *options);
 
 /* Say it on stderr; EXIT_FAILURE. */
 int sim_fail(const char *what);
@@ -182,6 +188,8 @@ int sim_predict_pingpong(const struct sim_options *options,
 const char *sim_reproduce_machine(const char *name);
 /* Is it one whose number of nodes --nodes may say? */
 bool sim_reproduce_takes_nodes(const char *name);
+/* Is it one of jobs of --mpi, which wants a launcher and programs? */
+bool sim_reproduce_is_job(const char *name);
 int sim_reproduce(const struct sim_options *options);
 int sim_predict_bgp(const struct sim_options *options,
                     const struct ns_machine *machine);

@@ -1,6 +1,6 @@
 /*
- * am_sim's command line: its options, the machine, the scenario's arguments,
- * and what does not go together.
+ * am_sim's command line: its options, the machine, the scenario's arguments.
+ * What does not go together is sim_options_check.c.
  */
 #include "tools/sim.h"
 
@@ -38,6 +38,7 @@ enum {
     OPTION_PATIENCE,
     OPTION_ONLY,
     OPTION_REPRODUCE,
+    OPTION_CLASS,
     OPTION_PLOT,
     OPTION_LIMIT,
     OPTION_HELP
@@ -56,6 +57,7 @@ static const struct option long_options[] = {
         {"sensitivity", no_argument, NULL, OPTION_SENSITIVITY},
         {"only", required_argument, NULL, OPTION_ONLY},
         {"reproduce", required_argument, NULL, OPTION_REPRODUCE},
+        {"class", required_argument, NULL, OPTION_CLASS},
         {"plot", required_argument, NULL, OPTION_PLOT},
         {"explain", no_argument, NULL, OPTION_EXPLAIN},
         {"print", no_argument, NULL, OPTION_PRINT},
@@ -178,6 +180,14 @@ static int option_take(struct sim_options *options, int option)
         status = number_take("nodes", 2, UINT32_MAX, &number);
         options->nodes = (uint32_t)number;
         return status;
+    case OPTION_CLASS:
+        if (strlen(optarg) != 1 || strchr("SWAB", *optarg) == NULL) {
+            fprintf(stderr, "am_sim: --class %s: it must be S, W, A or B\n",
+                    optarg);
+            return EXIT_USAGE;
+        }
+        options->klass = *optarg;
+        return 0;
     case OPTION_NO_PROGRESS:
         options->params.tick = NULL;
         options->progress = false;
@@ -189,99 +199,18 @@ static int option_take(struct sim_options *options, int option)
     }
 }
 
-/* -------------------------------------------------------- what goes together */
-
-/* What only some of the things to do have a use for. */
-static int extras_check(const struct sim_options *options, bool nodes,
-                        bool trace)
+/* --reproduce of jobs: what follows "--" is their launcher and so on.  How many
+ * words are left. */
+static int job_words_take(struct sim_options *options, int count, int after,
+                          char **words)
 {
-    if (options->trace != NULL && !trace) {
-        fputs("am_sim: --trace is for --explain, --run and --mpi\n", stderr);
-        return EXIT_USAGE;
+    if (options->reproduce == NULL ||
+        !sim_reproduce_is_job(options->reproduce)) {
+        return count;
     }
-    if (options->nodes != 0 && !nodes) {
-        fputs("am_sim: --nodes is for --run, --alltoall, --speed, --growth "
-              "and --reproduce of collectives\n",
-              stderr);
-        return EXIT_USAGE;
-    }
-    return 0;
-}
-
-/* One thing to do at a time, and no option that it has no use for.  0, or the
- * exit status after saying what is wrong. */
-static int modes_check(const struct sim_options *options)
-{
-    const struct {
-        const char *name;
-        bool given, nodes, trace, no_json;
-    } modes[] = {
-            {"--list", options->list, false, false, true},
-            {"--print", options->print, false, false, true},
-            {"--figure", options->figure != NULL, false, false, false},
-            {"--check", options->check != NULL, false, false, false},
-            {"--predict", options->predict, false, false, false},
-            {"--sensitivity", options->sensitivity, false, false, false},
-            {"--reproduce", options->reproduce != NULL,
-             options->reproduce != NULL &&
-                     sim_reproduce_takes_nodes(options->reproduce),
-             false, true},
-            {"--explain", options->explain, false, true, false},
-            {"--run", options->run != NULL, true, true, false},
-            {"--mpi", options->mpi, false, true, false},
-            {"--speed", options->speed, true, false, false},
-            {"--growth", options->growth, true, false, false},
-            {"--alltoall", options->alltoall, true, false, false},
-    };
-
-    const char *mode = NULL;
-    bool nodes = false, trace = false;
-
-    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-        if (!modes[i].given) {
-            continue;
-        }
-        if (mode != NULL) {
-            fprintf(stderr, "am_sim: give %s or %s, not both\n", mode,
-                    modes[i].name);
-            return EXIT_USAGE;
-        }
-        mode = modes[i].name;
-        nodes = modes[i].nodes;
-        trace = modes[i].trace;
-        if (options->json && modes[i].no_json) {
-            fprintf(stderr, "am_sim: %s has no JSON; leave --json out\n", mode);
-            return EXIT_USAGE;
-        }
-    }
-    return extras_check(options, nodes, trace);
-}
-
-/* Where programs run: processes are for scenarios; and what predictions. */
-static int ways_check(const struct sim_options *options)
-{
-    if (options->params.processes &&
-        ((options->run == NULL && !options->mpi && !options->speed) ||
-         options->params.threads)) {
-        fputs("am_sim: --processes is for --run and --speed, without --threads\n",
-              stderr);
-        return EXIT_USAGE;
-    }
-    if (options->only != NULL && !options->predict && !options->sensitivity) {
-        fputs("am_sim: --only is for --predict and --sensitivity\n", stderr);
-        return EXIT_USAGE;
-    }
-    if (options->plot != NULL && options->reproduce == NULL) {
-        fputs("am_sim: --plot is for --reproduce\n", stderr);
-        return EXIT_USAGE;
-    }
-    if (options->mpi && options->run_argc == 0) {
-        fputs("am_sim: --mpi needs a command, such as: am_sim --mpi sp-thin -- "
-              "mpiexec -n 4 ./a.out\n",
-              stderr);
-        return EXIT_USAGE;
-    }
-    return 0;
+    options->run_argv = words + after;
+    options->run_argc = count - after;
+    return after;
 }
 
 /*
@@ -296,6 +225,7 @@ static int words_take(struct sim_options *options, int count, int after,
     bool named = variable != NULL && *variable != '\0';
     int arguments = 0; /* from here on */
 
+    count = job_words_take(options, count, after, words);
     if (count == 0 ||
         ((options->run != NULL || options->mpi) && after == 0 && named)) {
         options->machine = named ? variable : NULL;
@@ -325,8 +255,8 @@ static int words_take(struct sim_options *options, int count, int after,
     }
     if (options->reproduce != NULL &&
         sim_reproduce_machine(options->reproduce) == NULL) {
-        return sim_fail("--reproduce has sp-mpi, lci-mpi, bgp-mpi, buffering, "
-                        "and collectives, which is: sp-alltoall, "
+        return sim_fail("--reproduce has sp-mpi, sp-nas, lci-mpi, bgp-mpi, "
+                        "buffering, and collectives, which is: sp-alltoall, "
                         "lci-bcast, bgp-allreduce, patterns, scaling");
     }
     if (!options->list &&
@@ -368,9 +298,9 @@ int sim_options_parse(int argc, char **argv, struct sim_options *options)
     while (optind < argc) {
         argv[++count] = argv[optind++];
     }
-    status = modes_check(options);
+    status = sim_options_modes(options);
     if (status == 0) {
         status = words_take(options, count, after, argv + 1);
     }
-    return status != 0 ? status : ways_check(options);
+    return status != 0 ? status : sim_options_ways(options);
 }

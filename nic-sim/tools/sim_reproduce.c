@@ -195,25 +195,37 @@ static const struct {
     const char *what;
     reproduce_fn run;
     bool is_collective; /* takes --nodes, and is one of "collectives" */
+    bool is_job;        /* takes --nodes, --class, and a command */
 } papers[] = {
+        {"sp-nas",
+         {"sp-thin"},
+         1,
+         "NAS FT, MG, LU, SP and BT over MPI, and what an all-to-all does to FT "
+         "(Chang et al. 1996)",
+         reproduce_sp_nas,
+         false,
+         true},
         {"sp-mpi",
          {"sp-thin", "sp-wide"},
          2,
          "MPI buffered to 8 KiB in 16 KiB for each peer and rendezvous above, "
          "and what was added, one thing after the other (Chang et al. 1996)",
          reproduce_sp_mpi,
+         false,
          false},
         {"lci-mpi",
          {"myrinet-ppro", "myrinet-p3"},
          1,
          "MPI's ping-pong on LCI's implementations (Verstoep et al. 2004)",
          lci_mpi,
+         false,
          false},
         {"bgp-mpi",
          {"bgp"},
          1,
          "MPI's exchange with 1 to 6 neighbours (Kumar et al. 2008)",
          bgp_mpi,
+         false,
          false},
         {"buffering",
          {"sp-thin"},
@@ -221,6 +233,7 @@ static const struct {
          "an exchange of two nodes under the policies of four libraries, and "
          "what a copy costs (Saphir 1994)",
          reproduce_buffering,
+         false,
          false},
         {"sp-alltoall",
          {"sp-thin", "sp-wide"},
@@ -228,34 +241,39 @@ static const struct {
          "all-to-all on 16 nodes: naive, and so that no two send to the same "
          "at once (Chang et al. 1996)",
          reproduce_sp_alltoall,
-         true},
+         true,
+         false},
         {"lci-bcast",
          {"myrinet-ppro", "myrinet-p3"},
          3,
          "broadcast to 64 nodes along trees, by NIs and by hosts (Verstoep et "
          "al. 2004)",
          reproduce_lci_bcast,
-         true},
+         true,
+         false},
         {"bgp-allreduce",
          {"bgp"},
          2,
          "allreduce on 32 nodes in SMP and quad mode, over the torus and over "
          "the collective network (Kumar et al. 2008)",
          reproduce_bgp_allreduce,
-         true},
+         true,
+         false},
         {"patterns",
          {"bgp", "sp-thin"},
          6,
          "row multi-broadcast and multi-reduce of 1000 x Q, 1000 x 2 Q, 1000 x "
          "32 and 4000 x 32 doubles on Q nodes (Dawson and Strazdins)",
          reproduce_patterns,
-         true},
+         true,
+         false},
         {"scaling",
          {"bgp"},
          3,
          "barrier, broadcast and allreduce of 8 bytes on 64 to 4,096 nodes",
          reproduce_scaling,
-         true},
+         true,
+         false},
 };
 
 enum {
@@ -283,7 +301,17 @@ const char *sim_reproduce_machine(const char *name)
 bool sim_reproduce_takes_nodes(const char *name)
 {
     for (uint32_t i = 0; i < PAPERS; i++) {
-        if (is_meant(i, name) && papers[i].is_collective) {
+        if (is_meant(i, name) && (papers[i].is_collective || papers[i].is_job)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sim_reproduce_is_job(const char *name)
+{
+    for (uint32_t i = 0; i < PAPERS; i++) {
+        if (is_meant(i, name) && papers[i].is_job) {
             return true;
         }
     }

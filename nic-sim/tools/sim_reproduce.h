@@ -43,6 +43,10 @@ int reproduce_patterns(const struct sim_options *options, const char *machine,
 int reproduce_scaling(const struct sim_options *options, const char *machine,
                       struct sim_chart *charts);
 
+/* sim_reproduce_nas.c: jobs of --mpi, printed one by one; no chart. */
+int reproduce_sp_nas(const struct sim_options *options, const char *machine,
+                     struct sim_chart *chart);
+
 struct coll_test;
 /* Fill a series, in us, with runs of `test` at each size of the chart. */
 int reproduce_series(const struct sim_options *options,

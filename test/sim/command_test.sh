@@ -45,6 +45,13 @@ refused '--trace is for' --trace "$work/trace.json" --predict sp-thin
 refused '--nodes is for' -n 4 --explain sp-thin
 refused '--print has no JSON' --print --json sp-thin
 refused '--list has no JSON' --list --json
+refused 'needs a launcher and the folder' --reproduce sp-nas
+refused 'needs a launcher and the folder' --reproduce sp-nas sp-thin -- mpiexec
+refused 'it must be S, W, A or B' --reproduce sp-nas --class X -- mpiexec nas
+refused '--class is for' --class A --reproduce bgp-mpi
+refused 'sp-nas has no plot' --reproduce sp-nas --plot "$work/x.svg" -- mpiexec nas
+refused '--only is for' --only ft --reproduce bgp-mpi
+refused 'nothing sends them again' --set net.fault.drop=1/9 pcie4
 # A setting that is too small is named.
 refused 'host.shared_memory is too small' \
     --set 'host.shared_memory=64 KiB' --figure eager bgp

@@ -16,7 +16,7 @@ export LD_LIBRARY_PATH
 "$mpi/mpicc" -O2 -o "$work/job" "$source/test/sim/mpi_job.c" ||
     bad "the program compiles"
 ${MAKE:-make} -s -f "$source/benchmarks/nas/Makefile" MPICC="$mpi/mpicc" \
-    CFLAGS=-O2 O="$work/nas" "$work/nas/nas_is" "$work/nas/nas_mg" \
+    CFLAGS=-O2 O="$work/nas" all \
     >"$work/out" 2>&1 || bad "the kernels compile: $(cat "$work/out")"
 
 on() { # MACHINE RANKS PROGRAM ARGUMENT..., into $work/out and err
@@ -92,6 +92,25 @@ for kernel in is mg; do
 done
 unset AM_SIM_COMPUTE
 options=
+
+# The paper's five, each in a job of its own; who sends to whom first shows.
+"$sim" --no-progress --reproduce sp-nas -n 4 -- "$mpi/mpiexec" "$work/nas" \
+    >"$work/out" 2>"$work/err" || bad "sp-nas: $(cat "$work/err")"
+[ "$(grep -c '^[a-z][a-z]  .* [0-9.]* *[0-9.]*$' "$work/out")" = 7 ] &&
+    ! grep -q ' 0\.0000 ' "$work/out" || bad "seven rows: $(cat "$work/out")"
+grep -q '^so here .*not all send to the same' "$work/out" ||
+    bad "staggered is faster than naive: $(cat "$work/out")"
+"$sim" --no-progress --reproduce sp-nas --only mg -n 4 \
+    --set 'host.operation=200 ns' -- "$mpi/mpiexec" "$work/nas" \
+    >"$work/slow" 2>"$work/err" || bad "sp-nas of one kernel"
+[ "$(grep -c '^mg' "$work/slow")" = 1 ] && ! grep -q '^ft' "$work/slow" ||
+    bad "one kernel alone: $(cat "$work/slow")"
+awk '$1 == "mg" { t[NR == FNR] = $2 } END { exit !(t[0] > 4 * t[1]) }' \
+    "$work/out" "$work/slow" || bad "operations that take ten times as long"
+"$sim" --no-progress --reproduce sp-nas -n 3 --only ft -- "$mpi/mpiexec" \
+    "$work/nas" >"$work/out" 2>"$work/err" && bad "three ranks are none for FT"
+grep -q 'FT class S runs on a power of two' "$work/err" &&
+    grep -q 'a kernel was not verified' "$work/err" || bad "and told so"
 
 # Jobs that end badly.
 fails() { # HOW PATTERN [OPTION...]

@@ -71,7 +71,7 @@ bgp() {
 }
 
 expected=0
-for name in sp-thin sp-wide myrinet-ppro myrinet-p3 bgp; do
+for name in sp-thin sp-wide myrinet-ppro myrinet-p3 bgp pcie4 ap3000; do
     "$sim" --list | grep -q "^  $name\$" || bad "there is $name"
     rows $name
     bandwidth

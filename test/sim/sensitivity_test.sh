@@ -53,6 +53,6 @@ done
 [ "$(grep -c ' good ' "$work/out")" = \
     "$(cat "$machines"/*.expect | grep -c '= \["[0-9]')" ] ||
     bad "each target of each file is there and good"
-[ "$(grep -c '^# predictions of' "$work/out")" = 5 ] || bad "all machines"
+[ "$(grep -c '^# predictions of' "$work/out")" = 7 ] || bad "all machines"
 [ "$(grep -c '^I-pio.os .* to ' "$work/out")" = 2 ] || bad "and predictions"
 exit $failed

@@ -149,6 +149,7 @@ bool snic_barrier_over(struct am_dev *dev);
 extern const struct snic_nic snic_tb2;
 extern const struct snic_nic snic_lanai;
 extern const struct snic_nic snic_bgp;
+extern const struct snic_nic snic_wq;
 
 struct snic_ep {
     struct am_dev_ep base;

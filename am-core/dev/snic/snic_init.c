@@ -26,7 +26,7 @@ static uint64_t address_check(const struct snic_address *address)
 }
 
 static const struct snic_nic *const nics[] = {&snic_tb2, &snic_lanai, &snic_bgp,
-                                              NULL};
+                                              &snic_wq, NULL};
 
 static void snic_free(struct snic_dev *snic)
 {
