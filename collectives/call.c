@@ -150,9 +150,8 @@ static void call_keep(struct am_coll_req *req, const struct am_coll_call *call)
     }
 }
 
-/* Choose and build, into an empty request. */
-static am_status_t req_build(struct am_coll_req *req,
-                             const struct am_coll_call *call)
+am_status_t am_coll_req_build(struct am_coll_req *req,
+                              const struct am_coll_call *call)
 {
     struct am_coll_group *group = req->group;
     bool is_reduction = has_operator(call->kind);
@@ -185,12 +184,21 @@ static am_status_t req_build(struct am_coll_req *req,
         group->coll->stats[AM_COLL_STAT_SHARED]++;
         return am_shared_queue(req, plan.algorithm->way);
     }
+    if (plan.algorithm->has_levels) {
+        am_status_t status = am_coll_nodes_open(group);
+
+        if (status != AM_OK) {
+            return status;
+        }
+        build.nodes = group->nodes;
+        req->has_levels = true;
+        am_list_push(&group->levels, &req->levels_link);
+    }
     plan.algorithm->build(&build);
     return am_sched_is_good(&req->sched) ? AM_OK : AM_ERR_MEMORY;
 }
 
-/* Messages for this collective that came before it was built. */
-static void held_take(struct am_coll_req *req)
+void am_coll_req_held(struct am_coll_req *req)
 {
     struct am_list *list = &req->group->held;
     struct am_list *at = list->next;
@@ -211,8 +219,8 @@ static void held_take(struct am_coll_req *req)
     }
 }
 
-static struct am_coll_req *req_open(struct am_coll_group *group,
-                                    am_done_fn done, void *arg)
+struct am_coll_req *am_coll_req_open(struct am_coll_group *group,
+                                     am_done_fn done, void *arg)
 {
     struct am_coll_req *req = am_coll_req_new(group);
 
@@ -239,12 +247,12 @@ static uint32_t looks_of(const struct am_coll_group *group,
 static am_status_t req_go(struct am_coll_req *req,
                           const struct am_coll_call *call)
 {
-    am_status_t status = req_build(req, call);
+    am_status_t status = am_coll_req_build(req, call);
 
     if (status != AM_OK) {
         am_coll_req_fail(req, status);
     } else {
-        held_take(req);
+        am_coll_req_held(req);
     }
     if (req->is_shared) {
         am_shared_run(req->group, req, looks_of(req->group, call));
@@ -252,80 +260,6 @@ static am_status_t req_go(struct am_coll_req *req,
         return am_coll_req_try(req);
     }
     return am_coll_req_start(req);
-}
-
-/* ------------------------------------------------ the numbers of a group */
-
-/* They are there: build the calls that waited for them. */
-static void numbers_done(void *arg, am_status_t status)
-{
-    struct am_coll_group *group = arg;
-    struct am_list *at;
-
-    if (status == AM_OK && group->numbers.packet_bytes == 0) {
-        status = AM_ERR_INVALID;
-    }
-    if (status == AM_OK && group->rank != 0) {
-        status = am_shared_accept(group, &group->numbers.shared);
-    }
-    group->has_numbers = status == AM_OK;
-    for (at = group->active.next; at != &group->active; at = at->next) {
-        struct am_coll_req *req = am_container(at, struct am_coll_req, link);
-
-        if (req->is_built) {
-            continue;
-        }
-        if (status == AM_OK) {
-            status = req_build(req, &req->call);
-        }
-        if (status == AM_OK) {
-            held_take(req);
-            if (req->is_shared) {
-                am_shared_nudged(group);
-            } else {
-                am_coll_req_start_later(req);
-            }
-        } else {
-            am_coll_req_fail(req, status);
-        }
-    }
-}
-
-/* Member 0 tells all others what it knows of its device, down a binomial tree:
- * the first collective of a group, before the first that is called. */
-static am_status_t numbers_ask(struct am_coll_group *group)
-{
-    struct am_coll *coll = group->coll;
-    struct am_coll_req *req = req_open(group, numbers_done, group);
-    struct am_coll_build build = {.size = group->size, .rank = group->rank};
-    am_status_t status;
-
-    if (req == NULL) {
-        return AM_ERR_MEMORY;
-    }
-    group->asks_numbers = true;
-    if (group->rank == 0 &&
-        !am_coll_numbers_of(coll->ctx, am_coll_member(group, 1), coll->config,
-                            &group->numbers)) {
-        am_coll_req_fail(req, AM_ERR_PEER);
-    }
-    if (group->rank == 0) {
-        am_shared_offer(group, &group->numbers.shared);
-    }
-    build.sched = &req->sched;
-    req->is_built = true;
-    req->print = (uint32_t)sizeof(group->numbers);
-    am_bcast_tree(&build, &group->numbers, sizeof(group->numbers), SIZE_MAX, 0,
-                  NULL);
-    if (!am_sched_is_good(&req->sched)) {
-        am_coll_req_fail(req, AM_ERR_MEMORY);
-    }
-    held_take(req);
-    status = am_coll_req_start(req);
-    if (status == AM_DONE) {
-        numbers_done(group, AM_OK);
-    }
-    return status == AM_DONE ? AM_OK : status;
 }
 
 am_status_t am_coll_start(struct am_coll_group *group,
@@ -345,12 +279,12 @@ am_status_t am_coll_start(struct am_coll_group *group,
         return AM_ERR_INVALID;
     }
     if (group->size > 1 && !group->asks_numbers) {
-        status = numbers_ask(group);
+        status = am_coll_numbers_ask(group);
         if (status != AM_OK) {
             return status;
         }
     }
-    req = req_open(group, done, arg);
+    req = am_coll_req_open(group, done, arg);
     if (req == NULL) {
         group->status = AM_ERR_MEMORY;
         return AM_ERR_MEMORY;

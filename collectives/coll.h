@@ -112,6 +112,12 @@ struct am_coll_group {
                                        member 0, so that all choose alike */
     bool asks_numbers;              /* they are on their way */
     bool has_numbers;
+    struct am_coll_exchange *exchange; /* while it asks for them */
+    struct am_coll_nodes *nodes; /* where the members are; NULL: all on one, or each
+                                    on its own, or not known */
+    struct am_coll_group *parent; /* whose members of a node, or first members, it
+                                     has; NULL */
+    struct am_list levels;     /* am_coll_req that use the groups of `nodes` */
     struct am_shared *shared;  /* memory that all members see, or NULL */
     struct am_list turns;      /* am_coll_req that go through it, in order */
     struct am_list looks_link; /* in coll->looking */
@@ -163,6 +169,8 @@ struct am_coll_req {
     bool is_stopped;          /* after an error: only waits for its puts */
     bool is_built;            /* else it waits for the group's numbers */
     bool is_shared;           /* on group->turns, no schedule */
+    bool has_levels;          /* on group->levels */
+    struct am_list levels_link;
     struct am_coll_call call; /* until it is built; of a shared one, always */
     struct am_coll_operator op;
     struct am_shared_op shared;
@@ -197,6 +205,12 @@ static inline uint32_t am_coll_member(const struct am_coll_group *group,
     return group->ranks == NULL ? member : group->ranks[member];
 }
 
+/* A group that no caller has opened; as am_coll_group_open, without the limit of
+ * ids.  `ranks` are peer indices. */
+am_status_t am_coll_group_new(struct am_coll *coll, uint32_t id,
+                              const uint32_t *ranks, uint32_t count,
+                              struct am_coll_group **group_p);
+
 /* Give up all groups, without a word: the context closes. */
 void am_coll_groups_free(struct am_coll *coll);
 /* Is the peer a member of an open group? */
@@ -214,6 +228,42 @@ void am_coll_peers_free(struct am_coll *coll);
 void am_coll_peer_consumed(struct am_coll_peer *cp);
 /* Send what waits, when there is space again. */
 void am_coll_peer_queue(struct am_coll_peer *cp);
+
+/* ---------------------------------------------------- call.c, numbers.c */
+
+/* The next collective of the group, not built yet; NULL: no memory. */
+struct am_coll_req *am_coll_req_open(struct am_coll_group *group,
+                                     am_done_fn done, void *arg);
+/* Choose and build, into an empty request.  AM_ERR_MEMORY. */
+am_status_t am_coll_req_build(struct am_coll_req *req,
+                              const struct am_coll_call *call);
+/* Take the messages for this collective that came before it was built. */
+void am_coll_req_held(struct am_coll_req *req);
+/* Begin to ask for the numbers of the group; what is called waits for them.  Errors
+ * as am_coll_start. */
+am_status_t am_coll_numbers_ask(struct am_coll_group *group);
+
+/* ------------------------------------------------------------- nodes.c */
+
+/* The first member of my node: the lowest of those whose memory this one reaches. */
+uint32_t am_coll_nodes_first(const struct am_coll_group *group);
+/* Is it on my node? */
+bool am_coll_nodes_have(const struct am_coll_group *group, uint32_t member);
+/* What member 0 knows of its node's device, or of what there is. */
+struct am_coll_near am_coll_nodes_near(const struct am_coll_group *group);
+/* All know `first[i]`, the first member of member i's node: take it into group->nodes
+ * and group->numbers.  AM_ERR_MEMORY. */
+am_status_t am_coll_nodes_set(struct am_coll_group *group,
+                              const uint32_t *first);
+/* Open the groups of group->nodes.  AM_ERR_MEMORY. */
+am_status_t am_coll_nodes_open(struct am_coll_group *group);
+/* Close them, and free what is known.  AM_ERR_AGAIN as am_coll_group_close. */
+am_status_t am_coll_nodes_close(struct am_coll_group *group);
+/* One of these groups is freed, by its parent or as the context closes. */
+void am_coll_nodes_forget(const struct am_coll_group *level);
+/* A request that uses them has failed: end what is under way in them, and tell those
+ * who may wait there, unless they find out themselves (a death). */
+void am_coll_nodes_fail(struct am_coll_req *req);
 
 /* ------------------------------------------------------------- held.c */
 
@@ -238,8 +288,8 @@ am_status_t am_coll_step_offer(struct am_coll_peer *cp, struct am_step *step,
 /* A message for a step that waits for it; false when none does. */
 bool am_coll_step_deliver(struct am_coll_req *req,
                           const struct am_coll_held *what, const void *data);
-/* Let a member that does not agree find out, too, if there is space: it may be
- * waiting for what will never be sent. */
+/* Let a member that does not agree find out, too, if there is space, by a hash that
+ * is not its own: it may be waiting for what will never be sent. */
 void am_coll_req_tell(struct am_coll_req *req, uint32_t member);
 /* Take back what a step has under way but for a put.  `at_close`: that, too. */
 void am_coll_step_stop(struct am_step *step, bool at_close);

@@ -117,17 +117,13 @@ static void strangers_take(struct am_coll_group *group)
     }
 }
 
-am_status_t am_coll_group_open(struct am_ctx *ctx, uint32_t id,
-                               const uint32_t *ranks, uint32_t count,
-                               struct am_coll_group **group_p)
+am_status_t am_coll_group_new(struct am_coll *coll, uint32_t id,
+                              const uint32_t *ranks, uint32_t count,
+                              struct am_coll_group **group_p)
 {
-    struct am_coll *coll = am_coll_of(ctx);
     struct am_coll_group *group;
     am_status_t status;
 
-    if (coll->forked) {
-        return AM_ERR_FORKED;
-    }
     if (am_coll_group_find(coll, id) != NULL) {
         return AM_ERR_INVALID;
     }
@@ -144,12 +140,13 @@ am_status_t am_coll_group_open(struct am_ctx *ctx, uint32_t id,
         return status;
     }
     for (uint32_t i = 0; i < group->size; i++) {
-        if (am_peer_is_dead(ctx, am_coll_member(group, i))) {
+        if (am_peer_is_dead(coll->ctx, am_coll_member(group, i))) {
             group->status = AM_ERR_PEER;
         }
     }
     am_list_init(&group->active);
     am_list_init(&group->held);
+    am_list_init(&group->levels);
     am_list_init(&group->turns);
     am_list_init(&group->looks_link);
     am_list_push(bucket(coll, id), &group->link);
@@ -158,15 +155,32 @@ am_status_t am_coll_group_open(struct am_ctx *ctx, uint32_t id,
     return AM_OK;
 }
 
+am_status_t am_coll_group_open(struct am_ctx *ctx, uint32_t id,
+                               const uint32_t *ranks, uint32_t count,
+                               struct am_coll_group **group_p)
+{
+    struct am_coll *coll = am_coll_of(ctx);
+
+    if (coll->forked) {
+        return AM_ERR_FORKED;
+    }
+    return id > AM_COLL_ID_MAX
+                   ? AM_ERR_INVALID
+                   : am_coll_group_new(coll, id, ranks, count, group_p);
+}
+
 am_status_t am_coll_group_close(struct am_coll_group *group)
 {
     if (!am_list_is_empty(&group->active) ||
+        am_coll_nodes_close(group) == AM_ERR_AGAIN ||
         am_shared_leave(group) == AM_ERR_AGAIN) {
         return AM_ERR_AGAIN;
     }
+    am_coll_nodes_forget(group);
     am_list_remove(&group->link);
     am_list_remove(&group->looks_link);
     am_coll_held_drop(group->coll, &group->held, NULL);
+    free(group->exchange);
     free(group->ranks);
     free(group);
     return AM_OK;
@@ -182,18 +196,28 @@ uint32_t am_coll_group_size(const struct am_coll_group *group)
     return group->size;
 }
 
+static void group_drop(struct am_coll_group *group)
+{
+    while (!am_list_is_empty(&group->active)) {
+        am_coll_req_drop(am_container(group->active.next, struct am_coll_req,
+                                      link));
+    }
+}
+
+/* First what is under way in any: a group may have others of its own. */
 void am_coll_groups_free(struct am_coll *coll)
 {
     for (uint32_t i = 0; i < AM_COLL_GROUP_BUCKETS; i++) {
-        while (!am_list_is_empty(&coll->groups[i])) {
-            struct am_coll_group *group = am_container(
-                    coll->groups[i].next, struct am_coll_group, link);
+        struct am_list *list = &coll->groups[i];
 
-            while (!am_list_is_empty(&group->active)) {
-                am_coll_req_drop(am_container(group->active.next,
-                                              struct am_coll_req, link));
-            }
-            (void)am_coll_group_close(group);
+        for (struct am_list *at = list->next; at != list; at = at->next) {
+            group_drop(am_container(at, struct am_coll_group, link));
+        }
+    }
+    for (uint32_t i = 0; i < AM_COLL_GROUP_BUCKETS; i++) {
+        while (!am_list_is_empty(&coll->groups[i])) {
+            (void)am_coll_group_close(am_container(
+                    coll->groups[i].next, struct am_coll_group, link));
         }
     }
 }

@@ -3,7 +3,8 @@ include_HEADERS += collectives/include/am_coll.h
 libam_la_SOURCES += \
     collectives/module.h collectives/coll.h collectives/coll.c \
     collectives/blocking.c collectives/call.c collectives/group.c collectives/held.c \
-    collectives/message.c collectives/coll_peer.c collectives/rx.c \
+    collectives/message.c collectives/nodes.c collectives/numbers.c \
+    collectives/coll_peer.c collectives/rx.c \
     collectives/sched/run.c collectives/sched/sched.c \
     collectives/sched/sched.h \
     collectives/topo/cube.c collectives/topo/cube.h \
@@ -19,10 +20,11 @@ libam_la_SOURCES += \
     collectives/algo/list.h collectives/algo/table.c \
     collectives/algo/allgather.c collectives/algo/allreduce.c \
     collectives/algo/alltoall.c collectives/algo/barrier.c \
+    collectives/algo/nodes.c \
     collectives/algo/bcast.c collectives/algo/gather.c \
     collectives/algo/reduce.c collectives/algo/reduce_scatter.c \
     collectives/algo/ring.c collectives/algo/scan.c \
     collectives/select/variables.c collectives/select/cost.c \
-    collectives/select/cost_shared.c \
+    collectives/select/cost_nodes.c collectives/select/cost_shared.c \
     collectives/select/cost.h collectives/select/describe.c \
     collectives/select/select.c collectives/select/select.h

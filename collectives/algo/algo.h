@@ -14,6 +14,17 @@
 
 #define AM_TAG(_phase, _index) ((uint32_t)(_phase) << 28 | (uint32_t)(_index))
 
+/* Where the members of a group are: for algorithms that go from node to node, and
+ * within each.  Nodes are numbered in the order of their first members. */
+struct am_coll_nodes {
+    uint32_t count;
+    uint32_t *node;  /* of each member */
+    uint32_t *place; /* of each member, among those of its node; the first has 0 */
+    uint32_t *first; /* member of each node, and, at the end, how many members */
+    struct am_coll_group *inner; /* of my node */
+    struct am_coll_group *outer; /* of all first members; NULL: I am none */
+};
+
 /* What a build is given. */
 struct am_coll_build {
     struct am_sched *sched;
@@ -22,6 +33,7 @@ struct am_coll_build {
     am_tree_shape_t shape;
     size_t chunk_bytes; /* of pipelines; SIZE_MAX: one piece */
     size_t unit;        /* bytes of one of call->count */
+    const struct am_coll_nodes *nodes; /* of algorithms that have levels */
 };
 
 typedef void (*am_coll_build_fn)(const struct am_coll_build *b);
@@ -40,6 +52,7 @@ struct am_coll_algorithm {
     bool has_chunk;        /* ... and the length of pieces: name/64k */
     bool keeps_order;      /* fit for operators that do not commute */
     bool takes_vector;     /* fit for blocks of different lengths */
+    bool has_levels;       /* for members on several nodes: algo/nodes.c */
     const struct am_shared_way *way; /* no schedule: shared/ does it so */
 };
 

@@ -50,6 +50,13 @@ void am_alltoall_naive(const struct am_coll_build *b);
 void am_alltoall_pairwise(const struct am_coll_build *b);
 void am_alltoall_bruck(const struct am_coll_build *b);
 
+/* nodes.c: within each node, between the first members of the nodes, within each. */
+void am_barrier_nodes(const struct am_coll_build *b);
+void am_bcast_nodes(const struct am_coll_build *b);
+void am_reduce_nodes(const struct am_coll_build *b);
+void am_allreduce_nodes(const struct am_coll_build *b);
+void am_allgather_nodes(const struct am_coll_build *b);
+
 /* scan.c, for SCAN and EXSCAN: along the chain in pieces; by doubling distances
  * (Hillis and Steele). */
 void am_scan_chain(const struct am_coll_build *b);

@@ -29,6 +29,10 @@ static const struct am_coll_algorithm barriers[] = {
         {.name = "shared",
          .cost = am_cost_shared_exchange,
          .way = &am_shared_by_pieces},
+        {.name = "nodes",
+         .build = am_barrier_nodes,
+         .cost = am_cost_nodes_barrier,
+         .has_levels = true},
         {.name = NULL},
 };
 
@@ -43,6 +47,11 @@ static const struct am_coll_algorithm bcasts[] = {
         {.name = "reads",
          .cost = am_cost_reads_bcast,
          .way = &am_shared_by_reads},
+        {.name = "nodes",
+         .build = am_bcast_nodes,
+         .cost = am_cost_nodes_bcast,
+         .has_chunk = true,
+         .has_levels = true},
         {.name = NULL},
 };
 
@@ -56,6 +65,12 @@ static const struct am_coll_algorithm reduces[] = {
          .cost = am_cost_reads_reduce,
          .keeps_order = true,
          .way = &am_shared_by_reads},
+        {.name = "nodes",
+         .build = am_reduce_nodes,
+         .cost = am_cost_nodes_reduce,
+         .has_chunk = true,
+         .keeps_order = true,
+         .has_levels = true},
         {.name = NULL},
 };
 
@@ -80,6 +95,12 @@ static const struct am_coll_algorithm allreduces[] = {
          .cost = am_cost_reads_allreduce,
          .keeps_order = true,
          .way = &am_shared_by_reads},
+        {.name = "nodes",
+         .build = am_allreduce_nodes,
+         .cost = am_cost_nodes_allreduce,
+         .has_chunk = true,
+         .keeps_order = true,
+         .has_levels = true},
         {.name = NULL},
 };
 
@@ -128,6 +149,10 @@ static const struct am_coll_algorithm allgathers[] = {
          .cost = am_cost_reads_exchange,
          .takes_vector = true,
          .way = &am_shared_by_reads},
+        {.name = "nodes",
+         .build = am_allgather_nodes,
+         .cost = am_cost_nodes_allgather,
+         .has_levels = true},
         {.name = NULL},
 };
 

@@ -12,7 +12,9 @@
  *
  * Within a node the members of a group share memory, for which member 0 pays; there
  * collectives write and read pieces of the data, or tell where the others may read
- * it, and send no messages unless somebody sleeps.
+ * it, and send no messages unless somebody sleeps.  Where members are on several
+ * nodes, a collective may go in two levels (`nodes`): within each node, between the
+ * first members of the nodes, and within each again.
  *
  * Rules.  All members of a group start the same collectives in the same order,
  * with counts that agree and the same AM_COLL_* variables; several may be under
@@ -33,13 +35,17 @@ extern "C" {
 
 struct am_coll_group; /* the context's until am_coll_group_close */
 
+#define AM_COLL_ID_MAX 0x3fffffff
+
 /*
  * Make a group of `count` different peers, of which this context is one; member
  * i is peer ranks[i] (copied; NULL: all ranks of the job in order, and `count`
- * is ignored).  `id` names the group: all members give the same, and no two
- * groups that have a member in common have the same at one time.  Sends nothing.
+ * is ignored).  `id` names the group: all members give the same, at most
+ * AM_COLL_ID_MAX, and no two groups that have a member in common have the same at
+ * one time.  Sends nothing.
  * *group_p is valid until am_coll_group_close or am_close.  AM_ERR_INVALID: no
- * such peer, or twice, or I am not among them, or the id is in use; AM_ERR_MEMORY;
+ * such peer, or twice, or I am not among them, or the id is in use or larger;
+ * AM_ERR_MEMORY;
  * AM_ERR_FORKED.  Not in a handler.
  */
 AM_API am_status_t am_coll_group_open(struct am_ctx *ctx, uint32_t id,

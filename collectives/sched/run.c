@@ -20,6 +20,7 @@ static struct am_coll_req *req_alloc(struct am_coll *coll)
         am_list_init(&req->link);
         am_list_init(&req->due_link);
         am_list_init(&req->shared.link);
+        am_list_init(&req->levels_link);
         am_list_init(&req->held);
         for (uint32_t i = 0; i < AM_COLL_STEP_BUCKETS; i++) {
             am_list_init(&req->steps[i]);
@@ -43,7 +44,7 @@ struct am_coll_req *am_coll_req_new(struct am_coll_group *group)
     req->first = req->last = AM_STEP_NONE;
     req->left = 1; /* it has not ended before it is built */
     req->flying = 0;
-    req->is_built = req->is_shared = false;
+    req->is_built = req->is_shared = req->has_levels = false;
     req->status = AM_OK;
     req->is_stopped = false;
     return req;
@@ -95,11 +96,16 @@ void am_coll_step_end(struct am_step *step)
 
 void am_coll_req_fail(struct am_coll_req *req, am_status_t status)
 {
-    if (req->status == AM_OK) {
+    bool is_first = req->status == AM_OK;
+
+    if (is_first) {
         req->status = status;
     }
     req->group->status = req->status;
     req_wake(req);
+    if (req->has_levels && is_first) {
+        am_coll_nodes_fail(req);
+    }
     if (status != AM_ERR_PEER) { /* a death is found by all */
         am_shared_break(req->group);
     }
@@ -128,6 +134,37 @@ bool am_coll_req_agrees(struct am_coll_req *req, uint32_t print,
     return false;
 }
 
+static void call_done(void *arg, am_status_t status)
+{
+    struct am_step *step = arg;
+
+    step->req->flying--;
+    if (status != AM_OK) {
+        am_coll_req_fail(step->req, status);
+    } else {
+        am_coll_step_end(step);
+    }
+}
+
+/* It may be complete already. */
+static void call_begin(struct am_step *step)
+{
+    struct am_coll_req *req = step->req;
+    am_status_t status;
+
+    req->flying++;
+    status = am_coll_start(step->to, step->from, call_done, step);
+    if (status == AM_OK) {
+        return;
+    }
+    req->flying--;
+    if (status == AM_DONE) {
+        step_release(req, step);
+    } else {
+        am_coll_req_fail(req, status);
+    }
+}
+
 static void step_begin(struct am_coll_req *req, struct am_step *step)
 {
     struct am_coll *coll = req->coll;
@@ -152,6 +189,9 @@ static void step_begin(struct am_coll_req *req, struct am_step *step)
         break;
     case AM_STEP_JOIN:
         break;
+    case AM_STEP_CALL:
+        call_begin(step);
+        return;
     }
     am_env_charge(coll->env, AM_COST_COPY, bytes);
     coll->stats[AM_COLL_STAT_COPY_BYTES] += bytes;
@@ -187,11 +227,47 @@ static bool req_run(struct am_coll_req *req)
     return req->flying == 0;
 }
 
+/* Of those that use the groups of the levels, only the first of a group runs: so
+ * all members start their collectives in the same order. */
+static bool waits_for_levels(const struct am_coll_req *req)
+{
+    return req->has_levels && req->group->levels.next != &req->levels_link;
+}
+
+static void queue_fill(struct am_coll_req *req)
+{
+    if (waits_for_levels(req)) {
+        return;
+    }
+    req->left = req->sched.step_count;
+    for (uint32_t i = 0; i < req->sched.step_count; i++) {
+        if (req->sched.steps[i].waits_for == 0) {
+            queue_push(req, i);
+        }
+    }
+}
+
+/* The next of the group may use the levels. */
+static void levels_pass_on(struct am_coll_req *req)
+{
+    struct am_list *levels = &req->group->levels;
+    bool was_first = levels->next == &req->levels_link;
+
+    am_list_remove(&req->levels_link);
+    if (was_first && !am_list_is_empty(levels) && !req->coll->is_closing) {
+        am_coll_req_start_later(
+                am_container(levels->next, struct am_coll_req, levels_link));
+    }
+}
+
 /* Off all lists; what came for it and was not wanted is dropped.  It can be used
  * again. */
 static void req_end(struct am_coll_req *req)
 {
     am_list_remove(&req->due_link);
+    if (req->has_levels) {
+        levels_pass_on(req);
+    }
     if (req->is_shared) {
         am_shared_end(req, req->coll->is_closing);
     }
@@ -199,16 +275,6 @@ static void req_end(struct am_coll_req *req)
     am_coll_held_drop(req->coll, &req->held, NULL);
     am_sched_reset(&req->sched);
     am_list_push(&req->coll->idle, &req->link);
-}
-
-static void queue_fill(struct am_coll_req *req)
-{
-    req->left = req->sched.step_count;
-    for (uint32_t i = 0; i < req->sched.step_count; i++) {
-        if (req->sched.steps[i].waits_for == 0) {
-            queue_push(req, i);
-        }
-    }
 }
 
 void am_coll_req_start_later(struct am_coll_req *req)

@@ -160,6 +160,18 @@ uint32_t am_sched_join(struct am_sched *sched)
     return step_new(sched, AM_STEP_JOIN, 0, 0, NULL, NULL, 0);
 }
 
+uint32_t am_sched_call(struct am_sched *sched, struct am_coll_group *group,
+                       const struct am_coll_call *call)
+{
+    struct am_coll_call *copy = am_sched_scratch(sched, sizeof(*copy));
+
+    if (copy == NULL) {
+        return AM_STEP_NONE;
+    }
+    *copy = *call;
+    return step_new(sched, AM_STEP_CALL, 0, 0, copy, group, 0);
+}
+
 void am_sched_edge(struct am_sched *sched, uint32_t before, uint32_t after)
 {
     void *edges = sched->edges;

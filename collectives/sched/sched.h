@@ -27,7 +27,8 @@ typedef enum {
     AM_STEP_RECV,
     AM_STEP_COPY,
     AM_STEP_REDUCE,
-    AM_STEP_JOIN /* nothing: many steps before, many after */
+    AM_STEP_JOIN, /* nothing: many steps before, many after */
+    AM_STEP_CALL  /* a collective of another group */
 } am_step_kind_t;
 
 struct am_coll_req;
@@ -89,6 +90,11 @@ uint32_t am_sched_copy(struct am_sched *sched, const void *from, void *to,
 uint32_t am_sched_reduce(struct am_sched *sched, const void *left, void *inout,
                          size_t count);
 uint32_t am_sched_join(struct am_sched *sched);
+/* A collective of another group, whose members are among this one's.  The step
+ * has a copy of the call; what the call points to stays the caller's.  All members
+ * of `group` start its collectives in the same order (edges see to that). */
+uint32_t am_sched_call(struct am_sched *sched, struct am_coll_group *group,
+                       const struct am_coll_call *call);
 
 /* `after` begins when `before` has ended; AM_STEP_NONE for either: nothing. */
 void am_sched_edge(struct am_sched *sched, uint32_t before, uint32_t after);

@@ -15,11 +15,24 @@
 #include "collectives/algo/algo.h"
 #include "collectives/shared/shared.h"
 
+/* Of a device by which members of one node reach each other. */
+struct am_coll_near {
+    struct am_dev_perf perf;
+    uint32_t caps;
+    size_t packet_bytes, eager_max;
+    uint64_t slot_bytes; /* of memory that all of a node see; 0: none */
+};
+
 struct am_coll_numbers {
     struct am_dev_perf perf;
     uint32_t caps; /* AM_DEV_CAP_* */
     size_t packet_bytes, eager_max;
     struct am_shared_key shared;
+    /* of groups that are on several nodes, of which one has two members or more;
+     * else node_count is 0.  The numbers above are of members that are far then. */
+    struct am_coll_near near;
+    uint32_t node_count, node_members_max;
+    bool nodes_are_runs; /* members of a node follow each other */
 };
 
 struct am_coll_cost {
@@ -59,6 +72,12 @@ uint64_t am_cost_shared_exchange(const struct am_coll_cost *c);
 uint64_t am_cost_shared_alltoall(const struct am_coll_cost *c);
 uint64_t am_cost_shared_reduce(const struct am_coll_cost *c);
 uint64_t am_cost_shared_reduce_scatter(const struct am_coll_cost *c);
+/* Within nodes and between them: the least that each level costs. */
+uint64_t am_cost_nodes_barrier(const struct am_coll_cost *c);
+uint64_t am_cost_nodes_bcast(const struct am_coll_cost *c);
+uint64_t am_cost_nodes_reduce(const struct am_coll_cost *c);
+uint64_t am_cost_nodes_allreduce(const struct am_coll_cost *c);
+uint64_t am_cost_nodes_allgather(const struct am_coll_cost *c);
 /* By reads of each other's memory: one writer; a block of each other member; and
  * reductions, of which each member makes a part. */
 uint64_t am_cost_reads_bcast(const struct am_coll_cost *c);

@@ -13,12 +13,22 @@
 static const size_t chunks[] = {SIZE_MAX, (size_t)8 << 10, (size_t)32 << 10,
                                 (size_t)128 << 10};
 
+/* Values, or blocks, of a node are one run of all members' only if its members are. */
+static bool levels_fit(const struct am_coll_numbers *numbers,
+                       const struct am_coll_wish *wish)
+{
+    bool wants_runs = wish->kind == AM_COLL_ALLGATHER || !wish->commutes;
+
+    return numbers->node_count > 0 && (numbers->nodes_are_runs || !wants_runs);
+}
+
 bool am_coll_is_fit(const struct am_coll_algorithm *algorithm,
                     const struct am_coll_numbers *numbers,
                     const struct am_coll_wish *wish)
 {
     return (wish->commutes || algorithm->keeps_order) &&
            (!wish->is_vector || algorithm->takes_vector) &&
+           (!algorithm->has_levels || levels_fit(numbers, wish)) &&
            (algorithm->way == NULL ||
             (numbers->shared.slot_bytes > 0 && algorithm->way->fits(wish)));
 }
@@ -79,13 +89,32 @@ static void vector_try(const struct am_coll_numbers *numbers,
     }
 }
 
+/* Of those that are fit: into *plan, and what it costs. */
+static uint64_t cheapest_find(const struct am_coll_numbers *numbers,
+                              const struct am_coll_wish *wish,
+                              struct am_coll_plan *plan)
+{
+    const struct am_coll_algorithm *algorithm = am_coll_algorithms[wish->kind];
+    uint64_t best_ps = UINT64_MAX;
+
+    for (; algorithm->name != NULL; algorithm++) {
+        if (!am_coll_is_fit(algorithm, numbers, wish)) {
+            continue;
+        }
+        if (wish->is_vector) { /* members do not know each other's lengths */
+            vector_try(numbers, algorithm, plan);
+            continue;
+        }
+        try(numbers, wish, algorithm, plan, &best_ps);
+    }
+    return best_ps;
+}
+
 struct am_coll_plan am_coll_select(const struct am_coll_config *config,
                                    const struct am_coll_numbers *numbers,
                                    const struct am_coll_wish *wish)
 {
     struct am_coll_plan plan = {.why = AM_COLL_WHY_COST};
-    const struct am_coll_algorithm *algorithm;
-    uint64_t best_ps = UINT64_MAX;
 
     if (am_coll_plan_parse(wish->kind, config->algorithm[wish->kind], &plan)) {
         if (am_coll_is_fit(plan.algorithm, numbers, wish)) {
@@ -95,18 +124,16 @@ struct am_coll_plan am_coll_select(const struct am_coll_config *config,
         plan.why = AM_COLL_WHY_UNFIT;
         plan.algorithm = NULL;
     }
-    algorithm = am_coll_algorithms[wish->kind];
-    for (; algorithm->name != NULL; algorithm++) {
-        if (!am_coll_is_fit(algorithm, numbers, wish)) {
-            continue;
-        }
-        if (wish->is_vector) { /* members do not know each other's lengths */
-            vector_try(numbers, algorithm, &plan);
-            continue;
-        }
-        try(numbers, wish, algorithm, &plan, &best_ps);
-    }
+    cheapest_find(numbers, wish, &plan);
     return plan;
+}
+
+uint64_t am_coll_least_ps(const struct am_coll_numbers *numbers,
+                          const struct am_coll_wish *wish)
+{
+    struct am_coll_plan plan = {.why = AM_COLL_WHY_COST};
+
+    return cheapest_find(numbers, wish, &plan);
 }
 
 /* "name", with ":count" and "/bytes" where the algorithm has them. */

@@ -13,6 +13,7 @@ struct am_coll_config {
     size_t eager_max;
     uint64_t window;
     int shared; /* bool: AM_COLL_SHARED */
+    uint64_t node_ranks;
     char algorithm[AM_COLL_KINDS][AM_CONFIG_TEXT_BYTES];
 };
 
@@ -54,6 +55,10 @@ bool am_coll_is_fit(const struct am_coll_algorithm *algorithm,
 struct am_coll_plan am_coll_select(const struct am_coll_config *config,
                                    const struct am_coll_numbers *numbers,
                                    const struct am_coll_wish *wish);
+
+/* What the cheapest plan costs, picoseconds. */
+uint64_t am_coll_least_ps(const struct am_coll_numbers *numbers,
+                          const struct am_coll_wish *wish);
 
 /* What a plan would cost, picoseconds. */
 uint64_t am_coll_plan_ps(const struct am_coll_numbers *numbers,

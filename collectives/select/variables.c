@@ -72,6 +72,11 @@ static const struct am_config_row rows[] = {
          "groups within a node have memory that all members see, for the "
          "algorithms named shared; asked at the group's first member",
          offsetof(struct am_coll_config, shared), NULL, NULL},
+        {"AM_COLL_NODE_RANKS", "0", AM_CONFIG_COUNT, "ranks",
+         "so many ranks, one after the other, count as a node, to try on one "
+         "host what is done between nodes; 0: the devices say who is near; the "
+         "same on all ranks",
+         offsetof(struct am_coll_config, node_ranks), NULL, NULL},
         ROW("AM_COLL_BARRIER", AM_COLL_BARRIER, check_barrier, "barrier"),
         ROW("AM_COLL_BCAST", AM_COLL_BCAST, check_bcast, "broadcast"),
         ROW("AM_COLL_REDUCE", AM_COLL_REDUCE, check_reduce, "reduce"),

@@ -24,21 +24,18 @@ static struct am_peer *member_peer(const struct am_coll_group *group,
 /* The device by which all members of the job see each other's memory; NULL. */
 static struct am_dev *common_device(const struct am_coll_group *group)
 {
-    struct am_ctx *ctx = group->coll->ctx;
     struct am_dev *dev = NULL;
 
     for (uint32_t i = 1; i < group->size; i++) {
-        struct am_peer *peer = am_coll_member(group, i) < am_size(ctx)
-                                       ? member_peer(group, i)
-                                       : NULL;
+        struct am_peer *peer =
+                am_coll_nodes_have(group, i) ? member_peer(group, i) : NULL;
 
         if (peer == NULL || (dev != NULL && peer->dev != dev)) {
             return NULL;
         }
         dev = peer->dev;
     }
-    return dev != NULL && (dev->attr.caps & AM_DEV_CAP_MAPPED) != 0 ? dev
-                                                                    : NULL;
+    return dev;
 }
 
 static struct am_shared *shared_new(const struct am_coll_group *group)

@@ -256,6 +256,17 @@ cvars:
       description : >-
         algorithm of gather; auto: by cost; am_info --coll shows them (name, kary:4,
         name/64k for pieces of 64 KiB); the same on all ranks. libam's default: auto.
+    - name        : MPIR_CVAR_CH4_AM_COLL_NODE_RANKS
+      category    : CH4_AM
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        so many ranks, one after the other, count as a node, to try on one host what is
+        done between nodes; 0: the devices say who is near; the same on all ranks. Unit:
+        ranks. libam's default: 0.
     - name        : MPIR_CVAR_CH4_AM_COLL_REDUCE
       category    : CH4_AM
       type        : string
@@ -759,6 +770,7 @@ MPIDI_AM_cvar_t MPIDI_AM_cvars[] = {
     {"AM_COLL_EAGER_MAX", &MPIR_CVAR_CH4_AM_COLL_EAGER_MAX, NULL},
     {"AM_COLL_EXSCAN", &MPIR_CVAR_CH4_AM_COLL_EXSCAN, NULL},
     {"AM_COLL_GATHER", &MPIR_CVAR_CH4_AM_COLL_GATHER, NULL},
+    {"AM_COLL_NODE_RANKS", &MPIR_CVAR_CH4_AM_COLL_NODE_RANKS, NULL},
     {"AM_COLL_REDUCE", &MPIR_CVAR_CH4_AM_COLL_REDUCE, NULL},
     {"AM_COLL_REDUCE_SCATTER", &MPIR_CVAR_CH4_AM_COLL_REDUCE_SCATTER, NULL},
     {"AM_COLL_SCAN", &MPIR_CVAR_CH4_AM_COLL_SCAN, NULL},

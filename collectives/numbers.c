@@ -1,0 +1,192 @@
+/*
+ * What all members of a group must know alike before they can choose: the numbers of
+ * member 0's device, and which members are on one node.  It is the first
+ * collective of a group, before the first that is called: each member tells member 0
+ * who is on its node, up a binomial tree; member 0 tells all of it to all, down the
+ * tree.
+ */
+#include "config.h"
+
+#include "collectives/algo/list.h"
+#include "collectives/coll.h"
+
+#include <stdlib.h>
+
+enum {
+    NODES_MEMBERS_MAX = 1024 /* of groups that look who is where */
+};
+
+struct am_coll_exchange {
+    struct am_coll_numbers numbers;
+    uint32_t first[]; /* of each member, the first on its node */
+};
+
+static bool wants_nodes(const struct am_coll_group *group)
+{
+    return group->size > 2 && group->size <= NODES_MEMBERS_MAX;
+}
+
+static size_t exchange_bytes(const struct am_coll_group *group)
+{
+    return sizeof(struct am_coll_exchange) +
+           (wants_nodes(group) ? group->size * sizeof(uint32_t) : 0);
+}
+
+/* What was exchanged is here, and is the same at all members. */
+static am_status_t numbers_take(struct am_coll_group *group)
+{
+    const struct am_coll_exchange *exchange = group->exchange;
+    am_status_t status = AM_OK;
+
+    group->numbers = exchange->numbers;
+    if (group->numbers.packet_bytes == 0) {
+        return AM_ERR_INVALID;
+    }
+    if (group->rank != 0) {
+        status = am_shared_accept(group, &group->numbers.shared);
+    }
+    if (status == AM_OK && wants_nodes(group)) {
+        status = am_coll_nodes_set(group, exchange->first);
+    }
+    return status;
+}
+
+/* They are there, or will not come: build the calls that waited for them. */
+static void numbers_done(void *arg, am_status_t status)
+{
+    struct am_coll_group *group = arg;
+    struct am_list *at;
+
+    if (status == AM_OK) {
+        status = numbers_take(group);
+    }
+    group->has_numbers = status == AM_OK;
+    free(group->exchange);
+    group->exchange = NULL;
+    for (at = group->active.next; at != &group->active; at = at->next) {
+        struct am_coll_req *req = am_container(at, struct am_coll_req, link);
+
+        if (req->is_built) {
+            continue;
+        }
+        if (status == AM_OK) {
+            status = am_coll_req_build(req, &req->call);
+        }
+        if (status == AM_OK) {
+            am_coll_req_held(req);
+            if (req->is_shared) {
+                am_shared_nudged(group);
+            } else {
+                am_coll_req_start_later(req);
+            }
+        } else {
+            am_coll_req_fail(req, status);
+        }
+    }
+}
+
+/* The numbers of the member that costs most to reach, of those that a group within a
+ * node may have, or of the first and the last of more. */
+static bool numbers_of_farthest(const struct am_coll_group *group,
+                                struct am_coll_numbers *numbers)
+{
+    uint32_t step = group->size <= AM_SHARED_MEMBERS_MAX ? 1 : group->size - 2;
+    uint64_t most = 0;
+
+    for (uint32_t i = 1; i < group->size; i += step) {
+        struct am_coll_numbers its;
+        uint64_t ps;
+
+        if (!am_coll_numbers_of(group->coll->ctx, am_coll_member(group, i),
+                                group->coll->config, &its)) {
+            return false;
+        }
+        ps = am_cost_short_ps(&its.perf);
+        if (i == 1 || ps > most) {
+            *numbers = its;
+            most = ps;
+        }
+    }
+    return true;
+}
+
+/* Member 0's part. */
+static bool numbers_give(struct am_coll_group *group)
+{
+    struct am_coll_numbers *numbers = &group->numbers;
+
+    if (!numbers_of_farthest(group, numbers)) {
+        return false;
+    }
+    am_shared_offer(group, &numbers->shared);
+    if (wants_nodes(group)) {
+        numbers->near = am_coll_nodes_near(group);
+    }
+    group->exchange->numbers = *numbers;
+    return true;
+}
+
+/* To member 0 and from it; at member 0 the second after the first. */
+static void exchange_build(struct am_coll_group *group, struct am_sched *sched)
+{
+    struct am_coll_exchange *exchange = group->exchange;
+    uint32_t mine = wants_nodes(group) ? am_coll_nodes_first(group) : 0;
+    uint32_t *give = am_sched_scratch(sched, sizeof(*give));
+    struct am_coll_call gather = {.kind = AM_COLL_GATHER,
+                                  .send = give,
+                                  .recv = exchange->first,
+                                  .count = sizeof(*give)};
+    struct am_coll_build build = {.sched = sched,
+                                  .call = &gather,
+                                  .size = group->size,
+                                  .rank = group->rank};
+    uint32_t all = AM_STEP_NONE;
+
+    if (give == NULL) {
+        return;
+    }
+    *give = mine;
+    if (wants_nodes(group)) {
+        am_gather_shape(&build);
+    }
+    if (group->rank == 0) {
+        uint32_t count = sched->step_count;
+
+        all = am_sched_join(sched);
+        for (uint32_t i = 0; i < count; i++) {
+            am_sched_edge(sched, i, all);
+        }
+    }
+    am_bcast_tree(&build, exchange, exchange_bytes(group), SIZE_MAX, 0,
+                  group->rank == 0 ? &all : NULL);
+}
+
+am_status_t am_coll_numbers_ask(struct am_coll_group *group)
+{
+    struct am_coll_req *req = am_coll_req_open(group, numbers_done, group);
+    am_status_t status;
+
+    group->exchange = req == NULL ? NULL : calloc(1, exchange_bytes(group));
+    if (req == NULL) {
+        return AM_ERR_MEMORY;
+    }
+    group->asks_numbers = true;
+    req->is_built = true;
+    req->print = (uint32_t)sizeof(group->numbers);
+    if (group->exchange == NULL) {
+        am_coll_req_fail(req, AM_ERR_MEMORY);
+    } else if (group->rank == 0 && !numbers_give(group)) {
+        am_coll_req_fail(req, AM_ERR_PEER);
+    } else {
+        exchange_build(group, &req->sched);
+    }
+    if (!am_sched_is_good(&req->sched)) {
+        am_coll_req_fail(req, AM_ERR_MEMORY);
+    }
+    am_coll_req_held(req);
+    status = am_coll_req_start(req);
+    if (status == AM_DONE) {
+        numbers_done(group, AM_OK);
+    }
+    return status == AM_DONE ? AM_OK : status;
+}
