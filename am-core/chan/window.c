@@ -30,37 +30,6 @@
 
 /* ------------------------------------------------------------------- set-up */
 
-static uint32_t chunk_entries(uint32_t window_packets)
-{
-    uint32_t count = 1;
-
-    while (count < window_packets) {
-        count *= 2;
-    }
-    return count;
-}
-
-static size_t slot_bytes(const struct am_window_params *params, uint32_t class)
-{
-    size_t count =
-            (size_t)params->window_packets[class] + params->chunk_packets;
-
-    return (count * params->payload_bytes + 7) & ~(size_t)7;
-}
-
-size_t am_window_memory_bytes(const struct am_window_params *params)
-{
-    size_t bytes = 0;
-
-    for (uint32_t class = 0; class < AM_WINDOW_CLASSES; class ++) {
-        bytes += chunk_entries(params->window_packets[class]) *
-                 sizeof(struct am_window_chunk);
-        bytes = (bytes + 7) & ~(size_t)7;
-        bytes += slot_bytes(params, class);
-    }
-    return bytes;
-}
-
 void am_window_init(struct am_window *window,
                     const struct am_window_params *params, uint32_t epoch,
                     const struct am_window_ops *ops, void *arg, uint64_t *stats)
@@ -75,49 +44,11 @@ void am_window_init(struct am_window *window,
     for (uint32_t class = 0; class < AM_WINDOW_CLASSES; class ++) {
         struct am_window_tx *tx = &window->tx[class];
 
-        tx->chunk_mask = chunk_entries(params->window_packets[class]) - 1;
+        tx->chunk_mask = window_entries(params->window_packets[class]) - 1;
         tx->slot_count = params->window_packets[class] + params->chunk_packets;
         window_tx_open(tx, epoch);
         window_rate_open(window, class);
     }
-}
-
-bool window_has_memory(struct am_window *window)
-{
-    const struct am_window_params *params = window->params;
-    uint8_t *at;
-
-    if (window->tx[0].chunks != NULL) {
-        return true;
-    }
-    at = window->ops->memory(window->arg, am_window_memory_bytes(params));
-    for (uint32_t class = 0; class < AM_WINDOW_CLASSES && at != NULL; class ++) {
-        struct am_window_tx *tx = &window->tx[class];
-        size_t bytes = (tx->chunk_mask + 1) * sizeof(struct am_window_chunk);
-
-        tx->chunks = (void *)at;
-        at += (bytes + 7) & ~(size_t)7;
-        tx->slots = at;
-        at += slot_bytes(params, class);
-    }
-    return at != NULL;
-}
-
-bool am_window_rest(struct am_window *window)
-{
-    for (uint32_t class = 0; class < AM_WINDOW_CLASSES; class ++) {
-        if (window_has_unacked(&window->tx[class]) ||
-            !window_rx_may_rest(&window->rx[class])) {
-            return false;
-        }
-    }
-    for (uint32_t class = 0; class < AM_WINDOW_CLASSES; class ++) {
-        window->tx[class].chunks = NULL;
-        window->tx[class].slots = NULL;
-        window->rx[class].landing = NULL;
-        window->rx[class].early = NULL;
-    }
-    return true;
 }
 
 /* ---------------------------------------------------------- control packets */

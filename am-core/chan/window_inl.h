@@ -56,7 +56,9 @@ bool window_is_overdue(const struct am_window *window, uint32_t patience,
                        uint64_t now_ps, uint32_t *polls, uint64_t *ps,
                        uint32_t *backoff);
 
-/* window.c: memory for messages to send, now or from here on. */
+/* window_memory.c: entries of a list of chunks, a power of two; memory for messages
+ * to send, now or from here on. */
+uint32_t window_entries(uint32_t window_packets);
 bool window_has_memory(struct am_window *window);
 
 /* Hand a packet to the device with the acknowledgements on it. */

@@ -219,10 +219,9 @@ struct am_msg {
     am_msg_lost_fn lost; /* msg_lost.c */
     void *lost_arg;
     struct am_op lost_op;
-    uint64_t met_ps;           /* when am_msg_lost_check looked last, */
-    uint32_t met_rank;         /* and all before this rank are connected */
-    bool waits_any;            /* somebody, for any source */
-    bool probes;               /* since then `probe` found nothing */
+    uint64_t met_ps;       /* when am_msg_lost_check looked last, */
+    uint32_t met_rank;     /* and all before this rank are connected */
+    bool waits_any, probes; /* for any source; since then this found nothing: */
     struct am_msg_envelope probe;
     struct am_msg_mask probe_mask;
     struct am_peer *look_peer; /* lost_op is queued at it; NULL: no need yet */
@@ -265,11 +264,8 @@ static inline struct am_msg_peer *am_msg_peer_of(struct am_msg *msg,
 am_status_t am_msg_control(struct am_msg_peer *mp, uint32_t handler,
                            const uint64_t *words, uint32_t word_count);
 
-#define AM_MSG_UNEXP_LONG ((size_t)1024)
-
-enum {
-    AM_MSG_CONTROL_BYTES = 256
-}; /* one that waits for space */
+#define AM_MSG_UNEXP_LONG    ((size_t)1024)
+#define AM_MSG_CONTROL_BYTES 256 /* one that waits for space */
 
 static inline uint64_t am_msg_word(const uint64_t *words, uint32_t index)
 {

@@ -16,6 +16,7 @@ am_perf_SOURCES = \
     am-core/tools/perf_fadd.c \
     am-core/tools/perf_flow.c am-core/tools/perf_flow.h \
     am-core/tools/perf_lat.c \
+    am-core/tools/perf_incast.c \
     am-core/tools/perf_launch.c \
     am-core/tools/perf_limits.c \
     am-core/tools/perf_logp.c \

@@ -239,6 +239,7 @@ int perf_mcast(struct perf *perf);
 int perf_collective(struct perf *perf);
 int perf_fadd(struct perf *perf);
 int perf_match(struct perf *perf);
+int perf_incast(struct perf *perf);
 int perf_limits(struct perf *perf);
 
 #endif

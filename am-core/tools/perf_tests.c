@@ -28,6 +28,10 @@ const struct perf_test perf_tests[] = {
          perf_overlap, "1k:4m:x4", "isend", 2, .pair = true},
         {"logp", "LogP parameters os, or, L, g, and end to end", perf_logp,
          NULL, "request", 2, .pair = true},
+        {"incast",
+         "all ranks send to rank 0: bandwidth there, and how evenly they share "
+         "it (Jain's index)",
+         perf_incast, "64k", "isend", 2, .pair = false},
         {"mcast", "multicast from rank 0 to all, until all have answered",
          perf_mcast, "8:1m:x8", "mcast", 2, .pair = false},
         {"coll", "collectives over all ranks", perf_collective, "8:1m:x8",

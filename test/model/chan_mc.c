@@ -66,6 +66,7 @@ struct model {
     uint32_t early;      /* packets kept that came too early */
     bool timer, readies; /* end 1 is not ready at times */
     bool stale;          /* packets of an earlier connection are about */
+    bool rests;          /* ends give their memory back */
     bool quick;          /* also in a build with a sanitizer */
 };
 
@@ -306,6 +307,9 @@ static bool act_rest(uint32_t index)
     struct am_window *window = &mc.now.end[index].window;
     bool any = window->tx[0].chunks != NULL;
 
+    if (!mc.model->rests) {
+        return false;
+    }
     for (uint32_t class = 0; class < AM_WINDOW_CLASSES; class ++) {
         any = any || window->rx[class].landing != NULL ||
               window->rx[class].early != NULL;
@@ -489,6 +493,13 @@ static const struct model models[] = {
          .window_packets = 4,
          .chunk_packets = 2,
          .quick = true},
+        {.name = "chunks, at rest",
+         .messages = {{2, 1}, {0}},
+         .net_max = 2,
+         .window_packets = 4,
+         .chunk_packets = 2,
+         .rests = true,
+         .quick = true},
         {.name = "both ways",
          .messages = {{1}, {1}},
          .class = WINDOW_REPLY,
@@ -527,6 +538,13 @@ static const struct model models[] = {
          .window_packets = 4,
          .chunk_packets = 2,
          .early = 3},
+        {.name = "kept, at rest",
+         .messages = {{2, 1}, {0}},
+         .net_max = 2,
+         .window_packets = 4,
+         .chunk_packets = 2,
+         .early = 2,
+         .rests = true},
         {.name = "kept, not ready",
          .messages = {{1, 2}, {0}},
          .net_max = 2,

@@ -5,6 +5,9 @@ EXTRA_DIST += test/net/udp_suites.sh test/net/ofi_suites.sh \
     test/net/spaces_test.sh test/net/mpi_spaces.sh
 dev_pair = test/support/dev_pair.c test/support/dev_pair.h \
     test/support/dev_open.c
+# what sockets alone reach, to compare with
+check_PROGRAMS += test/net/raw
+test_net_raw_SOURCES = test/net/raw.c
 if BUILD_UDP
 check_PROGRAMS += test/net/storm
 test_net_storm_SOURCES = test/net/storm.c

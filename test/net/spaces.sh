@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes several network namespaces, which are joined by a bridge, with UDP
+# Makes several network namespaces, which are joined by a bridge, with
 # packets lost on the way, and runs a command in them: one rank of it in each;
 # or, with --hosts, the command once, beside them, with MPIEXEC set to a launcher
 # that takes the namespaces for hosts (Hydra's, of the MPI in SPACES_MPI or on the
@@ -9,6 +9,7 @@
 # Usage: spaces.sh [--hosts] COUNT LOSS COMMAND...     LOSS packets of 1000
 #   SPACES_CUT=UP,DOWN   the link is up for so many seconds, then down for so many,
 #                        and so on
+#   SPACES_LOSES=tcp     of which protocol packets are lost (udp; or udp,tcp)
 set -eu
 
 hosts=no
@@ -70,7 +71,7 @@ space() {
 table inet am {
     chain input {
         type filter hook input priority 0;
-        meta l4proto udp numgen random mod 1000 < $loss counter drop
+        meta l4proto { ${SPACES_LOSES:-udp} } numgen random mod 1000 < $loss counter drop
     }
 }
 END
