@@ -1,6 +1,6 @@
 /*
  * Which collectives are libam's: where all members share memory, and where that is faster than
- * MPICH's own algorithms over libam's messages; and those whose algorithm a variable names.
+ * MPICH's own algorithms over libam's messages.
  *
  * Where each of the two is faster was measured with the OSU benchmarks on two cores, near each
  * other, on 2, 4 and 8 ranks (docs/performance.md).  Between the two limits of a kind MPICH's
@@ -96,10 +96,8 @@ struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM
 {
     struct am_coll_group *group = MPIDI_AM_group_of(comm);
 
-    if (group == NULL || MPIDI_AM_group_shared_bytes(comm, errflag) != 0) {
-        return group != NULL && fits(comm, group, c) ? group : NULL;
-    }
-    return am_coll_is_named(group, c->call.kind) ? group : NULL;
+    return group != NULL && MPIDI_AM_group_shared_bytes(comm, errflag) != 0 &&
+        fits(comm, group, c) ? group : NULL;
 }
 
 struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm,
