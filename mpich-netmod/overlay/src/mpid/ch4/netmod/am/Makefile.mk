@@ -8,6 +8,7 @@ noinst_HEADERS   +=
 mpi_core_sources += src/mpid/ch4/netmod/am/func_table.c \
                     src/mpid/ch4/netmod/am/am_init.c \
                     src/mpid/ch4/netmod/am/am_world.c \
+                    src/mpid/ch4/netmod/am/am_algorithms.c \
                     src/mpid/ch4/netmod/am/am_vars.c \
                     src/mpid/ch4/netmod/am/am_cvars.c \
                     src/mpid/ch4/netmod/am/am_done.c \

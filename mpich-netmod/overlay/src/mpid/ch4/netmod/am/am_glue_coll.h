@@ -49,6 +49,7 @@
 /* May a collective of so much data go flat?  An algorithm that the user chose stays. */
 #define MPIDI_AM_FLAT(comm_, NAME_, count_, datatype_) \
     (unlikely(MPIDI_AM_COMM(comm_).bits & MPIDI_AM_COMM_FLAT) && \
+     (MPIDI_AM_global.mpichs >> AM_COLL_##NAME_ & 1) == 0 && \
      MPIR_CVAR_##NAME_##_INTRA_ALGORITHM == MPIR_CVAR_##NAME_##_INTRA_ALGORITHM_auto && \
      MPIDI_AM_flat_fits(count_, datatype_, MPIDI_AM_FLAT_##NAME_##_BYTES))
 
@@ -64,8 +65,8 @@ MPL_STATIC_INLINE_PREFIX bool MPIDI_AM_flat_fits(MPI_Aint count, MPI_Datatype da
 /* May libam do a collective of this communicator?  What it answers depends on that and on the
  * lengths only, so that all ranks find the same. */
 #define MPIDI_AM_BY_GROUP(comm_, NAME_) \
-    (likely((MPIDI_AM_COMM(comm_).bits & (MPIDI_AM_COMM_NODE | MPIDI_AM_COMM_BROKEN)) == \
-            MPIDI_AM_COMM_NODE) && \
+    (likely((MPIDI_AM_COMM(comm_).bits & (MPIDI_AM_COMM_GROUP | MPIDI_AM_COMM_BROKEN)) == \
+            MPIDI_AM_COMM_GROUP) && \
      MPIR_CVAR_##NAME_##_INTRA_ALGORITHM == MPIR_CVAR_##NAME_##_INTRA_ALGORITHM_auto)
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_barrier(MPIR_Comm * comm, MPIDI_AM_ERRFLAG_PARAMETER)

@@ -1,6 +1,7 @@
 /*
  * The group of libam (am_coll.h) that belongs to a communicator.  A communicator gets
- * it when it has been used a few times, as most communicators never are.
+ * it when it has been used a few times, as most communicators never are.  Those that
+ * span nodes get one only where a variable gives libam all collectives of a kind.
  */
 #include <mpidimpl.h>
 #include "am_impl.h"
@@ -9,8 +10,8 @@
 
 #include "am_group.h"
 
-#define USES      8             /* the collective that makes the group */
-#define RANKS_MAX 64
+#define USES           8        /* the collective that makes the group */
+#define NODE_RANKS_MAX 64       /* that can share memory for collectives */
 
 /* What is known of a communicator that has been used. */
 struct record {
@@ -29,15 +30,19 @@ static unsigned record_count;
 void MPIDI_AM_comm_node_set(MPIR_Comm * comm)
 {
     const int *nodes = MPIR_Process.node_map;
-    bool is_node = MPIDI_AM_global.serial && comm->comm_kind == MPIR_COMM_KIND__INTRACOMM &&
-        comm->local_size > 1 && comm->local_size <= RANKS_MAX;
+    bool is_group = MPIDI_AM_global.serial && comm->comm_kind == MPIR_COMM_KIND__INTRACOMM &&
+        comm->local_size > 1;
+    bool is_node = is_group && comm->local_size <= NODE_RANKS_MAX;
 
-    for (int i = 0; is_node && i < comm->local_size; i++) {
+    is_group = is_group && (is_node || MPIDI_AM_global.named != 0);
+    for (int i = 0; is_group && i < comm->local_size; i++) {
         int world_rank = MPIDI_AM_world_rank(comm, i);
 
-        is_node = world_rank >= 0 && nodes[world_rank] == nodes[MPIR_Process.rank];
+        is_node = is_node && world_rank >= 0 && nodes[world_rank] == nodes[MPIR_Process.rank];
+        is_group = world_rank >= 0 && (is_node || MPIDI_AM_global.named != 0);
     }
-    MPIDI_AM_COMM(comm).bits |= is_node ? MPIDI_AM_COMM_NODE : 0;
+    MPIDI_AM_COMM(comm).bits |= is_group ? MPIDI_AM_COMM_GROUP : 0;
+    MPIDI_AM_COMM(comm).bits |= is_group && is_node ? MPIDI_AM_COMM_NODE : 0;
     MPIDI_AM_COMM(comm).place = 0;
 }
 
@@ -118,9 +123,11 @@ void MPIDI_AM_group_revoke(MPIR_Comm * comm)
  * freed the communicator, and with it closed the group. */
 static am_status_t group_open(MPIR_Comm * comm)
 {
-    uint32_t ranks[RANKS_MAX];
+    uint32_t *ranks = MPL_malloc((size_t) comm->local_size * sizeof(*ranks), MPL_MEM_COMM);
     struct am_ctx *ctx = MPIDI_AM_global.ctx[0];
+    am_status_t status;
 
+    MPIR_Assertp(ranks != NULL);
     for (int i = 0; i < comm->local_size; i++) {
         MPIDI_av_entry_t *av = MPIDI_AM_world_av(MPIDI_AM_world_rank(comm, i));
 
@@ -128,8 +135,10 @@ static am_status_t group_open(MPIR_Comm * comm)
     }
     while (!left_close() && am_ctx_poll(ctx) >= 0) {
     }
-    return am_coll_group_open(ctx, (uint32_t) comm->context_id, ranks,
-                              (uint32_t) comm->local_size, &record_of(comm)->group);
+    status = am_coll_group_open(ctx, (uint32_t) comm->context_id, ranks,
+                                (uint32_t) comm->local_size, &record_of(comm)->group);
+    MPL_free(ranks);
+    return status;
 }
 
 struct am_coll_group *MPIDI_AM_group_of(MPIR_Comm * comm)
@@ -144,7 +153,7 @@ struct am_coll_group *MPIDI_AM_group_of(MPIR_Comm * comm)
         return NULL;
     }
     if (MPIDI_AM_global.virtual || group_open(comm) != AM_OK) {
-        MPIDI_AM_COMM(comm).bits &= ~MPIDI_AM_COMM_NODE;
+        MPIDI_AM_COMM(comm).bits &= ~MPIDI_AM_COMM_GROUP;
     }
     return record_of(comm)->group;
 }

@@ -1,6 +1,6 @@
 /*
  * Between the am_group files: collectives of libam (am_coll.h) for communicators whose
- * ranks are all of this world and on this node.
+ * ranks are all of this world, and on this node unless a variable names the algorithm.
  *
  *   am_group.c          the group that belongs to a communicator
  *   am_group_fit.c      which collectives are libam's
@@ -20,7 +20,7 @@
 
 #include <am_coll.h>
 
-/* The group of a communicator with MPIDI_AM_COMM_NODE, made now if it is time; NULL: there is
+/* The group of a communicator with MPIDI_AM_COMM_GROUP, made now if it is time; NULL: there is
  * none. */
 struct am_coll_group *MPIDI_AM_group_of(MPIR_Comm * comm);
 
@@ -39,9 +39,13 @@ struct MPIDI_AM_memory {
 
 /* An operator of MPI on one of its own datatypes; libam has its address until the end. */
 struct MPIDI_AM_operator {
-    MPI_Op op;
+    MPI_Op op;                  /* 0: none, or one that libam has itself */
     MPI_Datatype datatype;
 };
+
+/* An operator that the user has made, and may free. */
+#define MPIDI_AM_OP_IS_USERS(op_) \
+    (HANDLE_GET_KIND(op_) != HANDLE_KIND_INVALID && !HANDLE_IS_BUILTIN(op_))
 
 /* libam's own operator for one of MPI's on elements of so many bytes; false: it has none. */
 bool MPIDI_AM_group_operator(MPI_Op op, MPI_Datatype datatype, MPI_Aint bytes,
@@ -95,6 +99,11 @@ void MPIDI_AM_vector_open(struct MPIDI_AM_vector *v, int count, const void *user
 /* From the copy to the user's, or to it; nothing to do without one.  MPI error codes. */
 int MPIDI_AM_vector_copy(struct MPIDI_AM_vector *v, int count, bool is_out);
 void MPIDI_AM_vector_close(struct MPIDI_AM_vector *v);
+
+/* Is a kind libam's whatever the lengths, as a variable names the algorithm? */
+#define MPIDI_AM_IS_NAMED(kind_)  ((MPIDI_AM_global.named >> (kind_) & 1) != 0)
+/* Is it MPICH's, as a variable says? */
+#define MPIDI_AM_IS_MPICHS(kind_) ((MPIDI_AM_global.mpichs >> (kind_) & 1) != 0)
 
 /* The group if libam is to do it, else NULL. */
 struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM_collective *c,

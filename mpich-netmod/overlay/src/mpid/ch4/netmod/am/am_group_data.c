@@ -95,6 +95,7 @@ static void begin(struct MPIDI_AM_collective *c, am_coll_kind_t kind, int root)
     memset(&c->call, 0, sizeof(c->call));
     c->call.kind = kind;
     c->call.root = (uint32_t) root;
+    c->operator.op = 0;
     c->send.is_used = c->recv.is_used = false;
     c->is_given_in_recv = false;
     c->gets = true;
@@ -130,7 +131,8 @@ static void reduce(void *arg, const void *left_values, void *inout, size_t count
                              operator->op);
 }
 
-/* Operators and types of MPI's own are the same on all ranks, and lie in one piece. */
+/* Types of MPI's own are the same on all ranks, and lie in one piece; operators may be the
+ * user's. */
 bool MPIDI_AM_as_reduction(struct MPIDI_AM_collective *c, am_coll_kind_t kind,
                            const void *sendbuf, void *recvbuf, MPI_Aint count,
                            MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm * comm)
@@ -138,7 +140,7 @@ bool MPIDI_AM_as_reduction(struct MPIDI_AM_collective *c, am_coll_kind_t kind,
     bool in_place = sendbuf == MPI_IN_PLACE;
     MPI_Aint size;
 
-    if (!HANDLE_IS_BUILTIN(op) || !HANDLE_IS_BUILTIN(datatype)) {
+    if (!HANDLE_IS_BUILTIN(datatype)) {
         return false;
     }
     begin(c, kind, root);
@@ -158,7 +160,7 @@ bool MPIDI_AM_as_reduction(struct MPIDI_AM_collective *c, am_coll_kind_t kind,
     c->call.op.reduce = reduce;
     c->call.op.arg = &c->operator;
     c->call.op.element_bytes = (size_t) size;
-    c->call.op.is_commutative = true;
+    c->call.op.is_commutative = MPIR_Op_is_commutative(op);
     return c->bytes != 0;
 }
 

@@ -1,6 +1,6 @@
 /*
  * Which collectives are libam's: where all members share memory, and where that is faster than
- * MPICH's own algorithms over libam's messages.
+ * MPICH's own algorithms over libam's messages; and what variables say.
  *
  * Where each of the two is faster was measured with the OSU benchmarks on two cores, near each
  * other, on 2, 4 and 8 ranks (docs/performance.md).  Between the two limits of a kind MPICH's
@@ -63,15 +63,14 @@ static const struct limits of_others[AM_COLL_KINDS] = {
     [AM_COLL_ALLTOALL] = UP_TO(4 * KIB),
 };
 
-static bool fits(MPIR_Comm * comm, struct am_coll_group *group,
-                 const struct MPIDI_AM_collective *c)
+static bool fits(MPIR_Comm * comm, const struct MPIDI_AM_collective *c)
 {
     bool is_pair = comm->local_size == 2;
     am_coll_kind_t kind = c->call.kind;
     const struct limits *limits = MPIDI_AM_global.crowded ? &of_crowds[kind] :
         is_pair ? &of_pairs[kind] : &of_others[kind];
 
-    if (unlikely(am_coll_is_named(group, kind))) {
+    if (kind == AM_COLL_BARRIER) {
         return true;
     }
     if (kind == AM_COLL_BCAST && is_pair && c->bytes < PAIR_BCAST_LEAST) {
@@ -82,28 +81,49 @@ static bool fits(MPIR_Comm * comm, struct am_coll_group *group,
 
 /* Non-blocking ones go there whether they share memory or not, as MPICH's schedules cost more
  * than libam's. */
-static bool fits_start(struct am_coll_group *group, const struct MPIDI_AM_collective *c)
+static bool fits_start(const struct MPIDI_AM_collective *c)
 {
     am_coll_kind_t kind = c->call.kind;
 
-    return am_coll_is_named(group, kind) ||
+    return kind == AM_COLL_BARRIER ||
         (c->bytes <= of_others[kind].low && !c->call.is_vector &&
          (kind == AM_COLL_ALLREDUCE || !MPIDI_AM_global.crowded));
+}
+
+/* What variables say comes first.  All that is not on one node is MPICH's, if they are silent:
+ * it goes node by node, too. */
+static bool is_settled(MPIR_Comm * comm, am_coll_kind_t kind, bool *is_ours)
+{
+    bool is_node = (MPIDI_AM_COMM(comm).bits & MPIDI_AM_COMM_NODE) != 0;
+
+    *is_ours = MPIDI_AM_IS_NAMED(kind);
+    return unlikely(*is_ours || MPIDI_AM_IS_MPICHS(kind) || !is_node);
 }
 
 struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM_collective *c,
                                          MPIDI_AM_errflag_t * errflag)
 {
     struct am_coll_group *group = MPIDI_AM_group_of(comm);
+    bool is_ours;
 
-    return group != NULL && MPIDI_AM_group_shared_bytes(comm, errflag) != 0 &&
-        fits(comm, group, c) ? group : NULL;
+    if (group == NULL) {
+        return NULL;
+    }
+    if (!is_settled(comm, c->call.kind, &is_ours)) {
+        is_ours = MPIDI_AM_group_shared_bytes(comm, errflag) != 0 && fits(comm, c);
+    }
+    return is_ours ? group : NULL;
 }
 
 struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm,
                                                const struct MPIDI_AM_collective *c)
 {
     struct am_coll_group *group = MPIDI_AM_group_of(comm);
+    bool is_ours;
 
-    return group != NULL && fits_start(group, c) ? group : NULL;
+    if (group == NULL) {
+        return NULL;
+    }
+    return is_settled(comm, c->call.kind, &is_ours) ? is_ours ? group : NULL :
+        fits_start(c) ? group : NULL;
 }

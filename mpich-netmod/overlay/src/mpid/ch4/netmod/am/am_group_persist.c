@@ -24,8 +24,8 @@ static int persistent_start(struct MPIR_Persist_coll_device *device, MPIR_Comm *
     MPIR_Request *request = NULL;
     bool is_started;
 
-    if ((MPIDI_AM_COMM(comm).bits & (MPIDI_AM_COMM_NODE | MPIDI_AM_COMM_BROKEN)) !=
-        MPIDI_AM_COMM_NODE) {
+    if ((MPIDI_AM_COMM(comm).bits & (MPIDI_AM_COMM_GROUP | MPIDI_AM_COMM_BROKEN)) !=
+        MPIDI_AM_COMM_GROUP) {
         return MPI_SUCCESS;
     }
     switch (a->kind) {
@@ -57,8 +57,11 @@ static int persistent_start(struct MPIR_Persist_coll_device *device, MPIR_Comm *
     return MPI_SUCCESS;
 }
 
-static void types_hold(const struct MPIDI_AM_persistent *a)
+static void handles_hold(const struct MPIDI_AM_persistent *a)
 {
+    if (MPIDI_AM_OP_IS_USERS(a->op)) {
+        MPIR_Op_add_ref_if_not_builtin(a->op);
+    }
     if (a->sendtype != MPI_DATATYPE_NULL) {
         MPIR_Datatype_add_ref_if_not_builtin(a->sendtype);
     }
@@ -69,6 +72,9 @@ static void persistent_free(struct MPIR_Persist_coll_device *device)
 {
     struct MPIDI_AM_persistent *a = &((struct persistent *) device)->args;
 
+    if (MPIDI_AM_OP_IS_USERS(a->op)) {
+        MPIR_Op_release_if_not_builtin(a->op);
+    }
     if (a->sendtype != MPI_DATATYPE_NULL) {
         MPIR_Datatype_release_if_not_builtin(a->sendtype);
     }
@@ -84,7 +90,7 @@ void MPIDI_AM_group_persist(MPIR_Request * preq, const struct MPIDI_AM_persisten
     p->device.start = persistent_start;
     p->device.free = persistent_free;
     p->args = *args;
-    types_hold(&p->args);
+    handles_hold(&p->args);
     preq->u.persist_coll.device = &p->device;
 }
 

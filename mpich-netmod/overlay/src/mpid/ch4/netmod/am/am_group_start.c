@@ -14,9 +14,12 @@ struct pending {
     struct MPIDI_AM_collective c;
 };
 
-/* A type that the user frees meanwhile is needed until the end. */
-static void types_keep(struct MPIDI_AM_collective *c)
+/* A type or an operator that the user frees meanwhile is needed until the end. */
+static void handles_keep(struct MPIDI_AM_collective *c)
 {
+    if (MPIDI_AM_OP_IS_USERS(c->operator.op)) {
+        MPIR_Op_add_ref_if_not_builtin(c->operator.op);
+    }
     if (c->send.is_used) {
         MPIR_Datatype_add_ref_if_not_builtin(c->send.datatype);
     }
@@ -25,8 +28,11 @@ static void types_keep(struct MPIDI_AM_collective *c)
     }
 }
 
-static void types_release(struct MPIDI_AM_collective *c)
+static void handles_release(struct MPIDI_AM_collective *c)
 {
+    if (MPIDI_AM_OP_IS_USERS(c->operator.op)) {
+        MPIR_Op_release_if_not_builtin(c->operator.op);
+    }
     if (c->send.is_used) {
         MPIR_Datatype_release_if_not_builtin(c->send.datatype);
     }
@@ -42,7 +48,7 @@ static void pending_done(void *arg, am_status_t status)
     int mpi_errno = MPIDI_AM_collective_close(&pending->c, status == AM_OK &&
                                               request->status.MPI_ERROR == MPI_SUCCESS);
 
-    types_release(&pending->c);
+    handles_release(&pending->c);
     if (status != AM_OK) {
         request->status.MPI_ERROR = MPIDI_AM_group_error(request->comm, status);
     } else if (mpi_errno != MPI_SUCCESS) {
@@ -70,7 +76,7 @@ static void start(MPIR_Comm * comm, struct am_coll_group *group,
     pending->request = *request;
     pending->c = *c;
     pending->c.call.op.arg = &pending->c.operator;
-    types_keep(&pending->c);
+    handles_keep(&pending->c);
     (*request)->status.MPI_ERROR = MPIDI_AM_collective_open(&pending->c);
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
     status = am_coll_start(group, &pending->c.call, pending_done, pending);
@@ -93,13 +99,8 @@ static bool started(MPIR_Comm * comm, const struct MPIDI_AM_collective *c, MPIR_
 bool MPIDI_AM_group_ibarrier(MPIR_Comm * comm, MPIR_Request ** request)
 {
     struct MPIDI_AM_collective c = {.call = {.kind = AM_COLL_BARRIER} };
-    struct am_coll_group *group = MPIDI_AM_group_of(comm);
 
-    if (group == NULL) {
-        return false;
-    }
-    start(comm, group, &c, request);
-    return true;
+    return started(comm, &c, request);
 }
 
 bool MPIDI_AM_group_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,

@@ -46,6 +46,9 @@ typedef struct {
     uint32_t *peers;            /* of all pairs of vcis, for each rank; NULL where there is one */
     double connect_ms;          /* so long a start waits for other ranks */
     unsigned trouble;           /* deaths, communicators revoked, operations of RMA that failed */
+    /* kinds of collectives, a bit each, as variables say (am_algorithms.c) */
+    unsigned named;             /* libam does all of them, by the algorithm named */
+    unsigned mpichs;            /* MPICH does */
 } MPIDI_AM_global_t;
 
 /* After so many such a caller gives up the core once: others may want it to send to us. */
@@ -385,7 +388,17 @@ typedef struct {
 
 extern MPIDI_AM_cvar_t MPIDI_AM_cvars[];        /* ends with a NULL name */
 
+/* am_algorithms.c: MPIR_CVAR_BCAST_AM_INTRA_ALGORITHM and the like.  Set what they say in
+ * `options`, of which there are n; returns how many there are then. */
+int MPIDI_AM_algorithm_options(struct am_option *options, int n, int max);
+/* If libam's sentence is about one of them, let it name that. */
+void MPIDI_AM_algorithm_error(char *error, size_t bytes);
+/* Sets MPIDI_AM_global.named and .mpichs, once libam is open. */
+void MPIDI_AM_algorithms_note(void);
+
 /* am_vars.c: control and performance variables */
+/* MPI_T's text of a control variable, which programs read and write; NULL: there is none. */
+char *MPIDI_AM_cvar_text(const char *cvar_name, int *bytes_max);
 #define MPIDI_AM_OPTIONS_MAX 128
 int MPIDI_AM_options(struct am_option *options, int max);
 /* How long a start waits for other ranks, ms. */

@@ -45,7 +45,8 @@ typedef struct {
 #define MPIDI_AM_COMM_FLAT    1 /* small collectives go by am_coll.c */
 #define MPIDI_AM_COMM_BROKEN  2 /* no collectives: a member has died, or it is revoked */
 #define MPIDI_AM_COMM_UNACKED 4 /* a death is not acknowledged: receives from any source wait */
-#define MPIDI_AM_COMM_NODE    8 /* libam's collectives may be used (am_group.c) */
+#define MPIDI_AM_COMM_GROUP   8 /* libam's collectives may be used (am_group.c) */
+#define MPIDI_AM_COMM_NODE   16 /* and all members are on this node */
 
 typedef struct {
     unsigned bits:8;

@@ -12,13 +12,11 @@
  * first.  For strings MPICH keeps it apart from the variable, which has the
  * value from the environment.
  */
-static char *mpit_text(const char *name, int *bytes_max)
+char *MPIDI_AM_cvar_text(const char *cvar_name, int *bytes_max)
 {
-    char cvar_name[128];
     name2index_hash_t *entry;
     cvar_table_entry_t *cvar;
 
-    snprintf(cvar_name, sizeof(cvar_name), "MPIR_CVAR_CH4_%s", name);
     HASH_FIND_STR(cvar_hash, cvar_name, entry);
     if (entry == NULL) {
         return NULL;
@@ -26,6 +24,15 @@ static char *mpit_text(const char *name, int *bytes_max)
     cvar = (cvar_table_entry_t *) utarray_eltptr(cvar_table, entry->idx);
     *bytes_max = cvar->count;
     return cvar->addr;
+}
+
+/* Of a variable of libam, by its own name. */
+static char *mpit_text(const char *name, int *bytes_max)
+{
+    char cvar_name[128];
+
+    snprintf(cvar_name, sizeof(cvar_name), "MPIR_CVAR_CH4_%s", name);
+    return MPIDI_AM_cvar_text(cvar_name, bytes_max);
 }
 
 /* What is set: by the program through MPI_T, else by the environment. */
@@ -46,7 +53,7 @@ int MPIDI_AM_options(struct am_option *options, int max)
             n++;
         }
     }
-    return n;
+    return MPIDI_AM_algorithm_options(options, n, max);
 }
 
 double MPIDI_AM_connect_timeout(void)

@@ -224,6 +224,7 @@ static int open_context(int vci, am_allgather_fn allgather, void *arg, char *err
     if (status != AM_OK && error[0] == '\0') {
         MPL_strncpy(error, am_status_text(status), ERROR_BYTES);
     }
+    MPIDI_AM_algorithm_error(error, ERROR_BYTES);
     return status;
 }
 
@@ -244,6 +245,7 @@ int MPIDI_AM_world_open(void)
         MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_OTHER, "**am_open", "**am_open %s", error);
     }
     MPIDI_AM_global.n_ctx = 1;
+    MPIDI_AM_algorithms_note();
     for (int i = 0; i < MPIR_Process.size; i++) {
         MPIDI_AM_AV(MPIDI_AM_world_av(i)) = (MPIDI_AM_addr_t) {.peer = (uint32_t) i };
     }
