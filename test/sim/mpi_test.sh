@@ -183,11 +183,12 @@ EOF2
 # shellcheck disable=SC2086
 ${CC:-cc} -I"$source/am-core/include" -o "$work/compute" "$work/compute.c" \
     -L"$libs" -lam -Wl,-rpath,"$libs" || bad "the computation compiles"
+computer=sp-thin
 computed() { # CHOICE, then what am_sim has besides: the program's output
     choice=$1
     shift
-    AM_SIM_COMPUTE=$choice "$sim" --mpi "$@" sp-thin -- "$launcher" -n 2 \
-        "$work/compute" >"$work/out" 2>"$work/err"
+    AM_SIM_COMPUTE=$choice "$sim" --mpi "$@" "$computer" -- "$launcher" \
+        -n 2 "$work/compute" >"$work/out" 2>"$work/err"
 }
 for operation in "20 ns" "1 us"; do
     computed declared --set "host.operation=$operation" ||
@@ -226,9 +227,13 @@ for choice in none ""; do
 done
 computed none --json && grep -q '"computation":"none"' "$work/out" ||
     bad "JSON has it: $(cat "$work/out")"
-computed declared && bad "no time of an operation is known for sp-thin"
-[ "$(wc -l <"$work/err")" = 1 ] && grep -q 'sp-thin has no source' "$work/err" ||
+computed declared && grep -q '^1 20000000$' "$work/out" ||
+    bad "sp-thin's own time of an operation: $(cat "$work/out" "$work/err")"
+computer=bgp
+computed declared && bad "no time of an operation is known for bgp"
+[ "$(wc -l <"$work/err")" = 1 ] && grep -q 'bgp has no source' "$work/err" ||
     bad "and told: $(cat "$work/err")"
+computer=sp-thin
 for choice in measured measured: measured:0 measured:1e3 measured:-1 some; do
     computed "$choice" && bad "AM_SIM_COMPUTE=$choice"
     grep -q '^am_sim: AM_SIM_COMPUTE=.* must be none, declared' "$work/err" ||

@@ -67,12 +67,17 @@ for machine in $all; do
         [ -n "$fibers" ] && [ "$fibers" = "$processes" ] ||
             bad "the ring $way on $machine: $fibers $processes"
         # What needs no answer waits for what does: fewer turns than accesses.
+        # (With work queues the host looks at its own memory, and a look that
+        # waits for the adapter is a turn without an access.)
         accesses=$(number_in accesses <"$work/processes")
         turns=$(number_in turns <"$work/processes")
         [ "$(number_in accesses <"$work/fibers")" = "$accesses" ] ||
             bad "the ring $way on $machine has as many accesses"
-        [ -n "$way" ] || [ "$turns" -lt "$accesses" ] ||
-            bad "the ring $way on $machine: $turns turns, $accesses accesses"
+        case $way$machine in
+        -* | pcie4 | ap3000) continue ;;
+        esac
+        [ "$turns" -lt "$accesses" ] ||
+            bad "the ring on $machine: $turns turns, $accesses accesses"
     done
 done
 
