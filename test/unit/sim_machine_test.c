@@ -166,7 +166,7 @@ static void test_whole(void **state)
             {"cache_line = [", "cache_line = [\"65 B\", \"fact\", \"not so\"];",
              "host.cache_line must be a power of two"},
             {"adapter = ", "adapter = \"tb3\";",
-             "adapter is \"tb3\"; there are tb2, lanai, bgp"},
+             "adapter is \"tb3\"; there are tb2, lanai, bgp, wq"},
             {"network = ", "network = \"torus\";",
              "network is \"torus\"; tb2 has sp"},
     };
