@@ -151,22 +151,37 @@ static void start_bcast(struct am_coll_group *group, void *buffer, size_t bytes,
     }
 }
 
-/* The root starts many broadcasts before anybody else has opened the group: what
- * waits at a receiver is bounded, the rest waits at the root, nothing is lost. */
-static void test_ahead(void **state)
+static void group_open(struct world *world, uint32_t rank,
+                       struct am_coll_group **group_p)
 {
-    static unsigned char from[AHEAD][32], to[RANKS][AHEAD][32];
+    assert_int_equal(am_coll_group_open(world->ctx[rank], 9, NULL, 0, group_p),
+                     AM_OK);
+}
+
+/* The root starts many broadcasts before the others do: what waits at a receiver
+ * is bounded, the rest waits at the root, nothing is lost.  When the others have
+ * not even opened the group (`met` is false), it all waits at the root, as the
+ * members of a group first tell each other where they are. */
+static void ahead(bool met)
+{
+    static unsigned char first[RANKS][32], from[AHEAD][32],
+            to[RANKS][AHEAD][32];
     struct am_coll_group *group[RANKS];
-    uint32_t done[RANKS] = {0};
+    uint32_t done[RANKS] = {0}, once[RANKS] = {0};
     static const struct am_option list[] = {{"AM_COLL_SHARED", "no"},
                                             {NULL, NULL}};
     const struct am_option *options[] = {list, list, list, list, list, list};
     struct world world;
 
-    (void)state;
     world_open(&world, RANKS, options);
-    assert_int_equal(am_coll_group_open(world.ctx[0], 9, NULL, 0, &group[0]),
-                     AM_OK);
+    memset(to, 0, sizeof(to));
+    for (uint32_t i = 0; i < (met ? RANKS : 1); i++) {
+        group_open(&world, i, &group[i]);
+    }
+    for (uint32_t i = 0; met && i < RANKS; i++) {
+        start_bcast(group[i], first[i], sizeof(first[i]), 0, &once[i]);
+    }
+    world_settle(&world);
     for (uint32_t i = 0; i < AHEAD; i++) {
         memset(from[i], (int)i + 1, sizeof(from[i]));
         start_bcast(group[0], from[i], sizeof(from[i]), 0, &done[0]);
@@ -174,11 +189,12 @@ static void test_ahead(void **state)
     }
     world_settle(&world);
     assert_true(done[0] < AHEAD);
-    assert_true(world_counter(&world, 0, "coll_tx_no_credit") > 0);
+    assert_int_equal(world_counter(&world, 0, "coll_tx_no_credit") > 0, met);
     assert_true(am_coll_group_close(group[0]) == AM_ERR_AGAIN);
     for (uint32_t i = 1; i < RANKS; i++) {
-        assert_int_equal(
-                am_coll_group_open(world.ctx[i], 9, NULL, 0, &group[i]), AM_OK);
+        if (!met) {
+            group_open(&world, i, &group[i]);
+        }
         for (uint32_t j = 0; j < AHEAD; j++) {
             start_bcast(group[i], to[i][j], sizeof(to[i][j]), 0, &done[i]);
             polls(&world, (int)draw(2));
@@ -187,11 +203,19 @@ static void test_ahead(void **state)
     world_settle(&world);
     for (uint32_t i = 0; i < RANKS; i++) {
         assert_int_equal(done[i], AHEAD);
+        assert_int_equal(once[i], met);
         assert_true(i == 0 || memcmp(to[i], from, sizeof(from)) == 0);
         assert_int_equal(am_coll_group_close(group[i]), AM_OK);
     }
     no_bad(&world);
     world_close(&world);
+}
+
+static void test_ahead(void **state)
+{
+    (void)state;
+    ahead(true);
+    ahead(false);
 }
 
 /* ------------------------------------------------------------ what is wrong */
