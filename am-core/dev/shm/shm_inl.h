@@ -141,7 +141,10 @@ static inline uint32_t shm_data_lead(const void *data, uint64_t bytes)
  * A large ring, which ranks with a core each have, begins with its front alone
  * (shm_front.c). */
 #define SHM_FRONT_BYTES SHM_DATA_UNIT
-#define SHM_FRONT_LAPS  16 /* with long payloads, after which it doubles */
+
+/* A line that the receiver has written takes so long to load at most if the cores
+ * share a cache: 60 to 90 ns, and 250 to 350 if they do not. */
+#define SHM_NEAR_PS UINT64_C(150000)
 
 static inline uint64_t shm_data_unit(uint32_t ring_bytes)
 {
