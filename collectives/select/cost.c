@@ -136,9 +136,23 @@ uint64_t am_cost_barrier_tree(const struct am_coll_cost *c)
     return 2 * tree_ps(c, 0, 0);
 }
 
+/* Where members share cores, what a root has written for its children is in no cache of
+ * theirs when they run: a byte costs what a read by the device does. */
 uint64_t am_cost_bcast_tree(const struct am_coll_cost *c)
 {
-    return tree_ps(c, c->bytes, 0);
+    struct am_coll_numbers numbers = *c->numbers;
+    struct am_coll_cost cold = *c;
+    struct am_dev_perf *perf = &numbers.perf;
+
+    if (perf->turn_ps == 0) {
+        return tree_ps(c, c->bytes, 0);
+    }
+    cold.numbers = &numbers;
+    perf->send_overhead.per_byte_fs =
+            larger(perf->send_overhead.per_byte_fs, perf->get.per_byte_fs);
+    perf->recv_overhead.per_byte_fs =
+            larger(perf->recv_overhead.per_byte_fs, perf->get.per_byte_fs);
+    return tree_ps(&cold, c->bytes, 0);
 }
 
 /* Half, a quarter, ... of the bytes down the tree; then block by block. */
