@@ -7,12 +7,12 @@ libam_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(SODIUM_CFLAGS) \
 libam_la_LIBADD = $(HWLOC_LIBS) $(SODIUM_LIBS) $(LIBCONFIG_LIBS)
 libam_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:1
 
-# The same objects with every symbol visible, for tests of the inside.
+# The same objects as a library of the build, which hides nothing from a program
+# that is linked with it: for tests of the inside.
 check_LTLIBRARIES += libamtest.la
-libamtest_la_SOURCES = $(libam_la_SOURCES)
-libamtest_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(SODIUM_CFLAGS) \
-    $(LIBCONFIG_CFLAGS) -DAM_SYSCONFDIR='"$(sysconfdir)"'
-libamtest_la_LIBADD = $(HWLOC_LIBS) $(SODIUM_LIBS) $(LIBCONFIG_LIBS)
+libamtest_la_SOURCES =
+libamtest_la_LIBADD = $(libam_la_OBJECTS) $(HWLOC_LIBS) $(SODIUM_LIBS) \
+    $(LIBCONFIG_LIBS)
 
 include_HEADERS = am-core/include/am_types.h am-core/include/am.h \
     am-core/include/am_onesided.h am-core/include/am_client.h \

@@ -150,6 +150,20 @@ static void call_keep(struct am_coll_req *req, const struct am_coll_call *call)
     }
 }
 
+/* What follows a barrier, the same at all members: where one gives all, it is to lead
+ * the next barrier (shared/barrier.c). */
+static void leader_note(struct am_coll_group *group,
+                        const struct am_coll_call *call)
+{
+    bool is_given =
+            call->kind == AM_COLL_BCAST || call->kind == AM_COLL_SCATTER;
+
+    if (group->has_met) {
+        group->leader = is_given ? call->root : group->size;
+    }
+    group->has_met = call->kind == AM_COLL_BARRIER;
+}
+
 am_status_t am_coll_req_build(struct am_coll_req *req,
                               const struct am_coll_call *call)
 {
@@ -170,6 +184,7 @@ am_status_t am_coll_req_build(struct am_coll_req *req,
             .is_vector = call->is_vector};
     struct am_coll_plan plan = plan_of(group, &wish);
 
+    leader_note(group, call);
     build.shape = plan.shape;
     build.chunk_bytes = plan.chunk_bytes;
     req->print = group->chosen[wish.kind].print +

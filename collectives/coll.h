@@ -120,6 +120,9 @@ struct am_coll_group {
     struct am_list levels;     /* am_coll_req that use the groups of `nodes` */
     struct am_shared *shared;  /* memory that all members see, or NULL */
     struct am_list turns;      /* am_coll_req that go through it, in order */
+    bool has_met;              /* the last that was built is a barrier */
+    uint32_t leader;           /* who gave all that followed the barrier before;
+                                  `size`: it was something else */
     struct am_list looks_link; /* in coll->looking */
 
     struct {

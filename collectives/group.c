@@ -144,6 +144,7 @@ am_status_t am_coll_group_new(struct am_coll *coll, uint32_t id,
             group->status = AM_ERR_PEER;
         }
     }
+    group->leader = group->size;
     am_list_init(&group->active);
     am_list_init(&group->held);
     am_list_init(&group->levels);

@@ -11,7 +11,8 @@ libam_la_SOURCES += \
     collectives/topo/tree.c collectives/topo/tree.h \
     collectives/op/op.c \
     collectives/shared/blocks.c collectives/shared/layout.h \
-    collectives/shared/memory.c collectives/shared/pieces.c \
+    collectives/shared/barrier.c collectives/shared/memory.c \
+    collectives/shared/pieces.c \
     collectives/shared/read.c collectives/shared/read.h \
     collectives/shared/reads.c \
     collectives/shared/shared.h collectives/shared/turn.c \

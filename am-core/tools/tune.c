@@ -25,7 +25,7 @@ enum {
 };
 
 static const char usage[] =
-        "usage: am_tune [-o FILE] [--check] [--help]\n"
+        "usage: am_tune [-o FILE] [--check [--sizes LIST]] [--help]\n"
         "  measures, for each distance of cores that this machine has, what\n"
         "  short packets and copies cost, and writes the profile that libam\n"
         "  begins with (AM_PROFILE); takes about a second for each distance.\n"
@@ -33,13 +33,18 @@ static const char usage[] =
         "  -o, --output FILE  the profile; without it the user's own, which\n"
         "                     libam finds by itself; - prints it only\n"
         "      --check        writes nothing: runs each protocol beside the\n"
-        "                     choice, there and back, one way and both ways, and\n"
-        "                     says where the choice loses; takes some ten seconds\n"
+        "                     choice, there and back, one way and both ways,\n"
+        "                     in rings that are warm and in new ones, on two\n"
+        "                     cores and on one, and says where the choice\n"
+        "                     loses; takes some minutes\n"
+        "      --sizes LIST   what --check compares, in bytes, as 8,4k or\n"
+        "                     1:4m:x4; else 1 to 4m, each twice the last\n"
         "  -h, --help         this\n";
 
 struct tune_options {
     const char *output;
     bool check;
+    struct tune_sizes sizes; /* of the check */
 };
 
 /* ------------------------------------------------------------- distances */
@@ -160,78 +165,140 @@ static int pair_run(const struct tune_options *options,
     if (tune_pair_open(&pair, cores->core) != 0) {
         return -1;
     }
-    return tune_pair_close(&pair, options->check ? tune_check(&pair, NULL)
-                                                 : tune_measure(&pair, row));
+    return tune_pair_close(&pair, options->check
+                                          ? tune_check(&pair, &options->sizes)
+                                          : tune_measure(&pair, row));
+}
+
+static int check(const struct tune_options *options, const char *distance,
+                 const struct tune_cores *cores)
+{
+    printf("# %s, cores %u,%u\n", distance, cores->core[0], cores->core[1]);
+    return pair_run(options, cores, NULL);
+}
+
+/* At each distance, then where both ends share a core. */
+static int check_all(const struct tune_options *options,
+                     const struct tune_cores cores[AM_DISTANCE_COUNT])
+{
+    struct tune_cores one = {0};
+
+    for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
+        char text[32];
+
+        if (!cores[i].given) {
+            continue;
+        }
+        snprintf(text, sizeof(text), "distance %s",
+                 am_distance_name((am_distance_t)i));
+        if (check(options, text, &cores[i]) != 0) {
+            return -1;
+        }
+        one = (struct tune_cores){true, {cores[i].core[0], cores[i].core[0]}};
+    }
+    return check(options, "one core", &one);
+}
+
+static int measure_all(const struct tune_options *options,
+                       const struct tune_cores cores[AM_DISTANCE_COUNT])
+{
+    bool quiet = options->output != NULL && strcmp(options->output, "-") == 0;
+    struct am_profile profile;
+
+    profile_begin(&profile);
+    for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
+        struct am_profile_row *row = &profile.shm[i];
+
+        if (!cores[i].given) {
+            continue;
+        }
+        snprintf(row->cores, sizeof(row->cores), "%u,%u", cores[i].core[0],
+                 cores[i].core[1]);
+        if (pair_run(options, &cores[i], row) != 0) {
+            return -1;
+        }
+        if (!quiet) {
+            row_print((am_distance_t)i, row);
+        }
+    }
+    return profile_save(options->output, &profile);
 }
 
 static int run(const struct tune_options *options)
 {
     struct tune_cores cores[AM_DISTANCE_COUNT] = {{0}};
-    struct am_profile profile;
-    uint32_t count = 0;
+    bool any = false;
 
     cores_find(cores);
-    profile_begin(&profile);
     for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
-        struct am_profile_row *row = &profile.shm[i];
-        bool quiet =
-                options->output != NULL && strcmp(options->output, "-") == 0;
-
-        if (!cores[i].given) {
-            continue;
-        }
-        count++;
-        snprintf(row->cores, sizeof(row->cores), "%u,%u", cores[i].core[0],
-                 cores[i].core[1]);
-        if (options->check) {
-            printf("# distance %s, cores %s\n",
-                   am_distance_name((am_distance_t)i), row->cores);
-        }
-        if (pair_run(options, &cores[i], row) != 0) {
-            return EXIT_FAILURE;
-        }
-        if (!options->check && !quiet) {
-            row_print((am_distance_t)i, row);
-        }
+        any = any || cores[i].given;
     }
-    if (count == 0) {
+    if (!any) {
         fputs("am_tune: this process may use one core only, and two are "
               "compared\n",
               stderr);
         return EXIT_FAILURE;
     }
-    return options->check || profile_save(options->output, &profile) == 0
+    return (options->check ? check_all(options, cores)
+                           : measure_all(options, cores)) == 0
                    ? EXIT_SUCCESS
                    : EXIT_FAILURE;
 }
 
-int main(int argc, char **argv)
+/* 0, or what the process ends with, after a sentence; *done_p: all is done. */
+static int options_parse(int argc, char **argv, struct tune_options *options,
+                         bool *done_p)
 {
     static const struct option longs[] = {
             {"output", required_argument, NULL, 'o'},
             {"check", no_argument, NULL, 'c'},
+            {"sizes", required_argument, NULL, 's'},
             {"help", no_argument, NULL, 'h'},
             {NULL, 0, NULL, 0}};
-    struct tune_options options = {0};
+    const char *sizes = NULL, *wrong = NULL;
     char error[512];
     int c;
 
     while ((c = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
         if (c == 'h') {
             fputs(usage, stdout);
-            return EXIT_SUCCESS;
+            *done_p = true;
+            return 0;
         }
         if (c == '?') { /* getopt has said what */
             return EXIT_USAGE;
         }
-        options.check |= c == 'c';
-        options.output = c == 'o' ? optarg : options.output;
+        options->check |= c == 'c';
+        options->output = c == 'o' ? optarg : options->output;
+        sizes = c == 's' ? optarg : sizes;
     }
-    if (optind < argc || (options.check && options.output != NULL)) {
-        fprintf(stderr, "am_tune: %s; see am_tune --help\n",
-                optind < argc ? "unexpected argument"
-                              : "--check writes no profile");
+    if (optind < argc) {
+        wrong = "unexpected argument";
+    } else if (options->check && options->output != NULL) {
+        wrong = "--check writes no profile";
+    } else if (sizes != NULL && !options->check) {
+        wrong = "--sizes is for --check";
+    } else if (perf_sizes_parse(sizes == NULL ? "1:4m" : sizes,
+                                options->sizes.bytes, &options->sizes.count,
+                                error, sizeof(error)) != 0) {
+        wrong = error;
+    }
+    if (wrong != NULL) {
+        fprintf(stderr, "am_tune: %s; see am_tune --help\n", wrong);
         return EXIT_USAGE;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct tune_options options = {0};
+    bool done = false;
+    char error[512];
+    int result = options_parse(argc, argv, &options, &done);
+
+    if (done || result != 0) {
+        return result;
     }
     if (am_variables_check(error, sizeof(error)) != AM_OK) {
         fprintf(stderr, "am_tune: %s\n", error);

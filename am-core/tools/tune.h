@@ -7,12 +7,19 @@
 
 #include "am/ctx.h"
 #include "dev/profile.h"
+#include "tools/perf.h"
 
 enum {
     TUNE_LOSS_PERCENT = 5, /* more is told */
     TUNE_ROUNDS = 15, /* of each measurement; the best counts, as others may
                        * want the cores */
     TUNE_WINDOW = 4   /* long messages under way at a time */
+};
+
+/* What --check compares. */
+struct tune_sizes {
+    size_t bytes[PERF_SIZES_MAX];
+    uint32_t count;
 };
 
 /* This process is one of the two; each function that takes a pair is called by
@@ -30,8 +37,8 @@ int tune_pair_close(struct tune_pair *pair, int result);
 /* Give the other `bytes` and get as many from it; both wait for each other. */
 int tune_swap(struct tune_pair *pair, const void *mine, void *theirs,
               size_t bytes);
-/* A context connected to the other's, or NULL.  The list ends with a NULL
- * name; AM_DEVICES is shm, and AM_PROFILE is none unless it is in the list. */
+/* A context connected to the other's, or NULL.  The list ends with a NULL name;
+ * AM_DEVICES is shm. */
 struct am_ctx *tune_ctx_open(struct tune_pair *pair,
                              const struct am_option *options);
 
@@ -49,8 +56,8 @@ int tune_stream(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
 
 /* tune_measure.c: fill all of the row but `cores`. */
 int tune_measure(struct tune_pair *pair, struct am_profile_row *row);
-/* tune_check.c: print a line for each size; NULL profile: the one in use. */
-int tune_check(struct tune_pair *pair, const char *profile);
+/* tune_check.c: print a line for each size. */
+int tune_check(struct tune_pair *pair, const struct tune_sizes *sizes);
 
 uint64_t tune_least(const uint64_t *values, int count);
 

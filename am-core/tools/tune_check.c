@@ -1,6 +1,7 @@
 /*
  * am_tune --check: the protocol that is chosen, beside each that could be, at
- * every size, there and back, one way and both ways; and what the model says.
+ * every size, there and back, one way and both ways, in rings that are warm and
+ * in new ones; and what the model says.
  */
 #include "config.h"
 
@@ -15,9 +16,8 @@
 
 enum {
     CANDIDATES = 1 + AM_PROTO_COUNT, /* the choice, then each forced */
+    COLD_COUNT = 8                   /* messages in new rings */
 };
-
-#define CHECK_BYTES_MAX ((size_t)4 << 20)
 
 /* What the messages do; half a round trip, or the time for each of a stream. */
 struct pattern {
@@ -28,9 +28,14 @@ struct pattern {
 
 struct check {
     struct tune_pair *pair;
-    struct am_ctx *ctx[CANDIDATES];
+    const struct tune_sizes *sizes;
+    struct am_ctx *ctx[CANDIDATES]; /* cold: NULL but while it is measured */
     const struct pattern *pattern;
-    uint32_t losses, sizes;
+    bool cold;
+    /* what rank 0's choice was, and what the model says that it costs */
+    am_proto_t choice;
+    uint64_t choice_ps;
+    uint32_t losses, rows;
 };
 
 static int one_way(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
@@ -51,25 +56,65 @@ static const struct pattern patterns[] = {
         {"both ways, each message of a stream", both_ways},
 };
 
-static int contexts_open(struct check *check, const char *profile)
+static int ctx_open(struct check *check, int i)
 {
-    for (int i = 0; i < CANDIDATES; i++) {
-        const char *name = i == 0 ? "auto" : am_protos[i - 1]->name;
-        const struct am_option options[] = {
-                {"AM_PROTO", name}, {"AM_PROFILE", profile}, {NULL, NULL}};
+    const struct am_option options[] = {
+            {"AM_PROTO", i == 0 ? "auto" : am_protos[i - 1]->name},
+            {NULL, NULL}};
 
-        check->ctx[i] = tune_ctx_open(check->pair, options);
-        if (check->ctx[i] == NULL) {
-            return -1;
-        }
-    }
-    return 0;
+    check->ctx[i] = tune_ctx_open(check->pair, options);
+    return check->ctx[i] == NULL ? -1 : 0;
 }
 
-/* Fewer of long messages: some milliseconds each. */
-static int iterations(size_t bytes)
+static void ctx_close(struct check *check, int i)
 {
-    return bytes <= 4096 ? 400 : bytes <= 256 * 1024 ? 60 : 8;
+    am_close(check->ctx[i]);
+    check->ctx[i] = NULL;
+}
+
+/* In new rings the first messages, else fewer of long ones: some milliseconds. */
+static int iterations(const struct check *check, size_t bytes)
+{
+    return check->cold             ? COLD_COUNT
+           : bytes <= 4096         ? 400
+           : bytes <= 256 * 1024   ? 60
+                                   : 8;
+}
+
+/* What the choice is now: meters may change it as messages go by. */
+static void choice_look(struct check *check, size_t bytes)
+{
+    struct am_ctx *ctx = check->ctx[0];
+    am_status_t status;
+    const struct am_proto_kind *kind = am_proto_kind_of(
+            am_msg_of(ctx), am_peer_get(ctx, 1 - am_rank(ctx), &status));
+    struct am_cost_in in = kind->cost;
+
+    in.contiguous = true;
+    check->choice = am_proto_select(kind, bytes, true);
+    check->choice_ps = am_proto_cost_ps(&in, check->choice, bytes);
+}
+
+static int one_measure(struct check *check, int i, size_t bytes,
+                       uint64_t *each_ps)
+{
+    int result = check->cold ? ctx_open(check, i) : 0;
+    char word = 0;
+
+    if (result == 0 && check->cold) { /* nobody waits until the other is open */
+        result = tune_swap(check->pair, &word, &word, 1);
+    }
+    if (result == 0) {
+        result = check->pattern->run(check->pair, check->ctx[i], bytes,
+                                     iterations(check, bytes), each_ps);
+    }
+    if (result == 0 && i == 0) {
+        choice_look(check, bytes);
+    }
+    if (check->cold) {
+        ctx_close(check, i);
+    }
+    return result;
 }
 
 /* Every candidate in each round; the first round, in which memory is touched for
@@ -81,9 +126,8 @@ static int size_measure(struct check *check, size_t bytes,
         for (int k = 0; k < CANDIDATES; k++) { /* nobody is always first */
             int i = (k + round + 1) % CANDIDATES;
 
-            if (check->pattern->run(check->pair, check->ctx[i], bytes,
-                                    iterations(bytes),
-                                    &each_ps[i][round < 0 ? 0 : round]) != 0) {
+            if (one_measure(check, i, bytes,
+                            &each_ps[i][round < 0 ? 0 : round]) != 0) {
                 return -1;
             }
         }
@@ -112,23 +156,15 @@ static int worst_of(uint64_t each_ps[CANDIDATES][TUNE_ROUNDS],
 static void size_print(struct check *check, size_t bytes,
                        uint64_t each_ps[CANDIDATES][TUNE_ROUNDS])
 {
-    struct am_ctx *ctx = check->ctx[0];
-    am_status_t status;
-    const struct am_proto_kind *kind = am_proto_kind_of(
-            am_msg_of(ctx), am_peer_get(ctx, 1 - am_rank(ctx), &status));
-    am_proto_t proto = am_proto_select(kind, bytes, true);
-    struct am_cost_in in = kind->cost;
     struct tune_ratio ratio = {0, 0, 0};
     int best = worst_of(each_ps, &ratio);
 
-    in.contiguous = true;
     printf("%9zu  %-8s %10.2f %10.2f  %-8s %5.2f  %5.2f to %.2f", bytes,
-           am_protos[proto]->name,
-           (double)am_proto_cost_ps(&in, proto, bytes) / 1e6,
+           am_protos[check->choice]->name, (double)check->choice_ps / 1e6,
            (double)tune_median(each_ps[0], TUNE_ROUNDS) / 1e6,
            am_protos[best - 1]->name, (double)ratio.middle / 1e3,
            (double)ratio.low / 1e3, (double)ratio.high / 1e3);
-    check->sizes++;
+    check->rows++;
     if (tune_ratio_loses(&ratio)) {
         check->losses++;
         printf("  loses");
@@ -142,43 +178,57 @@ static int pattern_check(struct check *check)
     int result = 0;
 
     if (check->pair->rank == 0) {
-        printf("# %s\n"
+        printf("# %s, %s\n"
                "#   bytes  choice     model us    here us  best      ratio of "
                "the choice to it\n",
-               check->pattern->name);
+               check->pattern->name,
+               check->cold ? "the first messages in new rings" : "warm");
     }
-    for (size_t bytes = 1; bytes <= CHECK_BYTES_MAX && result == 0;
-         bytes *= 2) {
+    for (uint32_t i = 0; i < check->sizes->count && result == 0; i++) {
         uint64_t each_ps[CANDIDATES][TUNE_ROUNDS];
 
-        result = size_measure(check, bytes, each_ps);
+        result = size_measure(check, check->sizes->bytes[i], each_ps);
         if (result == 0 && check->pair->rank == 0) {
-            size_print(check, bytes, each_ps);
+            size_print(check, check->sizes->bytes[i], each_ps);
         }
     }
     return result;
 }
 
-int tune_check(struct tune_pair *pair, const char *profile)
+static int patterns_check(struct check *check)
 {
-    struct check check = {.pair = pair};
-    int result = contexts_open(&check, profile == NULL ? "auto" : profile);
+    int result = 0;
 
-    if (pair->rank == 0 && result == 0) {
+    for (int i = 0; i < CANDIDATES && result == 0 && !check->cold; i++) {
+        result = ctx_open(check, i);
+    }
+    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+        check->pattern = &patterns[i];
+        result = result == 0 ? pattern_check(check) : result;
+    }
+    for (int i = 0; i < CANDIDATES; i++) {
+        ctx_close(check, i);
+    }
+    return result;
+}
+
+int tune_check(struct tune_pair *pair, const struct tune_sizes *sizes)
+{
+    struct check check = {.pair = pair, .sizes = sizes};
+    int result = 0;
+
+    if (pair->rank == 0) {
         printf("# the choice beside the best protocol forced, in %d rounds; a "
                "protocol cannot carry every size, and then goes as the next\n",
                TUNE_ROUNDS);
     }
-    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
-        check.pattern = &patterns[i];
-        result = result == 0 ? pattern_check(&check) : result;
+    for (int cold = 0; cold < 2 && result == 0; cold++) {
+        check.cold = cold != 0;
+        result = patterns_check(&check);
     }
     if (pair->rank == 0 && result == 0) {
-        printf("# the choice loses more than %d%% at %u of %u sizes\n",
-               TUNE_LOSS_PERCENT, check.losses, check.sizes);
-    }
-    for (int i = 0; i < CANDIDATES; i++) {
-        am_close(check.ctx[i]);
+        printf("# the choice loses more than %d%% in %u of %u rows\n",
+               TUNE_LOSS_PERCENT, check.losses, check.rows);
     }
     return result;
 }

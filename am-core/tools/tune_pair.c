@@ -90,9 +90,8 @@ static int allgather(void *arg, const void *mine, void *all, size_t bytes)
 struct am_ctx *tune_ctx_open(struct tune_pair *pair,
                              const struct am_option *options)
 {
-    struct am_option all[OPTIONS_MAX] = {{"AM_DEVICES", "shm"},
-                                         {"AM_PROFILE", "none"}};
-    uint32_t count = 2;
+    struct am_option all[OPTIONS_MAX] = {{"AM_DEVICES", "shm"}};
+    uint32_t count = 1;
     char error[512];
     struct am_params params = {.rank = pair->rank,
                                .size = 2,
@@ -104,11 +103,7 @@ struct am_ctx *tune_ctx_open(struct tune_pair *pair,
     struct am_ctx *ctx;
 
     for (; options->name != NULL && count < OPTIONS_MAX; options++) {
-        if (strcmp(options->name, "AM_PROFILE") == 0) {
-            all[1] = *options;
-        } else {
-            all[count++] = *options;
-        }
+        all[count++] = *options;
     }
     params.option_count = count;
     if (am_open(&params, &ctx) != AM_OK) {

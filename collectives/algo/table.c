@@ -28,7 +28,7 @@ static const struct am_coll_algorithm barriers[] = {
         TREES(am_barrier_tree, am_cost_barrier_tree, false),
         {.name = "shared",
          .cost = am_cost_shared_exchange,
-         .way = &am_shared_by_pieces},
+         .way = &am_shared_by_flags},
         {.name = "nodes",
          .build = am_barrier_nodes,
          .cost = am_cost_nodes_barrier,

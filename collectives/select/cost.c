@@ -95,7 +95,8 @@ static uint64_t depth(const struct am_coll_cost *c)
 
 /* Down, or up, a tree in pieces: the first passes all levels, waiting for its
  * elder brothers (in the binomial tree those have the longer way, so that it
- * does not count); then the busiest member has one after the other. */
+ * does not count); then the busiest member has one after the other, and waits for its
+ * turn for each where members share cores. */
 static uint64_t tree_ps(const struct am_coll_cost *c, size_t bytes,
                         uint64_t add_fs)
 {
@@ -108,7 +109,8 @@ static uint64_t tree_ps(const struct am_coll_cost *c, size_t bytes,
 
     return depth(c) * (level_ps(c, piece) + brothers * each +
                        am_cost_line_ps(&add, piece)) +
-           (count - 1) * (k * each + recv_ps(c, piece));
+           (count - 1) *
+                   (k * each + recv_ps(c, piece) + c->numbers->perf.turn_ps);
 }
 
 /* What a reduction pays for a byte: as a copy does. */
@@ -134,9 +136,23 @@ uint64_t am_cost_barrier_tree(const struct am_coll_cost *c)
     return 2 * tree_ps(c, 0, 0);
 }
 
+/* Where members share cores, what a root has written for its children is in no cache of
+ * theirs when they run: a byte costs what a read by the device does. */
 uint64_t am_cost_bcast_tree(const struct am_coll_cost *c)
 {
-    return tree_ps(c, c->bytes, 0);
+    struct am_coll_numbers numbers = *c->numbers;
+    struct am_coll_cost cold = *c;
+    struct am_dev_perf *perf = &numbers.perf;
+
+    if (perf->turn_ps == 0) {
+        return tree_ps(c, c->bytes, 0);
+    }
+    cold.numbers = &numbers;
+    perf->send_overhead.per_byte_fs =
+            larger(perf->send_overhead.per_byte_fs, perf->get.per_byte_fs);
+    perf->recv_overhead.per_byte_fs =
+            larger(perf->recv_overhead.per_byte_fs, perf->get.per_byte_fs);
+    return tree_ps(&cold, c->bytes, 0);
 }
 
 /* Half, a quarter, ... of the bytes down the tree; then block by block. */
@@ -210,7 +226,8 @@ static uint64_t ring_ps(const struct am_coll_cost *c, size_t block,
                     (is_added ? copy_ps(c, piece) : 0);
 
     return steps * (larger(level_ps(c, piece) + send_ps(c, piece), each) +
-                    (is_added ? copy_ps(c, piece) : 0) + (count - 1) * each);
+                    (is_added ? copy_ps(c, piece) : 0) +
+                    (count - 1) * (each + c->numbers->perf.turn_ps));
 }
 
 uint64_t am_cost_allreduce_ring(const struct am_coll_cost *c)

@@ -31,14 +31,16 @@ static uint64_t shared_ps(const struct am_coll_cost *c, size_t in, size_t out)
     return turns(in) * flag_ps(c) + copy_ps(c, in) + copy_ps(c, out);
 }
 
-/* The root writes a piece while the others read the one before. */
+/* The root writes a piece while the others read the one before.  Before it uses a slot
+ * again, it waits until each of them has had its turn. */
 uint64_t am_cost_shared_bcast(const struct am_coll_cost *c)
 {
     size_t piece =
             c->bytes < AM_SHARED_SLOT_BYTES ? c->bytes : AM_SHARED_SLOT_BYTES;
     uint64_t count = turns(c->bytes);
+    uint64_t round = flag_ps(c) + (c->size - 1) * c->numbers->perf.turn_ps;
 
-    return (1 + count / AM_SHARED_DEPTH) * flag_ps(c) + copy_ps(c, piece) +
+    return flag_ps(c) + count / AM_SHARED_DEPTH * round + copy_ps(c, piece) +
            copy_ps(c, c->bytes) +
            (count - 1) * c->numbers->perf.send_overhead.fixed_ps;
 }

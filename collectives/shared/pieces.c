@@ -30,7 +30,6 @@ static struct piece piece_of(const struct am_coll_req *req)
 static bool pieces_fit(const struct am_coll_wish *wish)
 {
     switch (wish->kind) {
-    case AM_COLL_BARRIER:
     case AM_COLL_BCAST:
     case AM_COLL_REDUCE:
     case AM_COLL_ALLREDUCE:
@@ -62,8 +61,6 @@ static uint32_t pieces_open(struct am_coll_req *req)
 static size_t pieces_give(const struct am_coll_req *req)
 {
     switch (req->call.kind) {
-    case AM_COLL_BARRIER:
-        return 0;
     case AM_COLL_BCAST:
         return am_shared_is_root(req) ? piece_of(req).written : 0;
     default:

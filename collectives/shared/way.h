@@ -1,7 +1,8 @@
 /*
- * The ways in which collectives use their turns (shared.h): pieces of the data pass
- * through the slots (shared/pieces.c), or members read from each other's memory
- * (shared/reads.c).  The turns themselves are shared/turn.c's.
+ * The ways in which collectives use their turns (shared.h): flags alone
+ * (shared/barrier.c), pieces of the data that pass through the slots
+ * (shared/pieces.c), or reads of each other's memory (shared/reads.c).  The turns
+ * themselves are shared/turn.c's.
  */
 #ifndef AM_COLLECTIVES_SHARED_WAY_H
 #define AM_COLLECTIVES_SHARED_WAY_H
@@ -39,6 +40,7 @@ static inline uint32_t am_shared_blocks(am_coll_kind_t kind, uint32_t size)
                                                                       : 1;
 }
 
+extern const struct am_shared_way am_shared_by_flags;
 extern const struct am_shared_way am_shared_by_pieces;
 extern const struct am_shared_way am_shared_by_reads;
 
@@ -74,9 +76,7 @@ static inline size_t am_shared_unit_of(const struct am_coll_req *req)
 /* Bytes of the whole, or of a block: what call->count means. */
 static inline size_t am_shared_bytes_of(const struct am_coll_req *req)
 {
-    return req->call.kind == AM_COLL_BARRIER
-                   ? 0
-                   : req->call.count * am_shared_unit_of(req);
+    return req->call.count * am_shared_unit_of(req);
 }
 
 static inline bool am_shared_is_root(const struct am_coll_req *req)

@@ -37,6 +37,19 @@ static void check(int good, const char *what, int at)
     }
 }
 
+/* The call, or the non-blocking one and a wait for it. */
+#define EITHER(_name, _iname, ...)                \
+    do {                                          \
+        MPI_Request request_ = MPI_REQUEST_NULL;  \
+                                                  \
+        if (draw(2)) {                            \
+            MPI_##_name(__VA_ARGS__);             \
+        } else {                                  \
+            MPI_##_iname(__VA_ARGS__, &request_); \
+        }                                         \
+        MPI_Wait(&request_, MPI_STATUS_IGNORE);   \
+    } while (0)
+
 static unsigned char byte_of(int round, int from, int to, int at)
 {
     return (unsigned char)(round * 7 + from * 31 + to * 13 + at);
@@ -62,7 +75,7 @@ static void bcast(MPI_Comm comm, int round, int bytes, int root)
     for (int i = 0; rank == root && i < bytes; i++) {
         got[i * gap] = byte_of(round, root, 0, i);
     }
-    MPI_Bcast(got, 1, type, root, comm);
+    EITHER(Bcast, Ibcast, got, 1, type, root, comm);
     for (int i = 0; i < bytes; i++) {
         check(got[i * gap] == byte_of(round, root, 0, i), "bcast", bytes);
         check(gap == 1 || got[i * gap + 1] == 0xee, "a gap of bcast", bytes);
@@ -88,9 +101,11 @@ static void reduce(MPI_Comm comm, int round, int bytes, int root)
         from = MPI_IN_PLACE;
     }
     if (root < 0) {
-        MPI_Allreduce(from, sum, count, MPI_LONG, MPI_SUM, comm);
+        EITHER(Allreduce, Iallreduce, from, sum, count, MPI_LONG, MPI_SUM,
+               comm);
     } else {
-        MPI_Reduce(from, sum, count, MPI_LONG, MPI_SUM, root, comm);
+        EITHER(Reduce, Ireduce, from, sum, count, MPI_LONG, MPI_SUM, root,
+               comm);
     }
     for (int i = 0; has_result && i < count; i++) {
         long all = (long)size * (size + 1) / 2;
@@ -112,8 +127,8 @@ static void allgather(MPI_Comm comm, int round, int bytes)
         give[i] = byte_of(round, rank, 0, i);
         got[(rank * bytes + i) * gap] = give[i];
     }
-    MPI_Allgather(in_place ? MPI_IN_PLACE : give, bytes, MPI_BYTE, got, 1, block,
-                  comm);
+    EITHER(Allgather, Iallgather, in_place ? MPI_IN_PLACE : give, bytes,
+           MPI_BYTE, got, 1, block, comm);
     for (int r = 0; r < size; r++) {
         for (int i = 0; i < bytes; i++) {
             check(got[(r * bytes + i) * gap] == byte_of(round, r, 0, i),
@@ -133,9 +148,11 @@ static void alltoall(MPI_Comm comm, int round, int bytes)
     }
     if (draw(2)) {
         memcpy(got, give, (size_t)(size * bytes));
-        MPI_Alltoall(MPI_IN_PLACE, 0, MPI_BYTE, got, bytes, MPI_BYTE, comm);
+        EITHER(Alltoall, Ialltoall, MPI_IN_PLACE, 0, MPI_BYTE, got, bytes,
+               MPI_BYTE, comm);
     } else {
-        MPI_Alltoall(give, bytes, MPI_BYTE, got, bytes, MPI_BYTE, comm);
+        EITHER(Alltoall, Ialltoall, give, bytes, MPI_BYTE, got, bytes, MPI_BYTE,
+               comm);
     }
     for (int r = 0; r < size; r++) {
         for (int i = 0; i < bytes; i++) {
@@ -164,8 +181,8 @@ static void gather_or_scatter(MPI_Comm comm, int round, int bytes, int root)
         }
     }
     if (!gathers) {
-        MPI_Scatter(give, bytes, MPI_BYTE, in_place ? MPI_IN_PLACE : got, 1,
-                    type, root, comm);
+        EITHER(Scatter, Iscatter, give, bytes, MPI_BYTE,
+               in_place ? MPI_IN_PLACE : got, 1, type, root, comm);
         for (int i = 0; i < bytes && !in_place; i++) {
             check(got[i * gap] == byte_of(round, root, rank, i), "scatter",
                   bytes);
@@ -177,8 +194,8 @@ static void gather_or_scatter(MPI_Comm comm, int round, int bytes, int root)
         for (int i = 0; i < bytes; i++) {
             give[rank * bytes + i] = byte_of(round, rank, root, i);
         }
-        MPI_Gather(in_place ? MPI_IN_PLACE : got, 1, type, give, bytes,
-                   MPI_BYTE, root, comm);
+        EITHER(Gather, Igather, in_place ? MPI_IN_PLACE : got, 1, type, give,
+               bytes, MPI_BYTE, root, comm);
         for (int r = 0; rank == root && r < size; r++) {
             for (int i = 0; i < bytes; i++) {
                 check(give[r * bytes + i] == byte_of(round, r, root, i),
@@ -284,12 +301,12 @@ static void reduce_scatter(MPI_Comm comm, int round, int bytes)
         MPI_Op_create(add, 1, &op);
     }
     if (kind == 0) {
-        MPI_Reduce_scatter_block(in_place ? MPI_IN_PLACE : from, sum, count,
-                                 MPI_LONG, op, comm);
+        EITHER(Reduce_scatter_block, Ireduce_scatter_block,
+               in_place ? MPI_IN_PLACE : from, sum, count, MPI_LONG, op, comm);
     } else {
         mine = counts[rank];
-        MPI_Reduce_scatter(in_place ? MPI_IN_PLACE : from, sum, counts, MPI_LONG,
-                           op, comm);
+        EITHER(Reduce_scatter, Ireduce_scatter, in_place ? MPI_IN_PLACE : from,
+               sum, counts, MPI_LONG, op, comm);
     }
     for (int r = 0; r < rank; r++) {
         at += counts[r];

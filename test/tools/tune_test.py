@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """am_tune: its options; that the profile it writes is one that libam begins
-with; and what is said of one that is not.  What the numbers are is not
+with, and what is said of one that is not; that --check compares.  What the numbers are is not
 checked: others may want the cores."""
 import os
 import sys
@@ -16,7 +16,8 @@ def test_options():
     got = job.run(TUNE, "--help")
     check.that(got.returncode == 0 and got.stdout.startswith("usage: am_tune"),
                "am_tune --help ends well")
-    for args in (["--nonsense"], ["extra"], ["--check", "-o", "x"]):
+    for args in (["--nonsense"], ["extra"], ["--check", "-o", "x"],
+                 ["--sizes", "8"], ["--check", "--sizes", "8x"]):
         got = job.run(TUNE, *args)
         check.that(got.returncode == 2 and got.stderr != "" and
                    got.stdout == "", "am_tune %s is refused" % args)
@@ -50,9 +51,37 @@ def test_profile(folder):
                "not used" in got.stderr, "a foreign one is left: " + got.stderr)
 
 
+def test_check(folder):
+    got = job.run(TUNE, "--check", "--sizes", "1,16k")
+    check.that(got.returncode == 0 and got.stderr == "",
+               "am_tune --check compares: " + got.stderr)
+    rows = [line.split() for line in got.stdout.splitlines()
+            if not line.startswith("#")]
+    kinds = [line for line in got.stdout.splitlines()
+             if line.endswith(", warm") or line.endswith(" in new rings")]
+    check.that(len(kinds) >= 12 and len(rows) == 2 * len(kinds),
+               "warm and cold, three ways, on two cores and on one: " +
+               got.stdout)
+    names = {"eager", "buffered", "prefix", "get", "put"}
+    check.that(all(row[1] in names and row[4] in names and
+                   float(row[3]) > 0 for row in rows),
+               "each row has a choice, a time and the best: " + got.stdout)
+    check.that("# one core, cores " in got.stdout and
+               " of %d rows" % (len(rows) // (len(kinds) // 6)) in got.stdout,
+               "and it counts the rows that lose")
+    bad = os.path.join(folder, "bad")
+    with open(bad, "w") as file:
+        file.write("version = 9;\n")
+    got = job.run(TUNE, "--check", "--sizes", "1", AM_PROFILE=bad)
+    check.that(got.returncode == 1 and bad in got.stderr,
+               "the profile that AM_PROFILE names is the one in use: " +
+               got.stderr)
+
+
 test_options()
 if len(os.sched_getaffinity(0)) < 2:
     sys.exit(job.SKIP)  # there is nothing to measure
 with tempfile.TemporaryDirectory() as folder:
     test_profile(folder)
+    test_check(folder)
 check.finish()

@@ -224,6 +224,58 @@ static void test_disagreement(void **state)
     }
 }
 
+/* Members 0, 1, 2 start a barrier in the order of `order`, and nobody polls; true: it
+ * ends at once for the last one. */
+static bool last_goes_on(struct trial_group *tg, const uint32_t *order)
+{
+    struct am_coll_call call = {.kind = AM_COLL_BARRIER};
+    am_status_t status[3];
+    bool goes_on;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        start(tg, order[i], &call, status);
+        assert_int_equal(i < 2 ? status[order[i]] : AM_DONE, AM_DONE);
+    }
+    goes_on = status[order[2]] == AM_OK;
+    world_settle(tg->world);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(status[i], AM_OK);
+    }
+    return goes_on;
+}
+
+/* Where members share cores, a barrier ends with the member that gave all what
+ * followed the one before. */
+static void test_led_barrier(void **state)
+{
+    static const uint32_t first[] = {2, 0, 1}, last[] = {0, 1, 2};
+    struct trial meet = {.kind = AM_COLL_BARRIER};
+    struct trial given = {.kind = AM_COLL_BCAST, .count = 100, .root = 2};
+    struct trial made = {.kind = AM_COLL_REDUCE, .count = 100, .root = 2};
+    struct trial_group tg;
+    struct world world;
+
+    (void)state;
+    world_open(&world, 3, NULL);
+    trial_group_open(&tg, &world, 1, all, 3);
+    trial(&tg, &meet, &prng);
+    for (uint32_t crowded = 0; crowded < 2; crowded++) {
+        for (uint32_t i = 0; i < 3; i++) {
+            tg.group[i]->numbers.perf.turn_ps = crowded;
+        }
+        trial(&tg, &given, &prng);
+        assert_int_equal(last_goes_on(&tg, first), !crowded);
+        trial(&tg, &given, &prng);
+        trial(&tg, &made, &prng);
+        assert_true(last_goes_on(&tg, last));
+        assert_true(last_goes_on(&tg, first)); /* a barrier followed */
+        trial(&tg, &made, &prng);
+        assert_true(last_goes_on(&tg, first));
+    }
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
 /* Groups come and go, closed by their members at different times; their memory is
  * there again. */
 static void test_given_back(void **state)
@@ -287,6 +339,9 @@ static void *member_run(void *arg)
                                              &op)
                          : am_coll_bcast(member->group, mine,
                                          count * sizeof(*mine), root);
+        if (am_prng_next(&draws) % 3 == 0) {
+            member->failures += am_coll_barrier(member->group) != AM_OK;
+        }
         for (uint32_t r = 0; r < size; r++) {
             want += reduces || r == root ? (int64_t)(i + (r + 1) * (count - 1))
                                          : 0;
@@ -378,6 +433,7 @@ int main(void)
             cmocka_unit_test(test_asleep),
             cmocka_unit_test(test_death),
             cmocka_unit_test(test_disagreement),
+            cmocka_unit_test(test_led_barrier),
             cmocka_unit_test(test_given_back),
             cmocka_unit_test(test_threads),
             cmocka_unit_test(test_light_flags),

@@ -26,6 +26,10 @@
 #define MPIDI_NM_mpi_ibarrier             MPIDI_AM_generic_ibarrier
 #define MPIDI_NM_mpi_ibcast               MPIDI_AM_generic_ibcast
 #define MPIDI_NM_mpi_ireduce              MPIDI_AM_generic_ireduce
+#define MPIDI_NM_mpi_igather              MPIDI_AM_generic_igather
+#define MPIDI_NM_mpi_ireduce_scatter      MPIDI_AM_generic_ireduce_scatter
+#define MPIDI_NM_mpi_ireduce_scatter_block MPIDI_AM_generic_ireduce_scatter_block
+#define MPIDI_NM_mpi_iscatter             MPIDI_AM_generic_iscatter
 #include "netmod_am_fallback_coll.h"
 #undef MPIDI_NM_mpi_allgather
 #undef MPIDI_NM_mpi_allgatherv
@@ -45,6 +49,10 @@
 #undef MPIDI_NM_mpi_ibarrier
 #undef MPIDI_NM_mpi_ibcast
 #undef MPIDI_NM_mpi_ireduce
+#undef MPIDI_NM_mpi_igather
+#undef MPIDI_NM_mpi_ireduce_scatter
+#undef MPIDI_NM_mpi_ireduce_scatter_block
+#undef MPIDI_NM_mpi_iscatter
 
 /* May a collective of so much data go flat?  An algorithm that the user chose stays. */
 #define MPIDI_AM_FLAT(comm_, NAME_, count_, datatype_) \
@@ -347,6 +355,66 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ialltoall(const void *sendbuf, MPI_Ain
     }
     return MPIDI_AM_generic_ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                                       comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ireduce_scatter_block(const void *sendbuf, void *recvbuf,
+                                                                MPI_Aint recvcount,
+                                                                MPI_Datatype datatype, MPI_Op op,
+                                                                MPIR_Comm * comm,
+                                                                MPIR_Request ** request)
+{
+    if (MPIDI_AM_BY_GROUP(comm, IREDUCE_SCATTER_BLOCK) &&
+        MPIDI_AM_group_ireduction(AM_COLL_REDUCE_SCATTER, sendbuf, recvbuf, recvcount, datatype, op,
+                                  0, comm, request)) {
+        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
+    }
+    return MPIDI_AM_generic_ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm,
+                                                  request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ireduce_scatter(const void *sendbuf, void *recvbuf,
+                                                          const MPI_Aint recvcounts[],
+                                                          MPI_Datatype datatype, MPI_Op op,
+                                                          MPIR_Comm * comm,
+                                                          MPIR_Request ** request)
+{
+    if (MPIDI_AM_BY_GROUP(comm, IREDUCE_SCATTER) &&
+        MPIDI_AM_group_ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm,
+                                       request)) {
+        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
+    }
+    return MPIDI_AM_generic_ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm,
+                                            request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_igather(const void *sendbuf, MPI_Aint sendcount,
+                                                  MPI_Datatype sendtype, void *recvbuf,
+                                                  MPI_Aint recvcount, MPI_Datatype recvtype,
+                                                  int root, MPIR_Comm * comm,
+                                                  MPIR_Request ** request)
+{
+    if (MPIDI_AM_BY_GROUP(comm, IGATHER) &&
+        MPIDI_AM_group_iblocks(AM_COLL_GATHER, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                               recvtype, root, comm, request)) {
+        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
+    }
+    return MPIDI_AM_generic_igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                    root, comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iscatter(const void *sendbuf, MPI_Aint sendcount,
+                                                   MPI_Datatype sendtype, void *recvbuf,
+                                                   MPI_Aint recvcount, MPI_Datatype recvtype,
+                                                   int root, MPIR_Comm * comm,
+                                                   MPIR_Request ** request)
+{
+    if (MPIDI_AM_BY_GROUP(comm, ISCATTER) &&
+        MPIDI_AM_group_iblocks(AM_COLL_SCATTER, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                               recvtype, root, comm, request)) {
+        return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
+    }
+    return MPIDI_AM_generic_iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                     root, comm, request);
 }
 
 #endif /* MPIDI_ENABLE_AM_ONLY */

@@ -69,6 +69,10 @@ bool MPIDI_AM_as_bcast(struct MPIDI_AM_collective *c, void *buffer, MPI_Aint cou
 bool MPIDI_AM_as_reduction(struct MPIDI_AM_collective *c, am_coll_kind_t kind,
                            const void *sendbuf, void *recvbuf, MPI_Aint count,
                            MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm * comm);
+/* A reduction whose result is scattered in blocks, all of one length. */
+bool MPIDI_AM_as_scattered(struct MPIDI_AM_collective *c, const void *sendbuf, void *recvbuf,
+                           const MPI_Aint * recvcounts, MPI_Datatype datatype, MPI_Op op,
+                           MPIR_Comm * comm);
 /* All-gather, all-to-all, gather or scatter. */
 bool MPIDI_AM_as_blocks(struct MPIDI_AM_collective *c, am_coll_kind_t kind, const void *sendbuf,
                         MPI_Aint sendcount, MPI_Datatype sendtype, void *recvbuf,

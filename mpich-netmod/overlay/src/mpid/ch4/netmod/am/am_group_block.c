@@ -78,13 +78,10 @@ bool MPIDI_AM_group_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI
                                    MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
                                    MPIDI_AM_errflag_t * errflag, int *mpi_errno)
 {
-    for (int i = 1; i < comm->local_size; i++) {
-        if (recvcounts[i] != recvcounts[0]) {
-            return false;
-        }
-    }
-    return MPIDI_AM_group_reduction(AM_COLL_REDUCE_SCATTER, sendbuf, recvbuf, recvcounts[0],
-                                    datatype, op, 0, comm, errflag, mpi_errno);
+    struct MPIDI_AM_collective c;
+
+    return MPIDI_AM_as_scattered(&c, sendbuf, recvbuf, recvcounts, datatype, op, comm) &&
+        run(comm, &c, errflag, mpi_errno);
 }
 
 bool MPIDI_AM_group_blocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,

@@ -164,6 +164,19 @@ bool MPIDI_AM_as_reduction(struct MPIDI_AM_collective *c, am_coll_kind_t kind,
     return c->bytes != 0;
 }
 
+bool MPIDI_AM_as_scattered(struct MPIDI_AM_collective *c, const void *sendbuf, void *recvbuf,
+                           const MPI_Aint * recvcounts, MPI_Datatype datatype, MPI_Op op,
+                           MPIR_Comm * comm)
+{
+    for (int i = 1; i < comm->local_size; i++) {
+        if (recvcounts[i] != recvcounts[0]) {
+            return false;
+        }
+    }
+    return MPIDI_AM_as_reduction(c, AM_COLL_REDUCE_SCATTER, sendbuf, recvbuf, recvcounts[0],
+                                 datatype, op, 0, comm);
+}
+
 bool MPIDI_AM_as_blocks(struct MPIDI_AM_collective *c, am_coll_kind_t kind, const void *sendbuf,
                         MPI_Aint sendcount, MPI_Datatype sendtype, void *recvbuf,
                         MPI_Aint recvcount, MPI_Datatype recvtype, int root, MPIR_Comm * comm)

@@ -38,10 +38,9 @@ static const struct limits of_pairs[AM_COLL_KINDS] = {
     [AM_COLL_ALLTOALL] = UP_TO(8 * KIB),
 };
 
-/* Ranks that outnumber the cores: a root of libam's waits for its slot to be read, and one that
- * sends and goes on is far ahead of it. */
+/* Ranks that outnumber the cores. */
 static const struct limits of_crowds[AM_COLL_KINDS] = {
-    [AM_COLL_BCAST] = FROM(256 * KIB),
+    [AM_COLL_BCAST] = ALL,
     [AM_COLL_REDUCE] = ALL,
     [AM_COLL_ALLREDUCE] = ALL,
     [AM_COLL_GATHER] = ALL,
@@ -79,15 +78,12 @@ static bool fits(MPIR_Comm * comm, const struct MPIDI_AM_collective *c)
     return !c->call.is_vector && (c->bytes <= limits->low || c->bytes >= limits->high);
 }
 
-/* Non-blocking ones go there whether they share memory or not, as MPICH's schedules cost more
- * than libam's. */
-static bool fits_start(const struct MPIDI_AM_collective *c)
+/* Non-blocking ones go there as blocking ones do, and short ones whatever their kind, as MPICH's
+ * schedules cost more than libam's: whether the members share memory or not, which nobody waits
+ * to find out. */
+static bool fits_start(MPIR_Comm * comm, const struct MPIDI_AM_collective *c)
 {
-    am_coll_kind_t kind = c->call.kind;
-
-    return kind == AM_COLL_BARRIER ||
-        (c->bytes <= of_others[kind].low && !c->call.is_vector &&
-         (kind == AM_COLL_ALLREDUCE || !MPIDI_AM_global.crowded));
+    return fits(comm, c) || c->bytes <= of_others[c->call.kind].low;
 }
 
 /* What variables say comes first.  All that is not on one node is MPICH's, if they are silent:
@@ -125,5 +121,5 @@ struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm,
         return NULL;
     }
     return is_settled(comm, c->call.kind, &is_ours) ? is_ours ? group : NULL :
-        fits_start(c) ? group : NULL;
+        fits_start(comm, c) ? group : NULL;
 }

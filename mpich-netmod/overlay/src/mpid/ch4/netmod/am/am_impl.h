@@ -325,6 +325,9 @@ bool MPIDI_AM_group_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, 
 bool MPIDI_AM_group_ireduction(am_coll_kind_t kind, const void *sendbuf, void *recvbuf,
                                MPI_Aint count, MPI_Datatype datatype, MPI_Op op, int root,
                                MPIR_Comm * comm, MPIR_Request ** request);
+bool MPIDI_AM_group_ireduce_scatter(const void *sendbuf, void *recvbuf,
+                                    const MPI_Aint * recvcounts, MPI_Datatype datatype, MPI_Op op,
+                                    MPIR_Comm * comm, MPIR_Request ** request);
 bool MPIDI_AM_group_iblocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
                             MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
                             MPI_Datatype recvtype, int root, MPIR_Comm * comm,
