@@ -59,6 +59,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_isend(const void *buf, MPI_Aint count, MPI
     struct am_ctx *ctx = MPIDI_AM_global.ctx[src_vci];
     uint32_t peer = MPIDI_AM_peer(av, src_vci, dst_vci);
     uint32_t context = (uint32_t) (comm->context_id + context_offset);
+    /* Whole at once: a context that waits on the stack is stored with 32 bits and read with 64,
+     * which takes until the stores of the message before have reached the cache. */
+    uint64_t key = am_msg_key(context, (uint32_t) comm->rank);
     struct am_msg_envelope envelope;
     MPIR_Datatype *dt_ptr;
     MPI_Aint true_lb;
@@ -74,9 +77,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_isend(const void *buf, MPI_Aint count, MPI
     }
     if (likely(contig || bytes == 0)) {
         buf = MPIR_get_contig_ptr(buf, true_lb);
-        if (likely(flags == 0 &&
-                   am_msg_send_now(ctx, peer, am_msg_key(context, (uint32_t) comm->rank),
-                                   (uint32_t) tag, buf, bytes))) {
+        if (likely(flags == 0 && am_msg_send_now(ctx, peer, key, (uint32_t) tag, buf, bytes))) {
             *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
             return MPI_SUCCESS;
         }
