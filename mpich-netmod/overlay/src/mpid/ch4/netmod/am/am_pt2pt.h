@@ -112,6 +112,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_irecv(void *buf, MPI_Aint count, MPI_Datat
 {
     struct am_ctx *ctx = MPIDI_AM_global.ctx[vci];
     int context_id = comm->recvcontext_id + context_offset;
+    /* whole at once, as that of a send */
+    uint64_t key = am_msg_key((uint32_t) context_id, (uint32_t) rank);
     struct am_msg_req *msg = NULL;
     MPIR_Request *rreq;
     MPIR_Datatype *dt_ptr;
@@ -140,11 +142,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_irecv(void *buf, MPI_Aint count, MPI_Datat
     MPIDI_REQUEST_SET_LOCAL(rreq, 0, partner);
     *request = rreq;
     if (likely((rank | tag) >= 0)) {    /* wildcards are negative */
-        msg = am_msg_post(ctx, am_msg_key((uint32_t) context_id, (uint32_t) rank), (uint32_t) tag,
-                          buf, bytes, MPIDI_AM_recv_done, rreq);
+        msg = am_msg_post(ctx, key, (uint32_t) tag, buf, bytes, MPIDI_AM_recv_done, rreq);
     }
     if (unlikely(msg == NULL)) {
-        return MPIDI_AM_irecv_any(buf, bytes, ctx, rank, tag, context_id, request);
+        return MPIDI_AM_irecv_any(buf, bytes, ctx, key, tag, request);
     }
     MPIDI_AM_REQ(rreq).msg = msg;
     return MPI_SUCCESS;
