@@ -148,9 +148,9 @@ static void test_by_and_by(void **state)
     open_two(&world);
     send_bytes(&world, &sent, 8192);
     set_costs(&world, dear_ps, UINT64_MAX);
-    send_bytes(&world, &sent, worth - RING_BYTES / 8);
+    send_bytes(&world, &sent, worth - RING_BYTES);
     assert_in_range(ring_pages(&world), 1, 10);
-    send_bytes(&world, &sent, 4 * RING_BYTES);
+    send_bytes(&world, &sent, 32 * RING_BYTES);
     assert_true(ring_pages(&world) >= RING_BYTES / SHM_PAGE);
     world_settle(&world);
     assert_int_equal(got.arrived, sent);
@@ -167,7 +167,7 @@ static void test_cheap_pages(void **state)
     open_two(&world);
     send_bytes(&world, &sent, 8192);
     set_costs(&world, 1, 0);
-    send_bytes(&world, &sent, 8 * RING_BYTES);
+    send_bytes(&world, &sent, 32 * RING_BYTES);
     assert_true(ring_pages(&world) >= RING_BYTES / SHM_PAGE);
     world_settle(&world);
     assert_int_equal(got.arrived, sent);

@@ -44,6 +44,8 @@
 #define SHORT_BYTES 512
 /* More than a look takes between far cores: something else came in between. */
 #define LOOK_MOST_PS UINT64_C(500000)
+/* One in so many laps is timed, and counts as all of them; a power of two. */
+#define LAPS_TIMED ((uint64_t)16)
 
 uint64_t shm_front_worth(uint32_t ring_bytes, uint64_t page_ps)
 {
@@ -93,16 +95,17 @@ static void front_open(struct shm_dev *dev, struct shm_tx *tx, uint32_t bytes)
     }
 }
 
-/* A lap of `bytes` is over, and to look whether the receiver had consumed its start
- * took so long: grow if that is worth it by now. */
+/* A lap that is timed is over, of `bytes`, and to look whether the receiver had
+ * consumed its start took so long: grow if that is worth it by now. */
 static void front_lap(struct shm_dev *dev, struct shm_tx *tx, uint32_t bytes,
                       bool is_short, uint64_t look_ps)
 {
     uint64_t pages = tx->front_bytes / SHM_PAGE;
 
-    tx->front_lost_ps += look_ps < LOOK_MOST_PS ? look_ps : LOOK_MOST_PS;
+    tx->front_lost_ps +=
+            LAPS_TIMED * (look_ps < LOOK_MOST_PS ? look_ps : LOOK_MOST_PS);
     if (!is_short && look_ps <= dev->near_ps) {
-        tx->front_used += bytes;
+        tx->front_used += LAPS_TIMED * bytes;
     }
     if (tx->front_lost_ps >= pages * 2 * dev->page_ps ||
         tx->front_used >= shm_front_worth(tx->ring_bytes, dev->page_ps)) {
@@ -115,6 +118,9 @@ uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
 {
     uint64_t skip = tx->ring_bytes - at, start;
     uint32_t bytes = front_first(need);
+    /* each lap takes the tail to the next multiple of the ring's size */
+    bool timed = (tx->data_tail & (LAPS_TIMED - 1) * tx->ring_bytes) == 0 &&
+                 tx->front_bytes < tx->ring_bytes;
 
     if (tx->front_bytes == 0) {
         front_open(dev, tx, bytes);
@@ -126,7 +132,7 @@ uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
             return 0;
         }
     }
-    start = am_env_now(dev->env);
+    start = timed ? am_env_now(dev->env) : 0;
     (void)shm_tx_refresh(tx); /* loads a line that the receiver has written */
     if (tx->data_tail + skip + need > tx->data_limit) {
         for (bytes = tx->front_bytes; bytes < at + need;) {
@@ -135,7 +141,7 @@ uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
         front_set(tx, bytes);
         return 0;
     }
-    if (tx->front_bytes < tx->ring_bytes) {
+    if (timed) {
         front_lap(dev, tx, at, need <= SHORT_BYTES + SHM_GAP_BYTES,
                   am_env_now(dev->env) - start);
     }
