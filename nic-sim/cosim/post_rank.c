@@ -29,7 +29,8 @@ static bool may_post(const struct ns_rank *rank)
     return rank->box->measured == 0 && !rank->outside && !rank->ended;
 }
 
-/* So many bytes have a place in the list. */
+/* So many bytes have a place in the list.  If that took a turn, the engine has come
+ * to local time, and what it foretells is new. */
 static void room_make(struct ns_rank *rank, uint64_t bytes)
 {
     if (rank->box->post_bytes + bytes > sizeof(rank->box->posts)) {
@@ -38,6 +39,20 @@ static void room_make(struct ns_rank *rank, uint64_t bytes)
     if (rank->box->post_bytes == 0) {
         rank->posts_ps = rank->post_ps = rank->cpu.now_ps;
     }
+}
+
+/* The same for a post that the engine may do later; false: it must be done with a
+ * turn. */
+static bool room_is_made(struct ns_rank *rank, const struct ns_post *post)
+{
+    uint64_t bytes = ns_post_bytes(post);
+
+    if (!may_post(rank) || bytes > sizeof(rank->box->posts)) {
+        ns_rank_settle(rank);
+        return false;
+    }
+    room_make(rank, bytes);
+    return true;
 }
 
 /* Add to the list, where there is room. */
@@ -69,13 +84,9 @@ static void post_put_known(struct ns_rank *rank, struct ns_post *post,
 static bool post_add(struct ns_rank *rank, struct ns_post *post,
                      const void *data)
 {
-    uint64_t bytes = ns_post_bytes(post);
-
-    if (!may_post(rank) || bytes > sizeof(rank->box->posts)) {
-        ns_rank_settle(rank);
+    if (!room_is_made(rank, post)) {
         return false;
     }
-    room_make(rank, bytes);
     post_put(rank, post, data);
     return true;
 }
@@ -105,6 +116,9 @@ bool ns_post_sync(struct ns_rank *rank)
         return false;
     }
     room_make(rank, sizeof(post));
+    if (!ns_rank_is_ahead(rank)) {
+        return false;
+    }
     post_put_known(rank, &post, NULL, rank->cpu.now_ps);
     ns_cpu_looked(&rank->cpu);
     ns_cpu_stolen(&rank->cpu);
@@ -163,11 +177,9 @@ static bool stores_add(struct ns_rank *rank, struct ns_post *post,
     struct ns_ahead ahead;
     uint64_t end_ps;
 
-    if (!may_post(rank) || ns_post_bytes(post) > sizeof(rank->box->posts)) {
-        ns_rank_settle(rank);
+    if (!room_is_made(rank, post)) {
         return false;
     }
-    room_make(rank, ns_post_bytes(post));
     ahead = rank->box->ahead;
     end_ps = time_is_known(rank)
                      ? ns_ahead_stores(&ahead, rank->cpu.now_ps, count, hold_ps,
@@ -182,27 +194,28 @@ static bool stores_add(struct ns_rank *rank, struct ns_post *post,
 }
 
 /* Add a load of a register whose value is known; false: it is not. */
-static bool load_add(struct ns_rank *rank, uint32_t reg, uint32_t bytes)
+static bool load_add(struct ns_rank *rank, uint32_t reg, uint32_t bytes,
+                     uint32_t *value_p)
 {
     const struct ns_access *steady = &rank->box->steady;
-    struct ns_post post = {.kind = NS_POST_LOAD,
-                           .at = reg,
-                           .bytes = bytes,
-                           .value = steady->value};
+    struct ns_post post = {.kind = NS_POST_LOAD, .at = reg, .bytes = bytes};
     struct ns_ahead ahead;
     uint64_t end_ps;
 
-    if (!may_post(rank) || !time_is_known(rank) || steady->reg != reg ||
-        steady->bytes != bytes) {
+    if (!may_post(rank) || !time_is_known(rank)) {
         return false;
     }
     room_make(rank, sizeof(post));
+    if (!time_is_known(rank) || steady->reg != reg || steady->bytes != bytes) {
+        return false;
+    }
     ahead = rank->box->ahead;
     end_ps = ns_ahead_access(&ahead, rank->cpu.now_ps, rank->cpu.cost->pio_ps);
     if (end_ps == 0 || end_ps >= ahead.reg_ps ||
         end_ps > rank->box->limit_ps) {
         return false;
     }
+    *value_p = post.value = steady->value;
     access_put(rank, &post, NULL, &ahead, end_ps);
     return true;
 }
@@ -270,9 +283,9 @@ static uint32_t rank_pio_load(struct ns_port *port, uint32_t reg,
                               uint32_t bytes)
 {
     struct ns_rank *rank = rank_of(port);
-    uint32_t value = rank->box->steady.value;
+    uint32_t value;
 
-    return load_add(rank, reg, bytes)
+    return load_add(rank, reg, bytes, &value)
                    ? value
                    : ns_cpu_port_ops.pio_load(port, reg, bytes);
 }
