@@ -7,6 +7,7 @@
 
 #include "tools/tune.h"
 
+#include "base/config.h"
 #include "dev/shm/shm_near.h"
 #include "tools/perf.h"
 
@@ -261,6 +262,7 @@ static int options_parse(int argc, char **argv, struct tune_options *options,
             {NULL, 0, NULL, 0}};
     struct tune_plan *plan = &options->plan;
     const char *sizes = NULL, *rounds = NULL, *wrong = NULL;
+    size_t round_count = TUNE_ROUNDS;
     char error[512];
     int c;
 
@@ -287,12 +289,14 @@ static int options_parse(int argc, char **argv, struct tune_options *options,
     } else if (perf_sizes_parse(sizes == NULL ? "1:4m" : sizes, plan->sizes,
                                 &plan->size_count, error, sizeof(error)) != 0) {
         wrong = error;
+    } else if (rounds != NULL &&
+               (am_config_parse_bytes(rounds, &round_count) != AM_OK ||
+                round_count < 1 || round_count > TUNE_ROUNDS_MOST)) {
+        snprintf(error, sizeof(error), "--rounds is a number from 1 to %d",
+                 TUNE_ROUNDS_MOST);
+        wrong = error;
     }
-    plan->rounds = rounds == NULL ? TUNE_ROUNDS : atoi(rounds);
-    if (wrong == NULL &&
-        (plan->rounds < 1 || plan->rounds > TUNE_ROUNDS_MOST)) {
-        wrong = "--rounds is a number from 1 to 64";
-    }
+    plan->rounds = (int)round_count;
     if (wrong != NULL) {
         fprintf(stderr, "am_tune: %s; see am_tune --help\n", wrong);
         return EXIT_USAGE;

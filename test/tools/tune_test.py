@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """am_tune: its options; that the profile it writes is one that libam begins
-with, and what is said of one that is not; that --check compares.  What the numbers are is not
-checked: others may want the cores."""
+with, and what is said of one that is not; that --check compares.  What the
+numbers are is not checked: others may want the cores."""
 import os
 import sys
 import tempfile
@@ -18,7 +18,8 @@ def test_options():
                "am_tune --help ends well")
     for args in (["--nonsense"], ["extra"], ["--check", "-o", "x"],
                  ["--sizes", "8"], ["--check", "--sizes", "8x"],
-                 ["--check", "--rounds", "0"], ["--rounds", "3"]):
+                 ["--check", "--rounds", "0"], ["--check", "--rounds", "3x"],
+                 ["--check", "--rounds", "65"], ["--rounds", "3"]):
         got = job.run(TUNE, *args)
         check.that(got.returncode == 2 and got.stderr != "" and
                    got.stdout == "", "am_tune %s is refused" % args)

@@ -72,8 +72,8 @@ struct shm_tx {
     uint64_t told;        /* of the tail, to the receiver */
     uint32_t front_bytes; /* of a large ring: what is used of it so far */
     uint64_t front_used;  /* bytes that went through it, with near cores */
-    uint64_t front_lost_ps; /* at the ends of laps through the front as it is */
-}; /* two cache lines */
+    uint64_t front_lost;  /* ps, at the ends of laps through it as it is */
+};                        /* two cache lines */
 
 struct shm_rx {
     struct shm_slot *next; /* to be consumed */

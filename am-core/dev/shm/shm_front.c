@@ -28,8 +28,8 @@
 #include <sys/mman.h>
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE \
-    23 /* since Linux 5.14; else an error, and no harm */
+/* since Linux 5.14; else an error, and no harm */
+#define MADV_POPULATE_WRITE 23
 #endif
 
 /* A front grows to this at once, for packets of a quarter of it. */
@@ -73,7 +73,7 @@ static void front_set(struct shm_tx *tx, uint32_t bytes)
     (void)madvise(tx->data + tx->front_bytes, bytes - tx->front_bytes,
                   MADV_POPULATE_WRITE);
     tx->front_bytes = bytes;
-    tx->front_lost_ps = 0;
+    tx->front_lost = 0;
 }
 
 /* The ring's first payload: its first pages, and what one costs.  Each is written
@@ -102,12 +102,12 @@ static void front_lap(struct shm_dev *dev, struct shm_tx *tx, uint32_t bytes,
 {
     uint64_t pages = tx->front_bytes / SHM_PAGE;
 
-    tx->front_lost_ps +=
+    tx->front_lost +=
             LAPS_TIMED * (look_ps < LOOK_MOST_PS ? look_ps : LOOK_MOST_PS);
     if (!is_short && look_ps <= dev->near_ps) {
         tx->front_used += LAPS_TIMED * bytes;
     }
-    if (tx->front_lost_ps >= pages * 2 * dev->page_ps ||
+    if (tx->front_lost >= pages * 2 * dev->page_ps ||
         tx->front_used >= shm_front_worth(tx->ring_bytes, dev->page_ps)) {
         front_set(tx, 2 * tx->front_bytes);
     }
@@ -135,7 +135,8 @@ uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
     start = timed ? am_env_now(dev->env) : 0;
     (void)shm_tx_refresh(tx); /* loads a line that the receiver has written */
     if (tx->data_tail + skip + need > tx->data_limit) {
-        for (bytes = tx->front_bytes; bytes < at + need;) {
+        bytes = tx->front_bytes;
+        while (bytes < at + need) {
             bytes *= 2;
         }
         front_set(tx, bytes);
