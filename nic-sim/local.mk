@@ -13,7 +13,7 @@ NS_TARGETS = nic-sim/machines/sp-thin.expect \
     nic-sim/machines/bgp.expect nic-sim/machines/pcie4.expect \
     nic-sim/machines/ap3000.expect
 EXTRA_DIST += $(NS_MACHINES) $(NS_TARGETS) \
-    test/sim/common.sh test/sim/mpi_job.c test/sim/invented.conf test/sim/timeline.py docs/simulator.md \
+    test/sim/common.sh test/sim/mpiexec test/sim/mpi_job.c test/sim/invented.conf test/sim/timeline.py docs/simulator.md \
     nic-sim/examples/ring.c nic-sim/tools/am_sim.list
 
 if BUILD_SIM
