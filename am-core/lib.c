@@ -62,7 +62,11 @@ uint64_t am_time_ps(void)
 {
     struct am_env *env = job_env();
 
-    return am_env_now(env != NULL ? env : am_env_real());
+    if (env == NULL) {
+        return am_env_now(am_env_real());
+    }
+    am_env_charge(env, AM_COST_CLOCK, 1);
+    return am_env_now(env);
 }
 
 void am_time_call(void)

@@ -13,7 +13,7 @@ NS_TARGETS = nic-sim/machines/sp-thin.expect \
     nic-sim/machines/bgp.expect nic-sim/machines/pcie4.expect \
     nic-sim/machines/ap3000.expect
 EXTRA_DIST += $(NS_MACHINES) $(NS_TARGETS) \
-    test/sim/common.sh test/sim/mpi_job.c test/sim/invented.conf test/sim/timeline.py docs/simulator.md \
+    test/sim/common.sh test/sim/mpiexec test/sim/mpi_job.c test/sim/invented.conf test/sim/timeline.py docs/simulator.md \
     nic-sim/examples/ring.c nic-sim/tools/am_sim.list
 
 if BUILD_SIM
@@ -115,7 +115,8 @@ am_sim_SOURCES = nic-sim/tools/am_sim.h nic-sim/tools/sim.h nic-sim/tools/sim_ba
     nic-sim/tools/sim_figures.c nic-sim/tools/sim_figures.h nic-sim/tools/sim_logp.c \
     nic-sim/tools/sim_compute.c nic-sim/tools/sim_copy.c \
     nic-sim/tools/sim_mcast.c \
-    nic-sim/tools/sim_mpi.c nic-sim/tools/sim_predict_lanai.c \
+    nic-sim/tools/sim_mpi.c nic-sim/tools/sim_watch.c \
+    nic-sim/tools/sim_predict_lanai.c \
     nic-sim/tools/sim_conf.c nic-sim/tools/sim_main.c nic-sim/tools/sim_options.c \
     nic-sim/tools/sim_options_check.c \
     nic-sim/tools/sim_predict.c \
@@ -191,7 +192,8 @@ ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
     test/unit/sim_link_test test/unit/sim_torus_test test/unit/sim_queue_test \
     test/unit/sim_torus_fault_test test/unit/sim_tree_test \
     test/unit/sim_sp_test test/unit/sim_lanai_test test/unit/sim_copy_test \
-    test/unit/sim_bgp_test test/unit/sim_bgp_form_test test/unit/sim_wq_test
+    test/unit/sim_bgp_test test/unit/sim_bgp_form_test test/unit/sim_wq_test \
+    test/unit/sim_posts_test
 check_PROGRAMS += $(ns_tests)
 TESTS += $(ns_tests)
 test_unit_sim_kernel_test_SOURCES = test/unit/sim_kernel_test.c
@@ -246,6 +248,10 @@ test_unit_sim_lanai_test_SOURCES = test/unit/sim_lanai_test.c \
 test_unit_sim_lanai_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_lanai_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_lanai_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_posts_test_SOURCES = test/unit/sim_posts_test.c
+test_unit_sim_posts_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_posts_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_posts_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_copy_test_SOURCES = test/unit/sim_copy_test.c \
     test/support/sim_scene.c test/support/sim_scene.h \
     test/support/sim_dev.c test/support/sim_dev.h

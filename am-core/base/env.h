@@ -19,6 +19,7 @@ typedef enum {
     AM_COST_ALLOC,      /* allocator steps (1 each) */
     AM_COST_POLL,       /* polls that found nothing (1 each) */
     AM_COST_CALL,       /* calls of an MPI above libam (1 each) */
+    AM_COST_CLOCK,      /* readings of the clock by the program (1 each) */
     AM_COST_COUNT
 } am_cost_t;
 

@@ -18,7 +18,8 @@ extern "C" {
 AM_API bool am_time_is_virtual(void);
 
 /* The time in picoseconds, from a beginning that is the same for all ranks of a
- * simulated machine and this process's own elsewhere.  Legal in a handler. */
+ * simulated machine and this process's own elsewhere.  On a simulated machine it
+ * takes host.clock_read, so that who waits for a time gets there.  Legal in a handler. */
 AM_API uint64_t am_time_ps(void);
 
 /*

@@ -106,6 +106,7 @@ struct ns_box {
     struct ns_host_settings cost;
     char nic[16];
     uint32_t node, nodes;
+    uint32_t post_room; /* what of `posts` may be used */
     uint32_t memory_bytes, coherent, no_jump;
     uint64_t random;
     uint64_t operation_ps, measured; /* as ns_sim_params' */

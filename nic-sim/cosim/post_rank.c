@@ -33,7 +33,7 @@ static bool may_post(const struct ns_rank *rank)
  * to local time, and what it foretells is new. */
 static void room_make(struct ns_rank *rank, uint64_t bytes)
 {
-    if (rank->box->post_bytes + bytes > sizeof(rank->box->posts)) {
+    if (rank->box->post_bytes + bytes > rank->box->post_room) {
         ns_rank_room(rank);
     }
     if (rank->box->post_bytes == 0) {
@@ -47,7 +47,7 @@ static bool room_is_made(struct ns_rank *rank, const struct ns_post *post)
 {
     uint64_t bytes = ns_post_bytes(post);
 
-    if (!may_post(rank) || bytes > sizeof(rank->box->posts)) {
+    if (!may_post(rank) || bytes > rank->box->post_room) {
         ns_rank_settle(rank);
         return false;
     }

@@ -41,12 +41,12 @@ uint64_t ns_ahead_access(struct ns_ahead *ahead, uint64_t from_ps,
 /* A store is over at `end_ps`: the adapter may do something about it. */
 static void store_over(struct ns_ahead *ahead, uint64_t end_ps)
 {
-    uint64_t touch_ps = ns_ahead_after(end_ps, ahead->store_touch_ps);
+    uint64_t touch_ps = ns_time_after(end_ps, ahead->store_touch_ps);
 
-    ahead->bus_ps = ns_ahead_first(
-            ahead->bus_ps, ns_ahead_after(end_ps, ahead->store_bus_ps));
-    ahead->touch_ps = ns_ahead_first(ahead->touch_ps, touch_ps);
-    ahead->look_ps = ns_ahead_first(ahead->look_ps, touch_ps);
+    ahead->bus_ps = ns_time_first(
+            ahead->bus_ps, ns_time_after(end_ps, ahead->store_bus_ps));
+    ahead->touch_ps = ns_time_first(ahead->touch_ps, touch_ps);
+    ahead->look_ps = ns_time_first(ahead->look_ps, touch_ps);
     ahead->reg_ps = 0;
 }
 

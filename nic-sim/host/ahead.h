@@ -22,17 +22,6 @@ struct ns_ahead {
     bool shared;      /* somebody else goes on at free_ps */
 };
 
-/* So much after a time that may never come. */
-static inline uint64_t ns_ahead_after(uint64_t time_ps, uint64_t ps)
-{
-    return time_ps > NS_NEVER - ps ? NS_NEVER : time_ps + ps;
-}
-
-static inline uint64_t ns_ahead_first(uint64_t a_ps, uint64_t b_ps)
-{
-    return a_ps < b_ps ? a_ps : b_ps;
-}
-
 /*
  * An access of `hold_ps` to the adapter from `from_ps` on: when it is over, with
  * what that changes in `ahead`; 0: nobody knows, and `ahead` is spoilt.

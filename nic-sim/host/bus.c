@@ -90,7 +90,7 @@ void ns_bus_ahead_dma(const struct ns_bus *bus, uint64_t time_ps,
     uint64_t dma_ps = ns_bus_dma_ps(&bus->settings, bytes);
 
     if (bytes > bus->settings.burst_bytes) { /* others get in between */
-        ahead->bus_ps = ns_ahead_first(ahead->bus_ps, time_ps);
+        ahead->bus_ps = ns_time_first(ahead->bus_ps, time_ps);
         return;
     }
     ahead->next_ps = time_ps;

@@ -48,6 +48,9 @@ static void cpu_charge(struct am_env *env, am_cost_t kind, uint64_t units)
     case AM_COST_CALL:
         cpu->now_ps += cost->call_ps * units;
         break;
+    case AM_COST_CLOCK:
+        cpu->now_ps += cost->clock_read_ps * units;
+        break;
     case AM_COST_COUNT:
         break;
     }

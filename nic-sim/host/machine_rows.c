@@ -42,6 +42,8 @@ const struct ns_machine_row ns_machine_rows[] = {
         NS_ROW("host.am_alloc", TIME, 0, NS_ROW_MS, HOST(am_alloc_ps)),
         NS_ROW("host.am_poll", TIME, 0, NS_ROW_MS, HOST(am_poll_ps)),
         NS_ROW_OR("host.mpi_call", TIME, 0, NS_ROW_MS, HOST(call_ps), "0 ps"),
+        NS_ROW_OR("host.clock_read", TIME, 0, NS_ROW_MS, HOST(clock_read_ps),
+                  "100 ns"),
         NS_ROW_OR("host.operation", TIME, 0, NS_ROW_MS, HOST(operation_ps),
                   "0 ps"),
         NS_ROW("bus.rate", RATE, 1000000, NS_ROW_TB, BUS(bytes_per_second)),

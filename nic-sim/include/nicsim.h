@@ -26,6 +26,17 @@
 #define NS_PS_PER_SECOND UINT64_C(1000000000000)
 #define NS_NODE_NONE     UINT32_MAX /* components of no node (the network) */
 
+/* So much after a time that may never come. */
+static inline uint64_t ns_time_after(uint64_t time_ps, uint64_t ps)
+{
+    return time_ps > NS_NEVER - ps ? NS_NEVER : time_ps + ps;
+}
+
+static inline uint64_t ns_time_first(uint64_t a_ps, uint64_t b_ps)
+{
+    return a_ps < b_ps ? a_ps : b_ps;
+}
+
 /* What happens first among events of one instant. */
 typedef enum {
     NS_PHASE_WIRE,  /* links: heads and tails of packets */

@@ -52,6 +52,7 @@ struct ns_host_settings {
     uint64_t tlb_ps, pin_ps, notice_ps, interrupt_ps;
     uint64_t put_ps;       /* driver: starting a put or get (bgp) */
     uint64_t call_ps;      /* AM_COST_CALL; 0: no source is known */
+    uint64_t clock_read_ps; /* AM_COST_CLOCK: what waits for a time gets there */
     uint64_t operation_ps; /* that a program declares; 0: no source is known */
     uint64_t shared_bytes; /* of memory that the NIC reaches */
 };

@@ -3,8 +3,6 @@
  */
 #include "net/tree_inner.h"
 
-#include "host/ahead.h"
-
 #include <stdlib.h>
 
 static bool ring_init(struct ns_tree_ring *ring, uint32_t max)
@@ -137,14 +135,14 @@ bool ns_tree_quiet(const struct ns_tree *tree)
 uint64_t ns_tree_ahead_ps(const struct ns_tree *tree, uint64_t next_ps)
 {
     uint64_t packet_ps =
-            ns_tree_quiet(tree) ? ns_ahead_after(next_ps, tree->packet_ps)
+            ns_tree_quiet(tree) ? ns_time_after(next_ps, tree->packet_ps)
                                 : next_ps;
     uint64_t barrier_ps =
             ns_event_pending(&tree->barrier)
                     ? tree->barrier.time_ps
-                    : ns_ahead_after(next_ps, tree->settings.barrier_ps);
+                    : ns_time_after(next_ps, tree->settings.barrier_ps);
 
-    return ns_ahead_first(packet_ps, barrier_ps);
+    return ns_time_first(packet_ps, barrier_ps);
 }
 
 uint32_t ns_tree_depth(const struct ns_tree *tree)

@@ -202,6 +202,13 @@ int sim_scenario(const struct sim_options *options,
 int sim_compute_choose(struct sim_options *options,
                        const struct ns_machine *machine);
 const char *sim_compute_note(const struct sim_options *options);
+/* A process that tells on stderr if this one is killed between `begin` and `end`.
+ * `begin`: 0, or -1 with errno. */
+struct sim_watch {
+    int engine_fd, watch_fd; /* this process's end, and the other's */
+};
+int sim_watch_begin(struct sim_watch *watch);
+void sim_watch_end(struct sim_watch *watch);
 int sim_mpi(const struct sim_options *options,
             const struct ns_machine *machine);
 int sim_speed(const struct sim_options *options,

@@ -243,6 +243,21 @@ static int job_run(struct job *job, struct ns_sim_result *result)
     return status;
 }
 
+static int job_watched(struct job *job, struct ns_sim_result *result)
+{
+    struct sim_watch watch;
+    int status;
+
+    if (sim_watch_begin(&watch) != 0) {
+        snprintf(job->error, sizeof(job->error), "starting a process: %s",
+                 strerror(errno));
+        return -1;
+    }
+    status = job_run(job, result);
+    sim_watch_end(&watch);
+    return status;
+}
+
 int sim_mpi(const struct sim_options *options, const struct ns_machine *machine)
 {
     struct job job = {.options = options,
@@ -250,7 +265,7 @@ int sim_mpi(const struct sim_options *options, const struct ns_machine *machine)
                       .launcher = -1,
                       .launcher_fd = -1};
     struct ns_sim_result result;
-    int status = job_run(&job, &result);
+    int status = job_watched(&job, &result);
 
     sim_bar_clear();
     fflush(stdout);

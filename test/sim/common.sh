@@ -57,6 +57,8 @@ kill_simulator() {
     kill -KILL $engine
     wait $engine 2>/dev/null
     gone "a killed simulator"
+    grep -q "^am_sim: the simulator (process $engine) was killed" "$work/err" ||
+        bad "a killed simulator is told: $(cat "$work/err")"
 }
 
 [ -n "$all" ] || bad "there are machines"

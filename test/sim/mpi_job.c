@@ -82,6 +82,16 @@ static void one_sided(void)
     MPI_Win_free(&win);
 }
 
+/* Somebody waits for a time, and calls nothing else meanwhile. */
+static void wait_a_while(void)
+{
+    double start = MPI_Wtime();
+
+    while (rank == 0 && MPI_Wtime() - start < 50e-6) {
+    }
+    told("a while", start);
+}
+
 /* Each rank to the next, none of which receives before it has sent. */
 static void head_to_head(void)
 {
@@ -131,6 +141,7 @@ int main(int argc, char **argv)
     }
     collectives();
     one_sided();
+    wait_a_while();
     MPI_Finalize();
     return 0;
 }

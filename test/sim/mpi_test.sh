@@ -184,10 +184,12 @@ EOF2
 ${CC:-cc} -I"$source/am-core/include" -o "$work/compute" "$work/compute.c" \
     -L"$libs" -lam -Wl,-rpath,"$libs" || bad "the computation compiles"
 computer=sp-thin
+clock='0 ns'
 computed() { # CHOICE, then what am_sim has besides: the program's output
     choice=$1
     shift
-    AM_SIM_COMPUTE=$choice "$sim" --mpi "$@" "$computer" -- "$launcher" \
+    AM_SIM_COMPUTE=$choice "$sim" --mpi --set "host.clock_read=$clock" "$@" \
+        "$computer" -- "$launcher" \
         -n 2 "$work/compute" >"$work/out" 2>"$work/err"
 }
 for operation in "20 ns" "1 us"; do
@@ -225,6 +227,11 @@ for choice in none ""; do
     grep -q '^1 0$' "$work/out" || bad "nothing by itself: $(cat "$work/out")"
     grep -q '^# computation: none$' "$work/out" || bad "and it is said"
 done
+# A reading of the clock takes its time.
+clock='3 ns'
+computed none && grep -q '^1 3000$' "$work/out" ||
+    bad "the clock: $(cat "$work/out" "$work/err")"
+clock='0 ns'
 computed none --json && grep -q '"computation":"none"' "$work/out" ||
     bad "JSON has it: $(cat "$work/out")"
 computed declared && grep -q '^1 20000000$' "$work/out" ||

@@ -231,7 +231,7 @@ static void first_of(uint64_t *time_ps, const struct ns_event *event,
                      uint64_t ps)
 {
     if (ns_event_pending(event)) {
-        *time_ps = ns_ahead_first(*time_ps, event->time_ps + ps);
+        *time_ps = ns_time_first(*time_ps, event->time_ps + ps);
     }
 }
 
@@ -249,8 +249,8 @@ static void bgp_ahead(const void *nic, uint64_t next_ps, struct ns_ahead *ahead)
 
     ahead->bus_ps = NS_NEVER;
     ahead->store_bus_ps = NS_NEVER;
-    ahead->touch_ps = ns_ahead_first(
-            ns_ahead_after(next_ps, node->stalled ? 0 : packet_ps),
+    ahead->touch_ps = ns_time_first(
+            ns_time_after(next_ps, node->stalled ? 0 : packet_ps),
             ns_tree_ahead_ps(node->net->tree, next_ps));
     first_of(&ahead->touch_ps, &node->inject.event, 0);
     first_of(&ahead->touch_ps, &node->receive.event, 0);

@@ -302,13 +302,13 @@ static uint64_t task_ps(const struct ns_lanai *lanai)
 {
     const struct ns_lanai_settings *settings = lanai->settings;
     uint64_t cycles =
-            ns_ahead_first(settings->receive_cycles, settings->send_cycles);
+            ns_time_first(settings->receive_cycles, settings->send_cycles);
 
     if (lanai->slot_cleanups > 0 || lanai->fetched_cleanups > 0 ||
         !am_list_is_empty(&lanai->done_queue)) {
         return 0; /* how much of it is left is not looked at */
     }
-    return ns_ahead_first(cycles, settings->done_cycles) *
+    return ns_time_first(cycles, settings->done_cycles) *
            lanai->clock.period_ps;
 }
 
@@ -320,23 +320,23 @@ static void lanai_ahead(const void *nic, uint64_t next_ps,
     const struct ns_lanai *lanai = nic;
     uint64_t start_ps = lanai->settings->dma_start_ps;
     uint64_t dma_ps = ns_bus_dma_ps(&lanai->host->bus.settings, 1);
-    uint64_t bus_ps = ns_ahead_after(next_ps, task_ps(lanai) + start_ps);
+    uint64_t bus_ps = ns_time_after(next_ps, task_ps(lanai) + start_ps);
 
     if (lanai->task != NS_LANAI_IDLE) {
-        bus_ps = ns_ahead_first(bus_ps, lanai->busy_until_ps + start_ps);
+        bus_ps = ns_time_first(bus_ps, lanai->busy_until_ps + start_ps);
     }
     ahead->bus_ps = bus_ps;
-    ahead->touch_ps = ns_ahead_after(bus_ps, dma_ps);
+    ahead->touch_ps = ns_time_after(bus_ps, dma_ps);
     if (ns_event_pending(&lanai->dma_start)) {
         uint64_t time_ps = lanai->dma_start.time_ps;
 
-        ahead->touch_ps = ns_ahead_first(ahead->touch_ps, time_ps + dma_ps);
+        ahead->touch_ps = ns_time_first(ahead->touch_ps, time_ps + dma_ps);
         ns_bus_ahead_dma(&lanai->host->bus, time_ps,
                          ns_lanai_job_bytes(lanai, 0), ahead);
     } else if (lanai->job_count > 0) { /* it waits for the bus, or has it */
         uint64_t done_ps = lanai->host->bus.event.time_ps;
 
-        ahead->touch_ps = ns_ahead_first(ahead->touch_ps, done_ps);
+        ahead->touch_ps = ns_time_first(ahead->touch_ps, done_ps);
         ahead->bus_ps = bus_ps < done_ps ? done_ps : bus_ps;
         if (lanai->job_count > 1) {
             ns_bus_ahead_dma(&lanai->host->bus, done_ps + start_ps,

@@ -240,7 +240,7 @@ static void jobs_ahead(const struct ns_tb2 *tb2, uint64_t time_ps,
         bool in = tb2->jobs[(tb2->job_head + i) % NS_TB2_JOBS].in;
         uint64_t *first_ps = in ? &ahead->look_ps : &ahead->reg_ps;
 
-        *first_ps = ns_ahead_first(*first_ps, time_ps);
+        *first_ps = ns_time_first(*first_ps, time_ps);
         time_ps += dma_ps;
     }
 }
@@ -275,15 +275,15 @@ static void tb2_ahead(const void *nic, uint64_t next_ps, struct ns_ahead *ahead)
     uint64_t start_ps = tb2->settings->dma_start_ps;
     uint64_t task_ps = tb2->settings->packet_cycles * tb2->clock.period_ps;
     uint64_t dma_ps = ns_bus_dma_ps(&tb2->host->bus.settings, 1);
-    uint64_t bus_ps = ns_ahead_after(next_ps, task_ps + start_ps);
+    uint64_t bus_ps = ns_time_after(next_ps, task_ps + start_ps);
 
-    ahead->look_ps = ahead->reg_ps = ns_ahead_after(bus_ps, dma_ps);
+    ahead->look_ps = ahead->reg_ps = ns_time_after(bus_ps, dma_ps);
     if (tb2->task != NS_TB2_IDLE) {
         uint64_t *first_ps =
                 tb2->task == NS_TB2_RECEIVE ? &ahead->look_ps : &ahead->reg_ps;
 
-        bus_ps = ns_ahead_first(bus_ps, tb2->busy_until_ps + start_ps);
-        *first_ps = ns_ahead_first(*first_ps, bus_ps + dma_ps);
+        bus_ps = ns_time_first(bus_ps, tb2->busy_until_ps + start_ps);
+        *first_ps = ns_time_first(*first_ps, bus_ps + dma_ps);
     }
     ahead->bus_ps = bus_ps;
     if (ns_event_pending(&tb2->left_start)) {
@@ -293,7 +293,7 @@ static void tb2_ahead(const void *nic, uint64_t next_ps, struct ns_ahead *ahead)
         next_job_ahead(tb2, tb2->host->bus.event.time_ps, 1, ahead);
         jobs_ahead(tb2, tb2->host->bus.event.time_ps, dma_ps, ahead);
     }
-    ahead->touch_ps = ns_ahead_first(ahead->look_ps, ahead->reg_ps);
+    ahead->touch_ps = ns_time_first(ahead->look_ps, ahead->reg_ps);
     ahead->store_bus_ps = task_ps + start_ps;
     ahead->store_touch_ps = ahead->store_bus_ps + dma_ps;
 }

@@ -235,8 +235,8 @@ static void wq_ahead(const void *nic, uint64_t next_ps, struct ns_ahead *ahead)
     ahead->bus_ps = NS_NEVER;
     ahead->store_bus_ps = NS_NEVER;
     ahead->store_touch_ps = wq->settings->pcie_ps;
-    ahead->touch_ps = ns_ahead_first(
-            ns_ahead_after(next_ps, full ? 0 : wq->settings->pcie_ps),
+    ahead->touch_ps = ns_time_first(
+            ns_time_after(next_ps, full ? 0 : wq->settings->pcie_ps),
             ns_component_next_ps(&wq->component));
 }
 
