@@ -182,8 +182,10 @@ am_status_t am_coll_req_build(struct am_coll_req *req,
             .unit = build.unit,
             .commutes = !is_reduction || call->op.is_commutative,
             .is_vector = call->is_vector};
-    struct am_coll_plan plan = plan_of(group, &wish);
+    struct am_coll_plan plan;
 
+    am_coll_round_take(group, req->number);
+    plan = plan_of(group, &wish);
     leader_note(group, call);
     build.shape = plan.shape;
     build.chunk_bytes = plan.chunk_bytes;
@@ -299,13 +301,19 @@ am_status_t am_coll_start(struct am_coll_group *group,
             return status;
         }
     }
+    if (am_coll_round_is_due(group)) {
+        status = am_coll_round_ask(group);
+        if (status != AM_OK) {
+            return status;
+        }
+    }
     req = am_coll_req_open(group, done, arg);
     if (req == NULL) {
         group->status = AM_ERR_MEMORY;
         return AM_ERR_MEMORY;
     }
     group->coll->stats[AM_COLL_STAT_STARTED]++;
-    if (group->has_numbers || group->size == 1) {
+    if ((group->has_numbers && group->asking == 0) || group->size == 1) {
         return req_go(req, call);
     }
     call_keep(req, call);

@@ -4,6 +4,10 @@
  * collective of a group, before the first that is called: each member tells member 0
  * who is on its node, up a binomial tree; member 0 tells all of it to all, down the
  * tree.
+ *
+ * What a wait costs where members share cores is not known then, as nobody has waited
+ * yet.  Member 0 tells it before the 64th collective; those that are called meanwhile
+ * wait, as those before the first do.
  */
 #include "config.h"
 
@@ -13,7 +17,8 @@
 #include <stdlib.h>
 
 enum {
-    NODES_MEMBERS_MAX = 1024 /* of groups that look who is where */
+    NODES_MEMBERS_MAX = 1024, /* of groups that look who is where */
+    ROUND_CALLS = 64          /* until which member 0 has waited often enough */
 };
 
 struct am_coll_exchange {
@@ -51,18 +56,14 @@ static am_status_t numbers_take(struct am_coll_group *group)
     return status;
 }
 
-/* They are there, or will not come: build the calls that waited for them. */
-static void numbers_done(void *arg, am_status_t status)
+/* Build the calls that waited, if all is there that they wait for, or will not come. */
+static void calls_build(struct am_coll_group *group, am_status_t status)
 {
-    struct am_coll_group *group = arg;
     struct am_list *at;
 
-    if (status == AM_OK) {
-        status = numbers_take(group);
+    if (--group->asking > 0 && status == AM_OK) {
+        return;
     }
-    group->has_numbers = status == AM_OK;
-    free(group->exchange);
-    group->exchange = NULL;
     for (at = group->active.next; at != &group->active; at = at->next) {
         struct am_coll_req *req = am_container(at, struct am_coll_req, link);
 
@@ -83,6 +84,24 @@ static void numbers_done(void *arg, am_status_t status)
             am_coll_req_fail(req, status);
         }
     }
+}
+
+static void numbers_done(void *arg, am_status_t status)
+{
+    struct am_coll_group *group = arg;
+
+    if (status == AM_OK) {
+        status = numbers_take(group);
+    }
+    free(group->exchange);
+    group->exchange = NULL;
+    group->has_numbers = status == AM_OK;
+    calls_build(group, status);
+}
+
+static void round_done(void *arg, am_status_t status)
+{
+    calls_build(arg, status);
 }
 
 /* The numbers of the member that costs most to reach, of those that a group within a
@@ -161,16 +180,33 @@ static void exchange_build(struct am_coll_group *group, struct am_sched *sched)
                   group->rank == 0 ? &all : NULL);
 }
 
+/* The collective in which numbers go round; errors as am_coll_start. */
+static am_status_t exchange_start(struct am_coll_req *req, am_done_fn done)
+{
+    struct am_coll_group *group = req->group;
+    am_status_t status;
+
+    if (!am_sched_is_good(&req->sched)) {
+        am_coll_req_fail(req, AM_ERR_MEMORY);
+    }
+    am_coll_req_held(req);
+    status = am_coll_req_start(req);
+    if (status == AM_DONE) {
+        done(group, AM_OK);
+    }
+    return status == AM_DONE ? AM_OK : status;
+}
+
 am_status_t am_coll_numbers_ask(struct am_coll_group *group)
 {
     struct am_coll_req *req = am_coll_req_open(group, numbers_done, group);
-    am_status_t status;
 
     group->exchange = req == NULL ? NULL : calloc(1, exchange_bytes(group));
     if (req == NULL) {
         return AM_ERR_MEMORY;
     }
     group->asks_numbers = true;
+    group->asking++;
     req->is_built = true;
     req->print = (uint32_t)sizeof(group->numbers);
     if (group->exchange == NULL) {
@@ -180,13 +216,45 @@ am_status_t am_coll_numbers_ask(struct am_coll_group *group)
     } else {
         exchange_build(group, &req->sched);
     }
-    if (!am_sched_is_good(&req->sched)) {
-        am_coll_req_fail(req, AM_ERR_MEMORY);
+    return exchange_start(req, numbers_done);
+}
+
+bool am_coll_round_is_due(const struct am_coll_group *group)
+{
+    return group->next == ROUND_CALLS && group->size > 1 &&
+           group->size <= AM_SHARED_MEMBERS_MAX;
+}
+
+am_status_t am_coll_round_ask(struct am_coll_group *group)
+{
+    struct am_coll_req *req = am_coll_req_open(group, round_done, group);
+    struct am_coll_call call = {.kind = AM_COLL_BCAST};
+    struct am_coll_build build = {
+            .call = &call, .size = group->size, .rank = group->rank};
+    struct am_coll_numbers numbers;
+
+    if (req == NULL) {
+        return AM_ERR_MEMORY;
     }
-    am_coll_req_held(req);
-    status = am_coll_req_start(req);
-    if (status == AM_DONE) {
-        numbers_done(group, AM_OK);
+    group->asking++;
+    req->is_built = true;
+    req->print = (uint32_t)sizeof(group->numbers) + 1;
+    if (group->rank == 0 && numbers_of_farthest(group, &numbers)) {
+        group->round_ps = numbers.perf.round_ps;
     }
-    return status == AM_DONE ? AM_OK : status;
+    build.sched = &req->sched;
+    am_bcast_tree(&build, &group->round_ps, sizeof(group->round_ps), SIZE_MAX,
+                  0, NULL);
+    return exchange_start(req, round_done);
+}
+
+void am_coll_round_take(struct am_coll_group *group, uint32_t number)
+{
+    if (group->round_ps > 0 && number > ROUND_CALLS &&
+        group->numbers.perf.round_ps != group->round_ps) {
+        group->numbers.perf.round_ps = group->round_ps;
+        for (int kind = 0; kind < AM_COLL_KINDS; kind++) {
+            group->chosen[kind].plan.algorithm = NULL;
+        }
+    }
 }

@@ -43,6 +43,20 @@ struct am_coll_cost {
     size_t chunk; /* SIZE_MAX: one piece */
 };
 
+/* Where members share cores, others run while one waits.  A wait costs what the ranks
+ * of a core take to go round, and what all members do, in all `work_ps`, is done by
+ * the cores that they have.  So the longest way counts in waits, and not in bytes. */
+static inline bool am_cost_is_crowded(const struct am_coll_cost *c)
+{
+    return c->numbers->perf.turn_ps > 0;
+}
+
+uint64_t am_cost_crowd_ps(const struct am_coll_cost *c, uint64_t waits,
+                          uint64_t work_ps);
+
+/* What the ranks of a core take to go round: as measured, or as is built in. */
+uint64_t am_coll_round_ps(const struct am_coll_numbers *numbers);
+
 /* Of an algorithm that only a variable chooses. */
 uint64_t am_cost_never(const struct am_coll_cost *c);
 uint64_t am_cost_dissemination(const struct am_coll_cost *c);
@@ -55,7 +69,9 @@ uint64_t am_cost_allreduce_doubling(const struct am_coll_cost *c);
 uint64_t am_cost_allreduce_halving(const struct am_coll_cost *c);
 uint64_t am_cost_allreduce_ring(const struct am_coll_cost *c);
 uint64_t am_cost_gather_direct(const struct am_coll_cost *c);
+uint64_t am_cost_scatter_direct(const struct am_coll_cost *c);
 uint64_t am_cost_gather_tree(const struct am_coll_cost *c);
+uint64_t am_cost_scatter_tree(const struct am_coll_cost *c);
 uint64_t am_cost_allgather_ring(const struct am_coll_cost *c);
 uint64_t am_cost_allgather_bruck(const struct am_coll_cost *c);
 uint64_t am_cost_exchange_direct(const struct am_coll_cost *c);
@@ -71,6 +87,7 @@ uint64_t am_cost_shared_bcast(const struct am_coll_cost *c);
 uint64_t am_cost_shared_exchange(const struct am_coll_cost *c);
 uint64_t am_cost_shared_alltoall(const struct am_coll_cost *c);
 uint64_t am_cost_shared_reduce(const struct am_coll_cost *c);
+uint64_t am_cost_shared_allreduce(const struct am_coll_cost *c);
 uint64_t am_cost_shared_reduce_scatter(const struct am_coll_cost *c);
 /* Within nodes and between them: the least that each level costs. */
 uint64_t am_cost_nodes_barrier(const struct am_coll_cost *c);

@@ -1,0 +1,51 @@
+/*
+ * How long the ranks that share a core take to go round: each has the core once, and
+ * yields it.  That is between 1 and 12 us, by system and hypervisor, and decides more
+ * of a collective's time than its bytes do, where ranks outnumber the cores.  A rank
+ * that waits yields anyway, so its first yields are timed.
+ */
+#include "config.h"
+
+#include "dev/shm/shm_inl.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+/* Of a thread: how often it gave its core away, or lost it. */
+static uint64_t switches(void)
+{
+    struct rusage use;
+
+    (void)getrusage(RUSAGE_THREAD, &use);
+    return (uint64_t)use.ru_nvcsw + (uint64_t)use.ru_nivcsw;
+}
+
+uint64_t shm_round_of(uint64_t *yields_ps, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        uint64_t ps = yields_ps[i];
+        uint32_t at = i;
+
+        for (; at > 0 && yields_ps[at - 1] > ps; at--) {
+            yields_ps[at] = yields_ps[at - 1];
+        }
+        yields_ps[at] = ps;
+    }
+    return yields_ps[count / 4];
+}
+
+void shm_round_yield(struct shm_dev *dev)
+{
+    uint64_t before = switches();
+    uint64_t start = am_env_now(dev->env);
+
+    sched_yield();
+    start = am_env_now(dev->env) - start;
+    if (switches() == before) { /* nobody wanted it */
+        return;
+    }
+    dev->yields_ps[dev->yields++] = start;
+    if (dev->yields == SHM_YIELDS_TIMED) {
+        shm_costs_round(dev, shm_round_of(dev->yields_ps, SHM_YIELDS_TIMED));
+    }
+}
