@@ -371,7 +371,7 @@ void shm_costs_crowd(struct shm_dev *dev, bool crowded, uint32_t core_ranks,
 /* So long the ranks of a core take to go round. */
 void shm_costs_round(struct shm_dev *dev, uint64_t round_ps);
 
-/* ----------------------------------------------------------- shm_round.c */
+/* ------------------------------------------------------ shm_wait_round.c */
 
 /* Yield the core; the first ones that another rank made use of are timed, and then
  * the costs told. */

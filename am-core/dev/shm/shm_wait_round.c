@@ -9,16 +9,6 @@
 #include "dev/shm/shm_inl.h"
 
 #include <sched.h>
-#include <sys/resource.h>
-
-/* Of a thread: how often it gave its core away, or lost it. */
-static uint64_t switches(void)
-{
-    struct rusage use;
-
-    (void)getrusage(RUSAGE_THREAD, &use);
-    return (uint64_t)use.ru_nvcsw + (uint64_t)use.ru_nivcsw;
-}
 
 uint64_t shm_round_of(uint64_t *yields_ps, uint32_t count)
 {
@@ -36,12 +26,12 @@ uint64_t shm_round_of(uint64_t *yields_ps, uint32_t count)
 
 void shm_round_yield(struct shm_dev *dev)
 {
-    uint64_t before = switches();
+    uint64_t before = am_env_switches();
     uint64_t start = am_env_now(dev->env);
 
     sched_yield();
     start = am_env_now(dev->env) - start;
-    if (switches() == before) { /* nobody wanted it */
+    if (am_env_switches() == before) { /* nobody wanted it */
         return;
     }
     dev->yields_ps[dev->yields++] = start;
