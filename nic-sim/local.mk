@@ -40,6 +40,7 @@ libnshost_la_SOURCES = \
     nic-sim/cosim/post_rank.c nic-sim/kernel/check.c \
     nic-sim/host/memory.h nic-sim/host/memory.c \
     nic-sim/host/copy.h nic-sim/host/copy.c \
+    nic-sim/host/ahead.h nic-sim/host/ahead.c \
     nic-sim/host/cpu.h nic-sim/host/cpu.c nic-sim/host/port.c
 libnshost_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim
 libnshost_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden

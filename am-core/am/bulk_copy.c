@@ -11,13 +11,16 @@
 bool am_bulk_single(const struct am_bulk *bulk, const struct am_peer *peer)
 {
     uint32_t needed = bulk->get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
+    am_cost_way_t way = bulk->get            ? AM_COST_GET
+                        : bulk->handler != 0 ? AM_COST_PUT_TOLD
+                                             : AM_COST_PUT;
     bool single;
 
     if (am_key_device(&bulk->key) != peer->dev->bottom->number) {
         return false;
     }
     (void)am_cost_bulk_ps(am_peer_perf(peer), peer->dev->attr.caps,
-                          am_peer_payload_max(peer, LAST_WORDS), bulk->get,
+                          am_peer_payload_max(peer, LAST_WORDS), way,
                           bulk->bytes, &single);
     single |= bulk->single && (peer->dev->attr.caps & needed) != 0;
     return single &&

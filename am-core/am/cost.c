@@ -54,28 +54,32 @@ uint64_t am_cost_stream_ps(const struct am_dev_perf *perf, size_t packet_bytes,
 }
 
 static uint64_t bulk_stream_ps(const struct am_dev_perf *perf,
-                               size_t packet_bytes, bool get, size_t bytes)
+                               size_t packet_bytes, am_cost_way_t way,
+                               size_t bytes)
 {
     return am_cost_stream_ps(perf, packet_bytes, bytes) +
-           (get ? am_cost_short_ps(perf) + perf->turn_ps : 0);
+           (way == AM_COST_GET ? am_cost_short_ps(perf) + perf->turn_ps : 0);
 }
 
 static uint64_t single_ps(const struct am_dev_perf *perf, uint32_t caps,
-                          bool get, size_t bytes)
+                          am_cost_way_t way, size_t bytes)
 {
+    bool get = way == AM_COST_GET;
     uint32_t need = get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
 
-    return (caps & need) == 0
-                   ? AM_COST_NEVER
-                   : am_cost_line_ps(get ? &perf->get : &perf->put, bytes);
+    if ((caps & need) == 0) {
+        return AM_COST_NEVER;
+    }
+    return am_cost_line_ps(get ? &perf->get : &perf->put, bytes) +
+           (way == AM_COST_PUT_TOLD ? am_cost_short_ps(perf) : 0);
 }
 
 uint64_t am_cost_bulk_ps(const struct am_dev_perf *perf, uint32_t caps,
-                         size_t packet_bytes, bool get, size_t bytes,
+                         size_t packet_bytes, am_cost_way_t way, size_t bytes,
                          bool *single_p)
 {
-    uint64_t stream = bulk_stream_ps(perf, packet_bytes, get, bytes);
-    uint64_t single = single_ps(perf, caps, get, bytes);
+    uint64_t stream = bulk_stream_ps(perf, packet_bytes, way, bytes);
+    uint64_t single = single_ps(perf, caps, way, bytes);
 
     *single_p = single < stream;
     return *single_p ? single : stream;

@@ -30,12 +30,20 @@ uint64_t am_cost_copy_ps(const struct am_dev_perf *perf, size_t bytes);
 uint64_t am_cost_stream_ps(const struct am_dev_perf *perf, size_t packet_bytes,
                            size_t bytes);
 
+typedef enum {
+    AM_COST_GET,
+    AM_COST_PUT,
+    AM_COST_PUT_TOLD /* a handler runs at the receiver when the bytes are there */
+} am_cost_way_t;
+
 /* A put or get by the cheaper way: the device itself, where `caps`
- * (AM_DEV_CAP_*) say that it has one (then *single_p is true), or a stream; for a
+ * (AM_DEV_CAP_*) say that it has one (then *single_p is true), or a stream.  For a
  * get as a stream the owner is asked first, and waits for its turn if the ends
- * share a core.  All who choose between the two ask this function. */
+ * share a core; the receiver of a put that the device makes is told by a message,
+ * where the last packet of a stream tells of itself.  All who choose between the
+ * two ask this function. */
 uint64_t am_cost_bulk_ps(const struct am_dev_perf *perf, uint32_t caps,
-                         size_t packet_bytes, bool get, size_t bytes,
+                         size_t packet_bytes, am_cost_way_t way, size_t bytes,
                          bool *single_p);
 
 #endif

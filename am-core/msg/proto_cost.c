@@ -14,7 +14,7 @@
  *   prefix    allocation + s + c(k) + max(s, c(k)) + p(n - k), k the prefix
  *   get       s + s + b(n), and half a message to end it
  *   put       s + s + p(n)
- *   p(n)      b(n), and s more after a single copy, which the receiver does not
+ *   p(n)      b(n), with s more for a single copy, which the receiver does not
  *             see; the last packet of a stream tells of itself
  *
  * Where ranks take turns on a core every second receive comes too late (eager:
@@ -52,16 +52,15 @@ static uint64_t get_ps(const struct am_cost_in *in, size_t bytes)
     bool single;
 
     return am_cost_bulk_ps(&in->perf, in->contiguous ? in->caps : 0,
-                           in->packet_max, true, bytes, &single);
+                           in->packet_max, AM_COST_GET, bytes, &single);
 }
 
 static uint64_t put_ps(const struct am_cost_in *in, size_t bytes)
 {
     bool single;
-    uint64_t ps = am_cost_bulk_ps(&in->perf, in->contiguous ? in->caps : 0,
-                                  in->packet_max, false, bytes, &single);
 
-    return ps + (single ? short_ps(in) : 0);
+    return am_cost_bulk_ps(&in->perf, in->contiguous ? in->caps : 0,
+                           in->packet_max, AM_COST_PUT_TOLD, bytes, &single);
 }
 
 /* A sender that does not wait for an answer is ahead of its receiver by a turn:

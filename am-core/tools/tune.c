@@ -7,6 +7,7 @@
 
 #include "tools/tune.h"
 
+#include "base/config.h"
 #include "dev/shm/shm_near.h"
 #include "tools/perf.h"
 
@@ -25,7 +26,8 @@ enum {
 };
 
 static const char usage[] =
-        "usage: am_tune [-o FILE] [--check [--sizes LIST]] [--help]\n"
+        "usage: am_tune [-o FILE] [--check [--sizes LIST] [--rounds N]] "
+        "[--help]\n"
         "  measures, for each distance of cores that this machine has, what\n"
         "  short packets and copies cost, and writes the profile that libam\n"
         "  begins with (AM_PROFILE); takes about a second for each distance.\n"
@@ -39,12 +41,14 @@ static const char usage[] =
         "                     loses; takes some minutes\n"
         "      --sizes LIST   what --check compares, in bytes, as 8,4k or\n"
         "                     1:4m:x4; else 1 to 4m, each twice the last\n"
+        "      --rounds N     in each of which --check measures the choice\n"
+        "                     and the others; 15, at most 64\n"
         "  -h, --help         this\n";
 
 struct tune_options {
     const char *output;
     bool check;
-    struct tune_sizes sizes; /* of the check */
+    struct tune_plan plan; /* of the check */
 };
 
 /* ------------------------------------------------------------- distances */
@@ -166,7 +170,7 @@ static int pair_run(const struct tune_options *options,
         return -1;
     }
     return tune_pair_close(&pair, options->check
-                                          ? tune_check(&pair, &options->sizes)
+                                          ? tune_check(&pair, &options->plan)
                                           : tune_measure(&pair, row));
 }
 
@@ -253,9 +257,12 @@ static int options_parse(int argc, char **argv, struct tune_options *options,
             {"output", required_argument, NULL, 'o'},
             {"check", no_argument, NULL, 'c'},
             {"sizes", required_argument, NULL, 's'},
+            {"rounds", required_argument, NULL, 'r'},
             {"help", no_argument, NULL, 'h'},
             {NULL, 0, NULL, 0}};
-    const char *sizes = NULL, *wrong = NULL;
+    struct tune_plan *plan = &options->plan;
+    const char *sizes = NULL, *rounds = NULL, *wrong = NULL;
+    size_t round_count = TUNE_ROUNDS;
     char error[512];
     int c;
 
@@ -271,18 +278,25 @@ static int options_parse(int argc, char **argv, struct tune_options *options,
         options->check |= c == 'c';
         options->output = c == 'o' ? optarg : options->output;
         sizes = c == 's' ? optarg : sizes;
+        rounds = c == 'r' ? optarg : rounds;
     }
     if (optind < argc) {
         wrong = "unexpected argument";
     } else if (options->check && options->output != NULL) {
         wrong = "--check writes no profile";
-    } else if (sizes != NULL && !options->check) {
-        wrong = "--sizes is for --check";
-    } else if (perf_sizes_parse(sizes == NULL ? "1:4m" : sizes,
-                                options->sizes.bytes, &options->sizes.count,
-                                error, sizeof(error)) != 0) {
+    } else if ((sizes != NULL || rounds != NULL) && !options->check) {
+        wrong = "--sizes and --rounds are for --check";
+    } else if (perf_sizes_parse(sizes == NULL ? "1:4m" : sizes, plan->sizes,
+                                &plan->size_count, error, sizeof(error)) != 0) {
+        wrong = error;
+    } else if (rounds != NULL &&
+               (am_config_parse_bytes(rounds, &round_count) != AM_OK ||
+                round_count < 1 || round_count > TUNE_ROUNDS_MOST)) {
+        snprintf(error, sizeof(error), "--rounds is a number from 1 to %d",
+                 TUNE_ROUNDS_MOST);
         wrong = error;
     }
+    plan->rounds = (int)round_count;
     if (wrong != NULL) {
         fprintf(stderr, "am_tune: %s; see am_tune --help\n", wrong);
         return EXIT_USAGE;

@@ -13,13 +13,15 @@ enum {
     TUNE_LOSS_PERCENT = 5, /* more is told */
     TUNE_ROUNDS = 15, /* of each measurement; the best counts, as others may
                        * want the cores */
+    TUNE_ROUNDS_MOST = 64,
     TUNE_WINDOW = 4   /* long messages under way at a time */
 };
 
 /* What --check compares. */
-struct tune_sizes {
-    size_t bytes[PERF_SIZES_MAX];
-    uint32_t count;
+struct tune_plan {
+    size_t sizes[PERF_SIZES_MAX];
+    uint32_t size_count;
+    int rounds; /* 1 to TUNE_ROUNDS_MOST */
 };
 
 /* This process is one of the two; each function that takes a pair is called by
@@ -57,7 +59,7 @@ int tune_stream(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
 /* tune_measure.c: fill all of the row but `cores`. */
 int tune_measure(struct tune_pair *pair, struct am_profile_row *row);
 /* tune_check.c: print a line for each size. */
-int tune_check(struct tune_pair *pair, const struct tune_sizes *sizes);
+int tune_check(struct tune_pair *pair, const struct tune_plan *plan);
 
 uint64_t tune_least(const uint64_t *values, int count);
 
@@ -67,7 +69,7 @@ struct tune_ratio {
     uint64_t low, middle, high;
 };
 
-/* At most 64 rounds; in each the times of both. */
+/* At most TUNE_ROUNDS_MOST rounds; in each the times of both. */
 struct tune_ratio tune_ratio_of(const uint64_t *choice, const uint64_t *other,
                                 int rounds);
 /* Does the choice lose more than TUNE_LOSS_PERCENT, whatever the noise? */

@@ -28,7 +28,7 @@ struct pattern {
 
 struct check {
     struct tune_pair *pair;
-    const struct tune_sizes *sizes;
+    const struct tune_plan *plan;
     struct am_ctx *ctx[CANDIDATES]; /* cold: NULL but while it is measured */
     const struct pattern *pattern;
     bool cold;
@@ -75,10 +75,10 @@ static void ctx_close(struct check *check, int i)
 /* In new rings the first messages, else fewer of long ones: some milliseconds. */
 static int iterations(const struct check *check, size_t bytes)
 {
-    return check->cold             ? COLD_COUNT
-           : bytes <= 4096         ? 400
-           : bytes <= 256 * 1024   ? 60
-                                   : 8;
+    return check->cold           ? COLD_COUNT
+           : bytes <= 4096       ? 400
+           : bytes <= 256 * 1024 ? 60
+                                 : 8;
 }
 
 /* What the choice is now: meters may change it as messages go by. */
@@ -117,12 +117,13 @@ static int one_measure(struct check *check, int i, size_t bytes,
     return result;
 }
 
-/* Every candidate in each round; the first round, in which memory is touched for
- * the first time, does not count. */
+/* Every candidate in each round.  Where rings are to be warm, one more comes first
+ * that does not count. */
 static int size_measure(struct check *check, size_t bytes,
-                        uint64_t each_ps[CANDIDATES][TUNE_ROUNDS])
+                        uint64_t each_ps[CANDIDATES][TUNE_ROUNDS_MOST])
 {
-    for (int round = -1; round < TUNE_ROUNDS; round++) {
+    for (int round = check->cold ? 0 : -1; round < check->plan->rounds;
+         round++) {
         for (int k = 0; k < CANDIDATES; k++) { /* nobody is always first */
             int i = (k + round + 1) % CANDIDATES;
 
@@ -136,14 +137,13 @@ static int size_measure(struct check *check, size_t bytes,
 }
 
 /* The forced protocol to which the choice loses most. */
-static int worst_of(uint64_t each_ps[CANDIDATES][TUNE_ROUNDS],
+static int worst_of(int rounds, uint64_t each_ps[CANDIDATES][TUNE_ROUNDS_MOST],
                     struct tune_ratio *ratio_p)
 {
     int worst = 1;
 
     for (int i = 1; i < CANDIDATES; i++) {
-        struct tune_ratio ratio =
-                tune_ratio_of(each_ps[0], each_ps[i], TUNE_ROUNDS);
+        struct tune_ratio ratio = tune_ratio_of(each_ps[0], each_ps[i], rounds);
 
         if (i == 1 || ratio.middle > ratio_p->middle) {
             *ratio_p = ratio;
@@ -154,14 +154,14 @@ static int worst_of(uint64_t each_ps[CANDIDATES][TUNE_ROUNDS],
 }
 
 static void size_print(struct check *check, size_t bytes,
-                       uint64_t each_ps[CANDIDATES][TUNE_ROUNDS])
+                       uint64_t each_ps[CANDIDATES][TUNE_ROUNDS_MOST])
 {
     struct tune_ratio ratio = {0, 0, 0};
-    int best = worst_of(each_ps, &ratio);
+    int best = worst_of(check->plan->rounds, each_ps, &ratio);
 
     printf("%9zu  %-8s %10.2f %10.2f  %-8s %5.2f  %5.2f to %.2f", bytes,
            am_protos[check->choice]->name, (double)check->choice_ps / 1e6,
-           (double)tune_median(each_ps[0], TUNE_ROUNDS) / 1e6,
+           (double)tune_median(each_ps[0], check->plan->rounds) / 1e6,
            am_protos[best - 1]->name, (double)ratio.middle / 1e3,
            (double)ratio.low / 1e3, (double)ratio.high / 1e3);
     check->rows++;
@@ -184,12 +184,12 @@ static int pattern_check(struct check *check)
                check->pattern->name,
                check->cold ? "the first messages in new rings" : "warm");
     }
-    for (uint32_t i = 0; i < check->sizes->count && result == 0; i++) {
-        uint64_t each_ps[CANDIDATES][TUNE_ROUNDS];
+    for (uint32_t i = 0; i < check->plan->size_count && result == 0; i++) {
+        uint64_t each_ps[CANDIDATES][TUNE_ROUNDS_MOST];
 
-        result = size_measure(check, check->sizes->bytes[i], each_ps);
+        result = size_measure(check, check->plan->sizes[i], each_ps);
         if (result == 0 && check->pair->rank == 0) {
-            size_print(check, check->sizes->bytes[i], each_ps);
+            size_print(check, check->plan->sizes[i], each_ps);
         }
     }
     return result;
@@ -212,15 +212,15 @@ static int patterns_check(struct check *check)
     return result;
 }
 
-int tune_check(struct tune_pair *pair, const struct tune_sizes *sizes)
+int tune_check(struct tune_pair *pair, const struct tune_plan *plan)
 {
-    struct check check = {.pair = pair, .sizes = sizes};
+    struct check check = {.pair = pair, .plan = plan};
     int result = 0;
 
     if (pair->rank == 0) {
         printf("# the choice beside the best protocol forced, in %d rounds; a "
                "protocol cannot carry every size, and then goes as the next\n",
-               TUNE_ROUNDS);
+               plan->rounds);
     }
     for (int cold = 0; cold < 2 && result == 0; cold++) {
         check.cold = cold != 0;

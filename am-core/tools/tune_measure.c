@@ -62,11 +62,10 @@ static int burst(struct tune_pair *pair, struct am_ctx *ctx, uint64_t *each_ps)
 
 static int measure_short(struct tune_pair *pair, struct am_profile_row *row)
 {
-    static const struct am_option options[] = {
-            {"AM_PROFILE", "none"},
-            {"AM_PROTO", "eager"},
-            {"AM_WAIT", "spin"},
-            {NULL, NULL}};
+    static const struct am_option options[] = {{"AM_PROFILE", "none"},
+                                               {"AM_PROTO", "eager"},
+                                               {"AM_WAIT", "spin"},
+                                               {NULL, NULL}};
     uint64_t half[TUNE_ROUNDS], each[TUNE_ROUNDS], mine, theirs, both;
     struct am_ctx *ctx = tune_ctx_open(pair, options);
     int result = ctx == NULL ? -1 : 0;
@@ -122,11 +121,10 @@ static struct looked look(struct am_ctx *ctx, am_ways_t ways, am_copy_t copy)
 static int stream(struct tune_pair *pair, am_ways_t ways, struct looked *in,
                   struct looked *out)
 {
-    static const struct am_option options[] = {
-            {"AM_PROFILE", "none"},
-            {"AM_PROTO", "eager"},
-            {"AM_LEARN", "yes"},
-            {NULL, NULL}};
+    static const struct am_option options[] = {{"AM_PROFILE", "none"},
+                                               {"AM_PROTO", "eager"},
+                                               {"AM_LEARN", "yes"},
+                                               {NULL, NULL}};
     struct am_ctx *ctx = tune_ctx_open(pair, options);
     am_copy_t copy = pair->rank == 0 ? AM_COPY_IN : AM_COPY_OUT;
     bool both = ways == AM_WAYS_BOTH;

@@ -13,8 +13,7 @@
 #include <stdlib.h>
 
 enum {
-    TUNE_ODD = 2, /* rounds on each side that may be wrong */
-    TUNE_ROUNDS_MOST = 64
+    TUNE_ODD = 2 /* rounds on each side that may be wrong */
 };
 
 static int by_value(const void *a, const void *b)

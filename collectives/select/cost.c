@@ -27,8 +27,8 @@ static uint64_t single_ps(const struct am_coll_cost *c, size_t bytes)
 {
     const struct am_coll_numbers *n = c->numbers;
     bool single;
-    uint64_t ps = am_cost_bulk_ps(&n->perf, n->caps, n->packet_bytes, false,
-                                  bytes, &single);
+    uint64_t ps = am_cost_bulk_ps(&n->perf, n->caps, n->packet_bytes,
+                                  AM_COST_PUT, bytes, &single);
 
     return single ? ps : AM_COST_NEVER;
 }

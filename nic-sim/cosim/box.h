@@ -13,11 +13,12 @@
 #ifndef NS_COSIM_BOX_H
 #define NS_COSIM_BOX_H
 
+#include "host/ahead.h"
 #include "host/cpu.h"
 
 #include <stdatomic.h>
 
-#define NS_BOX_MAGIC UINT32_C(0x6e734205) /* and the layout's version */
+#define NS_BOX_MAGIC UINT32_C(0x6e734206) /* and the layout's version */
 
 enum {
     NS_BOX_RECORDS = 128,
@@ -82,8 +83,9 @@ struct ns_box {
     uint32_t answer;
     uint32_t value;      /* of a load */
     uint64_t met, meets; /* arrivals at ns_sim_meet; how many it waits for */
-    uint64_t next_ps, next_order; /* of the engine's next event */
-    uint64_t order; /* of an event of this host's, less sequence */
+    struct ns_ahead ahead;
+    struct ns_access steady; /* the last register that the rank has loaded, and
+                              * its value now; bytes 0: it may be another soon */
     uint64_t limit_ps;
     /* with the engine's turn */
     uint32_t ask;
@@ -91,14 +93,13 @@ struct ns_box {
     uint64_t a, b, c;
     bool interrupts;   /* the program wants them */
     uint64_t accesses; /* of its port, that were done by the rank itself */
-    uint32_t advances; /* syncs that needed no turn; the last one's time */
-    uint64_t advanced_ps;
     uint32_t record_count;
     struct ns_box_record records[NS_BOX_RECORDS];
     uint8_t data[NS_BOX_DATA];
     /* to be done before what is asked for: cosim/post.h.  now_ps is the time of
-     * the first then, and tail_ps the rank's own time after the last */
-    uint32_t post_bytes;
+     * the first then, and tail_ps the rank's own time after the last; `idle` is
+     * that after the first known_bytes of them */
+    uint32_t post_bytes, known_bytes;
     uint64_t tail_ps;
     _Alignas(8) uint8_t posts[NS_BOX_POSTS];
     /* the same all the time */

@@ -1,6 +1,6 @@
 /*
  * A cpu whose engine is another process.  What needs no turn happens here:
- * charges, the cache, looks at memory before the engine's next event.
+ * charges, the cache, looks at memory that the adapter has left alone.
  */
 #include "config.h"
 
@@ -73,9 +73,8 @@ static void turn_take(struct ns_rank *rank)
     rank->cpu.now_ps = box->now_ps;
     rank->cpu.stolen_ps = box->stolen_ps;
     rank->cpu.idle = box->idle;
-    box->advances = 0;
     box->record_count = 0;
-    box->post_bytes = 0;
+    box->post_bytes = box->known_bytes = 0;
 }
 
 /* From here on the rank computes. */
@@ -124,6 +123,13 @@ void ns_rank_measure(struct ns_rank *rank)
 
 void ns_rank_settle(struct ns_rank *rank)
 {
+    if (!ns_posts_are_known(rank)) {
+        ask(rank, NS_ASK_ROOM);
+    }
+}
+
+void ns_rank_room(struct ns_rank *rank)
+{
     if (rank->box->post_bytes > 0) {
         ask(rank, NS_ASK_ROOM);
     }
@@ -138,25 +144,14 @@ void ns_rank_load(struct ns_rank *rank, uint32_t address, void *to,
     memcpy(to, rank->box->data, bytes);
 }
 
-/* As ns_engine_advance: would this host's event be the next? */
-bool ns_rank_is_next(const struct ns_rank *rank)
+bool ns_rank_is_ahead(const struct ns_rank *rank)
 {
     const struct ns_box *box = rank->box;
-    uint64_t time_ps = rank->cpu.now_ps;
 
-    return box->post_bytes == 0 && time_ps <= box->limit_ps &&
-           (time_ps < box->next_ps ||
-            (time_ps == box->next_ps && box->next_order >= box->order));
-}
-
-static bool advance(struct ns_rank *rank)
-{
-    if (!ns_rank_is_next(rank)) {
-        return false;
-    }
-    rank->box->advances++;
-    rank->box->advanced_ps = rank->cpu.now_ps;
-    return true;
+    return ns_posts_are_known(rank) && !rank->ended &&
+           rank->cpu.now_ps <= box->limit_ps &&
+           rank->cpu.now_ps < (rank->looks ? box->ahead.look_ps
+                                           : box->ahead.touch_ps);
 }
 
 /* --------------------------------------------------------------------- cpu */
@@ -164,9 +159,7 @@ static bool advance(struct ns_rank *rank)
 static void rank_sync(struct ns_cpu *cpu)
 {
     ns_rank_measure(rank_of(cpu));
-    if (advance(rank_of(cpu))) {
-        ns_cpu_looked(cpu);
-        ns_cpu_stolen(cpu);
+    if (ns_post_sync(rank_of(cpu))) {
         measure_on(rank_of(cpu));
     } else {
         ask(rank_of(cpu), NS_ASK_SYNC);
@@ -330,12 +323,15 @@ void ns_rank_meet(struct ns_rank *rank, void (*poll)(void *arg), void *arg)
     while (rank->box->met < all) {
         poll(arg);
         rank->cpu.idle.news = true; /* looked at more than memory: no jump */
-        rank_sync(&rank->cpu);
+        ask(rank, NS_ASK_SYNC);     /* others tell at any time */
     }
 }
 
 void ns_rank_compute(struct ns_rank *rank, uint64_t ps)
 {
+    if (rank->interrupt == NULL && ns_post_compute(rank, ps)) {
+        return;
+    }
     rank->box->a = ps;
     ask(rank, NS_ASK_COMPUTE);
 }

@@ -14,6 +14,7 @@ struct ns_rank {
     size_t (*waits)(void *arg, char *text, size_t bytes); /* or NULL */
     void *waits_arg;
     bool outside; /* since the last ask */
+    bool looks;   /* it fetches from memory, and does not write back */
     uint64_t posts_ps, post_ps; /* local time of the first, the last post */
     const struct am_env_ops *cpu_ops; /* the cpu's environment, which settles */
     struct am_env_ops env_ops;        /* before it does anything with time */
@@ -30,13 +31,16 @@ struct ns_rank {
  * process ends here or in any later call.
  */
 int ns_rank_open(struct ns_rank *rank, struct ns_box *box);
-/* What waits in the list is done: local time is known again. */
+/* What waits in the list is done, or known: so is local time again. */
 void ns_rank_settle(struct ns_rank *rank);
+/* The list is empty: all that was in it is done. */
+void ns_rank_room(struct ns_rank *rank);
 /* The same, and then a load from shared memory of at most NS_BOX_DATA. */
 void ns_rank_load(struct ns_rank *rank, uint32_t address, void *to,
                   uint32_t bytes);
-/* Would the engine do nothing before local time?  Then no turn is needed. */
-bool ns_rank_is_next(const struct ns_rank *rank);
+/* Has the adapter left the host's memory alone up to local time?  Then no turn is
+ * needed to touch it; if rank->looks, to fetch from it. */
+bool ns_rank_is_ahead(const struct ns_rank *rank);
 /* As ns_sim_allgather, ns_sim_meet, ns_sim_compute, ns_sim_interrupts. */
 void ns_rank_gather(struct ns_rank *rank, const void *mine, void *all,
                     size_t bytes);

@@ -20,12 +20,46 @@
 
 /* ------------------------------------------------------------------- turns */
 
+/* What the adapter and the bus will not do, while the rank runs. */
+static void ahead_out(struct ns_node *node)
+{
+    struct ns_ahead *ahead = &node->seat.box->ahead;
+    const struct ns_heap_entry *first =
+            ns_queue_first(&node->view.sim->engine->queue);
+
+    *ahead = (struct ns_ahead){.next_ps = NS_NEVER};
+    node->view.sim->kind->ahead(node->nic,
+                                first != NULL ? first->time_ps : NS_NEVER,
+                                ahead);
+    if (node->host.cpu.memory.coherent) {
+        ahead->look_ps = ahead->touch_ps; /* DMA takes lines out of the cache */
+    }
+    ns_bus_ahead(&node->host.bus, ahead);
+}
+
+/* The register that the rank has loaded last, if it may keep its value. */
+static void steady_out(struct ns_node *node)
+{
+    const struct ns_nic_ops *ops = node->host.nic_ops;
+    struct ns_access *steady = &node->seat.steady;
+
+    if (node->seat.box->ask == NS_ASK_ACCESS) {
+        *steady = node->host.access;
+        if (!steady->is_load || ops->reg_is_steady == NULL ||
+            !ops->reg_is_steady(steady->reg)) {
+            steady->bytes = 0;
+        }
+    }
+    if (steady->bytes > 0) {
+        steady->value =
+                ops->reg_load(node->host.nic, steady->reg, steady->bytes);
+    }
+    node->seat.box->steady = *steady;
+}
+
 static void state_out(struct ns_node *node, ns_answer_t answer)
 {
     const struct ns_engine *engine = node->view.sim->engine;
-    const struct ns_component *component = &node->host.component;
-    const struct ns_heap_entry *first =
-            ns_queue_first(&node->view.sim->engine->queue);
     struct ns_box *box = node->seat.box;
 
     box->now_ps = node->host.cpu.now_ps;
@@ -33,10 +67,9 @@ static void state_out(struct ns_node *node, ns_answer_t answer)
     box->idle = node->host.cpu.idle;
     box->answer = answer;
     box->met = node->view.sim->met;
-    box->next_ps = first != NULL ? first->time_ps : NS_NEVER;
-    box->next_order = first != NULL ? first->order : UINT64_MAX;
-    box->order = ns_engine_order(component, NS_PHASE_HOST);
     box->limit_ps = engine->params.limit_ps;
+    ahead_out(node);
+    steady_out(node);
 }
 
 static void records_in(struct ns_node *node)
@@ -69,36 +102,24 @@ static bool state_is_sane(const struct ns_node *node)
             return false;
         }
     }
-    if (box->advances > 0) {
-        if (box->advanced_ps < from_ps || box->advanced_ps > box->next_ps ||
-            box->advanced_ps > box->limit_ps) {
-            return false;
-        }
-        from_ps = box->advanced_ps;
-    }
     return box->record_count <= NS_BOX_RECORDS && box->ask < NS_ASK_COUNT &&
            ns_posts_are_sane(box, &node->host.cpu.memory) &&
            (box->now_ps >= from_ps ||
             (box->post_bytes == 0 && !is_timed((ns_ask_t)box->ask)));
 }
 
-/* What the rank has done since it had its turn. */
-static void state_in(struct ns_node *node)
+/* What the rank has done since it had its turn; false: it has gone on further
+ * than it may. */
+static bool state_in(struct ns_node *node)
 {
     const struct ns_box *box = node->seat.box;
     struct ns_cpu *cpu = &node->host.cpu;
 
     records_in(node);
-    if (box->advances > 0) {
-        NS_CHECK(ns_engine_advance(&node->host.component, NS_PHASE_HOST,
-                                   box->advanced_ps));
-        ns_engine_events_stand(node->view.sim->engine, box->advances);
-        node->host.syncs += box->advances;
-    }
     cpu->now_ps = box->now_ps;
     cpu->stolen_ps = box->stolen_ps;
     cpu->idle = box->idle;
-    ns_posts_do(box, &node->host);
+    return ns_posts_do(box, &node->host);
 }
 
 /* The rank has its turn: wait until it asks; false: it will not. */
@@ -131,14 +152,13 @@ static bool rank_wait(struct ns_node *node)
 /* Take what it has done. */
 static bool rank_take(struct ns_node *node)
 {
-    if (!state_is_sane(node)) {
+    if (!state_is_sane(node) || !state_in(node)) {
         ns_sim_fail(node->view.sim,
                     "rank %" PRIu32 " (process %d) wrote over what it shares "
                     "with the simulator",
                     node->view.rank, node->seat.pid);
         return false;
     }
-    state_in(node);
     return true;
 }
 
@@ -228,7 +248,7 @@ static bool rank_run_outside(struct ns_node *node)
     node->host.cpu.idle.news = true;
     state_out(node, NS_ANSWER_GO);
     out_ps = box->now_ps;
-    box->next_ps = 0; /* nothing without a turn */
+    box->ahead = (struct ns_ahead){0}; /* nothing without a turn */
     node->seat.turns++;
     ns_box_give(box, NS_TURN_RANK);
     node->seat.outside = true;

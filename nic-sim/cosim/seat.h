@@ -17,6 +17,7 @@ struct ns_seat {
     int pid, process;   /* who has it, and its pidfd; -1: nobody */
     bool over;          /* it has said that its program is over */
     uint64_t turns;     /* that it has got */
+    struct ns_access steady; /* as the box's */
     bool outside;       /* its process runs, and its node waits for that */
 };
 

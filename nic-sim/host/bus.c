@@ -84,6 +84,34 @@ void ns_bus_pio(struct ns_bus *bus, struct ns_bus_request *request,
     bus_request(bus, request);
 }
 
+void ns_bus_ahead_dma(const struct ns_bus *bus, uint64_t time_ps,
+                      uint64_t bytes, struct ns_ahead *ahead)
+{
+    uint64_t dma_ps = ns_bus_dma_ps(&bus->settings, bytes);
+
+    if (bytes > bus->settings.burst_bytes) { /* others get in between */
+        ahead->bus_ps = ns_ahead_first(ahead->bus_ps, time_ps);
+        return;
+    }
+    ahead->next_ps = time_ps;
+    ahead->next_bus_ps = dma_ps;
+    if (ahead->bus_ps < time_ps + dma_ps) {
+        ahead->bus_ps = time_ps + dma_ps; /* it does one after the other */
+    }
+}
+
+void ns_bus_ahead(const struct ns_bus *bus, struct ns_ahead *ahead)
+{
+    if (bus->current != NULL) {
+        ahead->free_ps = bus->event.time_ps;
+        ahead->shared = bus->current->dma && bus->current->bytes_left > 0;
+    }
+    if (ahead->shared || !am_list_is_empty(&bus->queue)) {
+        ahead->next_ps = NS_NEVER;
+        ahead->bus_ps = 0;
+    }
+}
+
 uint64_t ns_bus_dma_ps(const struct ns_bus_settings *settings, uint64_t bytes)
 {
     uint64_t total_ps = 0;

@@ -6,6 +6,7 @@
 #ifndef NS_HOST_BUS_H
 #define NS_HOST_BUS_H
 
+#include "host/ahead.h"
 #include "nicsim_machine.h"
 
 /* One use of the bus; embedded in its owner, pending at most once. */
@@ -33,6 +34,12 @@ void ns_bus_dma(struct ns_bus *bus, struct ns_bus_request *request,
                 uint64_t bytes, void (*done)(struct ns_bus_request *request));
 void ns_bus_pio(struct ns_bus *bus, struct ns_bus_request *request,
                 uint64_t hold_ps, void (*done)(struct ns_bus_request *request));
+/* An adapter with one DMA engine will ask for the bus at `time_ps`, for `bytes`:
+ * what `ahead` says of that. */
+void ns_bus_ahead_dma(const struct ns_bus *bus, uint64_t time_ps,
+                      uint64_t bytes, struct ns_ahead *ahead);
+/* What `ahead` says of the bus itself, when the adapter has filled it in. */
+void ns_bus_ahead(const struct ns_bus *bus, struct ns_ahead *ahead);
 /* Time of a DMA of `bytes` on an idle bus. */
 uint64_t ns_bus_dma_ps(const struct ns_bus_settings *settings, uint64_t bytes);
 

@@ -17,6 +17,9 @@ struct ns_nic_ops {
     /* Does the register take addresses of this process?  They are not traced,
      * as they differ from run to run.  NULL: none does. */
     bool (*reg_is_address)(uint32_t reg);
+    /* Does it change at ns_ahead.reg_ps at the soonest, if the host does not store
+     * to the adapter, and does a load of it change nothing?  NULL: none does. */
+    bool (*reg_is_steady)(uint32_t reg);
     /* A run of stores; NULL: it has no memory that the host may write. */
     void (*reg_write)(void *nic, uint32_t reg, const void *from,
                       uint32_t bytes);

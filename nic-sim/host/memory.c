@@ -346,6 +346,8 @@ void ns_memory_dma_read(struct ns_memory *memory, uint32_t address, void *to,
 {
     uint64_t own = pinned(memory, address, bytes);
 
+    memory->touches++;
+    memory->changes += memory->coherent; /* lines leave the cache */
     if (own != 0) {
         (void)ns_memory_own_read(memory, own, to, bytes);
         return;
@@ -362,6 +364,8 @@ void ns_memory_dma_write(struct ns_memory *memory, uint32_t address,
 {
     uint64_t own = pinned(memory, address, bytes);
 
+    memory->touches++;
+    memory->changes++;
     if (own != 0) {
         (void)ns_memory_own_write(memory, own, from, bytes);
         return;

@@ -21,6 +21,7 @@ struct ns_memory {
     /* pages of ordinary memory that are pinned; those that are not are used
      * again in the order in which they became free, so that transfers that
      * were under way then still find them */
+    uint64_t touches, changes;     /* by DMA; those that the host can see */
     uint64_t *pins;                /* in the room */
     uint32_t *pin_free;            /* NULL until the first */
     uint32_t pin_first, pin_count; /* of pin_free */

@@ -123,6 +123,9 @@ NS_API void ns_component_init(struct ns_component *component,
                               struct ns_engine *engine, const char *name,
                               uint32_t node);
 
+/* When its first event is that is pending, or some time before that. */
+NS_API uint64_t ns_component_next_ps(const struct ns_component *component);
+
 NS_API void ns_event_init(struct ns_event *event,
                           void (*run)(struct ns_event *event));
 /* Run `event` at `time_ps`, which is not in the past. */

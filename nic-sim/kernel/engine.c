@@ -12,6 +12,7 @@
 /* order: phase 4 bits, component 20 bits, sequence 40 bits */
 #define ORDER_PHASE_SHIFT     60
 #define ORDER_COMPONENT_SHIFT 40
+#define COMPONENTS_MAX        (UINT32_C(1) << 20)
 
 static uint64_t trace_now(struct am_env *env)
 {
@@ -122,7 +123,7 @@ void ns_component_init(struct ns_component *component, struct ns_engine *engine,
     uint32_t ring = node == NS_NODE_NONE ? engine->node_count : node;
 
     NS_CHECK(ring <= engine->node_count);
-    NS_CHECK(engine->component_count < UINT32_C(1) << 20);
+    NS_CHECK(engine->component_count < COMPONENTS_MAX);
     *component = (struct ns_component){
             .engine = engine,
             .name = name,
@@ -190,6 +191,25 @@ bool ns_engine_advance(struct ns_component *component, ns_phase_t phase,
     engine->order = order;
     engine->events[engine->order >> ORDER_PHASE_SHIFT]++;
     return true;
+}
+
+uint64_t ns_component_next_ps(const struct ns_component *component)
+{
+    struct ns_queue *queue = &component->engine->queue;
+    uint64_t first_ps = NS_NEVER;
+
+    (void)ns_queue_first(queue); /* it is near */
+    first_ps = queue->near_end_ps;
+    for (uint32_t i = 0; i < queue->near.count; i++) {
+        const struct ns_heap_entry *entry = &queue->near.entries[i];
+
+        if ((entry->order >> ORDER_COMPONENT_SHIFT & (COMPONENTS_MAX - 1)) ==
+                    component->id &&
+            entry->time_ps < first_ps) {
+            first_ps = entry->time_ps;
+        }
+    }
+    return first_ps;
 }
 
 ns_run_t ns_engine_step(struct ns_engine *engine)

@@ -51,6 +51,8 @@ void ns_tree_enter(struct ns_tree *tree);
 /* A link was given up: faults let nothing through.  The engine was stopped. */
 bool ns_tree_broken(const struct ns_tree *tree);
 bool ns_tree_quiet(const struct ns_tree *tree);
+/* No node hears of anything before, if nobody sends or enters before next_ps. */
+uint64_t ns_tree_ahead_ps(const struct ns_tree *tree, uint64_t next_ps);
 /* Hops from the farthest node to the top. */
 uint32_t ns_tree_depth(const struct ns_tree *tree);
 /* All send at once, alone: from then to the last tail at a node `depth` hops

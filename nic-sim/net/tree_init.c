@@ -3,6 +3,8 @@
  */
 #include "net/tree_inner.h"
 
+#include "host/ahead.h"
+
 #include <stdlib.h>
 
 static bool ring_init(struct ns_tree_ring *ring, uint32_t max)
@@ -130,6 +132,19 @@ bool ns_tree_broken(const struct ns_tree *tree)
 bool ns_tree_quiet(const struct ns_tree *tree)
 {
     return tree->sent == 0;
+}
+
+uint64_t ns_tree_ahead_ps(const struct ns_tree *tree, uint64_t next_ps)
+{
+    uint64_t packet_ps =
+            ns_tree_quiet(tree) ? ns_ahead_after(next_ps, tree->packet_ps)
+                                : next_ps;
+    uint64_t barrier_ps =
+            ns_event_pending(&tree->barrier)
+                    ? tree->barrier.time_ps
+                    : ns_ahead_after(next_ps, tree->settings.barrier_ps);
+
+    return ns_ahead_first(packet_ps, barrier_ps);
 }
 
 uint32_t ns_tree_depth(const struct ns_tree *tree)

@@ -50,6 +50,10 @@ struct ns_nic_kind {
                   size_t error_bytes);
     /* Why the adapter has stopped the run, or NULL; may be NULL itself. */
     const char *(*failure)(const void *nic);
+    /* What it will not do to its host, if the host leaves it alone and nothing
+     * happens outside of it before `next_ps`: fills in `ahead` but for what the
+     * bus knows. */
+    void (*ahead)(const void *nic, uint64_t next_ps, struct ns_ahead *ahead);
     const struct am_stat_row *stat_rows;
     uint32_t stat_count;
     const uint64_t *(*stats)(const void *nic);

@@ -4,14 +4,18 @@
 # shellcheck source=test/sim/common.sh
 . "${AM_SRCDIR:-.}/test/sim/common.sh"
 
-# Lines "metric bytes unit value"; bytes are 0 for what has no size.
-rows() { # MACHINE [OPTION...]
+predict() { # MACHINE [OPTION...]: into $work/out.MACHINE
     machine=$1
     shift
-    "$sim" --predict --no-progress "$@" "$machine" >"$work/out" ||
-        bad "am_sim --predict $machine $*"
+    "$sim" --predict --no-progress "$@" "$machine" >"$work/out.$machine" ||
+        echo "not so: am_sim --predict $machine $*" >>"$work/failed"
+}
+
+# Lines "metric bytes unit value"; bytes are 0 for what has no size.
+rows() { # MACHINE
+    machine=$1
     awk '$3 == "B" { print $1, $2, $5, $4; next } { print $1, 0, $3, $2 }' \
-        "$work/out" >"$work/rows"
+        "$work/out.$machine" >"$work/rows"
     awk '!($4 > 0) { wrong = 1; print } END { exit wrong }' "$work/rows" >&2 ||
         bad "all that $machine predicts is above zero"
 }
@@ -70,10 +74,29 @@ bgp() {
     done
 }
 
+# Under a sanitizer each takes ten times as long, and the second Myrinet runs the
+# same code as the first: only what is asked of it below.
+only=
+grep -q '^CFLAGS = .*-fsanitize\|^AM_CFLAGS = .*-fsanitize' \
+    "${AM_BUILDDIR:-.}/Makefile" 2>/dev/null && only='--only mcast.ni'
+# Two at a time.
+for name in myrinet-ppro bgp; do
+    predict $name
+done &
+# shellcheck disable=SC2086
+predict myrinet-p3 $only
+for name in sp-thin sp-wide pcie4 ap3000; do
+    predict $name
+done
+wait
+[ ! -e "$work/failed" ] || bad "$(cat "$work/failed")"
+
 expected=0
 for name in sp-thin sp-wide myrinet-ppro myrinet-p3 bgp pcie4 ap3000; do
     "$sim" --list | grep -q "^  $name\$" || bad "there is $name"
     rows $name
+    cp "$work/rows" "$work/$name"
+    [ "$name$only" != "myrinet-p3--only mcast.ni" ] || continue
     bandwidth
     case $name in
     myrinet-*) lanai && expected=124 ;;
@@ -82,7 +105,6 @@ for name in sp-thin sp-wide myrinet-ppro myrinet-p3 bgp pcie4 ap3000; do
     esac
     [ "$(wc -l <"$work/rows")" = $expected ] ||
         bad "$name predicts these $expected rows and no others"
-    cp "$work/rows" "$work/$name"
 done
 for one in sp-wide myrinet-p3; do
     other=sp-thin
@@ -106,7 +128,8 @@ exchange() { sed -n "s/^exchange_rendezvous_$1 65536 MB\/s \([0-9]*\).*/\1/p" \
 
 # The rows are of the machine as --set has it: half the rate of a link.
 rate() { sed -n 's/^store_async 1048576 MB\/s \([0-9]*\).*/\1/p' "$1"; }
-rows sp-thin --set 'net.link=20 MB/s'
+predict sp-thin --set 'net.link=20 MB/s' --only store_async
+rows sp-thin
 [ "$(rate "$work/rows")" -lt "$(rate "$work/sp-thin")" ] ||
     bad "a slower link lowers the predicted bandwidth"
 exit $failed

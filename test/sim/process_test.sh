@@ -76,7 +76,7 @@ for machine in $all; do
         case $way$machine in
         -* | pcie4 | ap3000) continue ;;
         esac
-        [ "$turns" -lt "$accesses" ] ||
+        [ $((turns * 3)) -lt $((accesses * 2)) ] ||
             bad "the ring on $machine: $turns turns, $accesses accesses"
     done
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """am_tune: its options; that the profile it writes is one that libam begins
-with, and what is said of one that is not; that --check compares.  What the numbers are is not
-checked: others may want the cores."""
+with, and what is said of one that is not; that --check compares.  What the
+numbers are is not checked: others may want the cores."""
 import os
 import sys
 import tempfile
@@ -17,7 +17,9 @@ def test_options():
     check.that(got.returncode == 0 and got.stdout.startswith("usage: am_tune"),
                "am_tune --help ends well")
     for args in (["--nonsense"], ["extra"], ["--check", "-o", "x"],
-                 ["--sizes", "8"], ["--check", "--sizes", "8x"]):
+                 ["--sizes", "8"], ["--check", "--sizes", "8x"],
+                 ["--check", "--rounds", "0"], ["--check", "--rounds", "3x"],
+                 ["--check", "--rounds", "65"], ["--rounds", "3"]):
         got = job.run(TUNE, *args)
         check.that(got.returncode == 2 and got.stderr != "" and
                    got.stdout == "", "am_tune %s is refused" % args)
@@ -52,7 +54,7 @@ def test_profile(folder):
 
 
 def test_check(folder):
-    got = job.run(TUNE, "--check", "--sizes", "1,16k")
+    got = job.run(TUNE, "--check", "--sizes", "1,16k", "--rounds", "1")
     check.that(got.returncode == 0 and got.stderr == "",
                "am_tune --check compares: " + got.stderr)
     rows = [line.split() for line in got.stdout.splitlines()
@@ -72,7 +74,8 @@ def test_check(folder):
     bad = os.path.join(folder, "bad")
     with open(bad, "w") as file:
         file.write("version = 9;\n")
-    got = job.run(TUNE, "--check", "--sizes", "1", AM_PROFILE=bad)
+    got = job.run(TUNE, "--check", "--sizes", "1", "--rounds", "1",
+                  AM_PROFILE=bad)
     check.that(got.returncode == 1 and bad in got.stderr,
                "the profile that AM_PROFILE names is the one in use: " +
                got.stderr)

@@ -1,6 +1,7 @@
 /*
  * How much of a large data ring is used: its front while the receiver keeps
- * up, more of it by and by, all of it at once where the receiver is behind.
+ * up, all of it in the end where that gains something, and at once where the
+ * receiver is behind.
  * Pages that exist are counted, since a page costs both sides a fault.
  */
 #include "support/cm.h"
@@ -69,11 +70,14 @@ static bool send_one(struct world *world, uint64_t number, size_t bytes)
                               bytes) == AM_OK;
 }
 
+static struct shm_dev *sender_dev(struct world *world)
+{
+    return shm_dev_of(world->ctx[0]->devs[0]);
+}
+
 static struct shm_tx *sender(struct world *world)
 {
-    struct shm_dev *dev = shm_dev_of(world->ctx[0]->devs[0]);
-
-    return &shm_ep_of_local(dev, 1)->tx[AM_DEV_REQUEST];
+    return &shm_ep_of_local(sender_dev(world), 1)->tx[AM_DEV_REQUEST];
 }
 
 /* Pages of the sender's ring that exist. */
@@ -109,26 +113,136 @@ static void test_kept_up(void **state)
     world_close(&world);
 }
 
-/* After enough payload the whole ring is used, a page for many of payload. */
+/* Whatever things take here: a page of a ring so much, and to load a line of the
+ * receiver's at most so much where the cores count as near. */
+static void set_costs(struct world *world, uint64_t page_ps, uint64_t near_ps)
+{
+    sender_dev(world)->page_ps = page_ps;
+    sender_dev(world)->near_ps = near_ps;
+}
+
+/* Send about so many bytes of the ring, each received at once; the first, which
+ * opens the lane, after some polls. */
+static void send_bytes(struct world *world, uint64_t *sent, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < bytes / 8192; i++) {
+        assert_true(send_one(world, (*sent)++, 8192));
+        if (*sent == 1) {
+            world_settle(world);
+        }
+        world_poll(world);
+    }
+}
+
+/* Pages so dear that no end of a lap is worth one. */
+static const uint64_t dear_ps = UINT64_C(1000000000000);
+
+/* When as much has gone through the front as the ring's pages are worth, the whole
+ * ring is used. */
 static void test_by_and_by(void **state)
 {
+    const uint64_t worth = shm_front_worth(RING_BYTES, dear_ps);
     struct world world;
-    uint64_t sent = 0, bytes = 0;
+    uint64_t sent = 0;
 
     open_two(&world);
-    while (bytes < (uint64_t)2 * SHM_FRONT_LAPS * RING_BYTES) {
-        assert_true(send_one(&world, sent++, 4000));
-        bytes += 4096;
-        world_poll(&world);
-        if (bytes % (1 << 20) == 0) {
-            assert_true((uint64_t)ring_pages(&world) * SHM_PAGE <=
-                        2 * SHM_FRONT_BYTES + 4 * bytes / SHM_FRONT_LAPS);
-        }
-    }
+    send_bytes(&world, &sent, 8192);
+    set_costs(&world, dear_ps, UINT64_MAX);
+    send_bytes(&world, &sent, worth - RING_BYTES);
+    assert_in_range(ring_pages(&world), 1, 10);
+    send_bytes(&world, &sent, 32 * RING_BYTES);
+    assert_true(ring_pages(&world) >= RING_BYTES / SHM_PAGE);
     world_settle(&world);
     assert_int_equal(got.arrived, sent);
     assert_int_equal(got.wrong, 0);
-    assert_true(ring_pages(&world) >= RING_BYTES / SHM_PAGE);
+    world_close(&world);
+}
+
+/* The pages that there are when so many bytes have gone between cores that share no
+ * cache, where a page costs so much. */
+static uint32_t far_pages(uint64_t page_ps, uint64_t bytes)
+{
+    struct world world;
+    uint64_t sent = 0;
+    uint32_t pages;
+
+    open_two(&world);
+    send_bytes(&world, &sent, 8192);
+    set_costs(&world, page_ps, 0);
+    send_bytes(&world, &sent, bytes);
+    world_settle(&world);
+    assert_int_equal(got.arrived, sent);
+    assert_int_equal(got.wrong, 0);
+    pages = ring_pages(&world);
+    world_close(&world);
+    return pages;
+}
+
+/* Where pages cost nothing the ends of a few laps are worth the ring; else cores that
+ * share no cache gain nothing by more than the front. */
+static void test_far(void **state)
+{
+    assert_true(far_pages(1, 32 * RING_BYTES) >= RING_BYTES / SHM_PAGE);
+    assert_in_range(
+            far_pages(dear_ps, 2 * shm_front_worth(RING_BYTES, dear_ps)), 1,
+            10);
+}
+
+/* Short payloads gain nothing either. */
+static void test_short(void **state)
+{
+    struct world world;
+
+    open_two(&world);
+    assert_true(send_one(&world, 0, 500));
+    world_settle(&world);
+    set_costs(&world, dear_ps, UINT64_MAX);
+    for (uint64_t i = 1; i < shm_front_worth(RING_BYTES, dear_ps) / 1024; i++) {
+        assert_true(send_one(&world, i, 500));
+        world_poll(&world);
+    }
+    world_settle(&world);
+    assert_int_equal(got.wrong, 0);
+    assert_in_range(ring_pages(&world), 1, 10);
+    world_close(&world);
+}
+
+/* The dearer a page, the more goes through the front first, but not for ever. */
+static void test_dear_pages(void **state)
+{
+    uint64_t before = shm_front_worth(RING_BYTES, 0);
+
+    assert_true(before >= RING_BYTES && before <= 16 * RING_BYTES);
+    for (uint64_t page_ps = 1000; page_ps < UINT64_C(1) << 62; page_ps *= 2) {
+        uint64_t worth = shm_front_worth(RING_BYTES, page_ps);
+
+        assert_true(worth >= before);
+        before = worth;
+    }
+    assert_true(before > 100 * RING_BYTES &&
+                before < UINT64_C(2000) * RING_BYTES);
+    assert_true(shm_front_worth(UINT32_C(1) << 30, UINT64_MAX) > UINT32_MAX);
+}
+
+/* What a page costs is measured with a ring's first payload only, as it takes
+ * writing to the ring. */
+static void test_page_cost(void **state)
+{
+    struct world world;
+
+    open_two(&world);
+    assert_int_equal(sender_dev(&world)->page_ps, 0);
+    assert_true(send_one(&world, 0, 4000));
+    assert_true(sender_dev(&world)->page_ps > 0);
+    for (uint64_t i = 1; i < 100; i++) {
+        sender_dev(&world)->page_ps = UINT64_MAX;
+        assert_true(send_one(&world, i, 4000));
+        world_poll(&world);
+        assert_true(sender_dev(&world)->page_ps == UINT64_MAX);
+    }
+    world_settle(&world);
+    assert_int_equal(got.arrived, 100);
+    assert_int_equal(got.wrong, 0);
     world_close(&world);
 }
 
@@ -162,6 +276,8 @@ static void test_random(void **state)
     for (int i = 0; i < 20000; i++) {
         uint32_t burst = am_prng_below(&prng, 16) == 0 ? 200 : 2;
 
+        set_costs(&world, am_prng_below(&prng, 2) == 0 ? 1 : UINT64_MAX,
+                  am_prng_below(&prng, 2) == 0 ? 0 : UINT64_MAX);
         for (uint32_t j = am_prng_below(&prng, burst); j > 0; j--) {
             uint32_t most = am_prng_below(&prng, 8) == 0 ? PAYLOAD_MOST : 600;
 
@@ -181,9 +297,11 @@ static void test_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_kept_up),
-            cmocka_unit_test(test_by_and_by),
-            cmocka_unit_test(test_behind),
+            cmocka_unit_test(test_kept_up),   cmocka_unit_test(test_by_and_by),
+            cmocka_unit_test(test_far),
+
+            cmocka_unit_test(test_short),     cmocka_unit_test(test_dear_pages),
+            cmocka_unit_test(test_page_cost), cmocka_unit_test(test_behind),
             cmocka_unit_test(test_random),
     };
 

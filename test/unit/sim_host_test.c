@@ -84,6 +84,90 @@ static void test_bus(void **state)
     ns_engine_close(engine);
 }
 
+/* A transfer has the bus, the next one asks for it later, and the host makes
+ * accesses: each is over when it was foretold, if it was. */
+struct foretold {
+    struct ns_bus bus;
+    struct ns_event next, access;
+    struct bus_user dma[2], pio;
+    uint64_t next_bytes, done_ps; /* foretold for the access; 0: it was not */
+};
+
+static void foretold_next(struct ns_event *event)
+{
+    struct foretold *foretold = am_container(event, struct foretold, next);
+
+    ns_bus_dma(&foretold->bus, &foretold->dma[1].request, foretold->next_bytes,
+               user_done);
+}
+
+static void foretold_access(struct ns_event *event)
+{
+    struct foretold *foretold = am_container(event, struct foretold, access);
+
+    ns_bus_pio(&foretold->bus, &foretold->pio.request, 1000000, user_done);
+}
+
+/* How many of `accesses` were foretold, `gap_ps` from one to the next. */
+static uint32_t foretold_run(uint64_t first_bytes, uint64_t next_bytes,
+                             uint64_t next_ps, uint64_t gap_ps,
+                             uint32_t accesses)
+{
+    const struct ns_bus_settings settings = {80000000, 300000, 256};
+    const struct ns_engine_params params = {0};
+    struct ns_engine *engine = ns_engine_open(&params, 1);
+    struct foretold f = {.next_bytes = next_bytes};
+    struct ns_ahead ahead = {.bus_ps = NS_NEVER,
+                             .next_ps = NS_NEVER,
+                             .store_touch_ps = NS_NEVER,
+                             .store_bus_ps = NS_NEVER};
+    uint64_t now_ps = gap_ps;
+    uint32_t count = 0;
+
+    f.dma[0].engine = f.dma[1].engine = f.pio.engine = engine;
+    ns_bus_init(&f.bus, engine, 0, &settings);
+    ns_event_init(&f.next, foretold_next);
+    ns_event_init(&f.access, foretold_access);
+    ns_bus_dma(&f.bus, &f.dma[0].request, first_bytes, user_done);
+    ns_event_schedule(&f.bus.component, &f.next, NS_PHASE_NIC, next_ps);
+    ns_bus_ahead_dma(&f.bus, next_ps, next_bytes, &ahead);
+    ns_bus_ahead(&f.bus, &ahead);
+    for (uint32_t i = 0; i < accesses; i++) {
+        uint64_t done_ps = ns_ahead_stores(&ahead, now_ps, 0, 0, 1000000);
+
+        if (done_ps == 0) {
+            break;
+        }
+        count++;
+        ns_event_schedule(&f.bus.component, &f.access, NS_PHASE_HOST, now_ps);
+        f.pio.done_ps = 0;
+        while (f.pio.done_ps == 0) {
+            assert_int_equal(ns_engine_step(engine), NS_RUN_STOPPED);
+        }
+        assert_int_equal(f.pio.done_ps, done_ps);
+        now_ps = done_ps + gap_ps;
+    }
+    ns_engine_close(engine);
+    return count;
+}
+
+static void test_foretold(void **state)
+{
+    (void)state;
+    for (uint64_t gap_ps = 0; gap_ps <= 3500000; gap_ps += 250000) {
+        for (uint64_t next_ps = 3500000; next_ps < 9000000; next_ps += 250000) {
+            /* one burst each: all of them */
+            assert_int_equal(foretold_run(256, 256, next_ps, gap_ps, 8), 8);
+            /* the second has two bursts: until it asks for the bus */
+            (void)foretold_run(256, 512, next_ps, gap_ps, 8);
+            /* the first has: only what comes before its next burst */
+            assert_int_equal(foretold_run(512, 256, next_ps + 4000000, gap_ps,
+                                          8),
+                             gap_ps < 3500000);
+        }
+    }
+}
+
 /* -------------------------------------------------------------------- copy */
 
 /* A body that copies: own memory in either cache and beyond, shared memory. */
@@ -331,6 +415,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_memory),
             cmocka_unit_test(test_bus),
+            cmocka_unit_test(test_foretold),
             cmocka_unit_test(test_copy),
             cmocka_unit_test(test_jump),
     };

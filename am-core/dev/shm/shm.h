@@ -71,9 +71,9 @@ struct shm_tx {
     char *data;
     uint64_t told;        /* of the tail, to the receiver */
     uint32_t front_bytes; /* of a large ring: what is used of it so far */
-    uint32_t front_laps;  /* times that the sender went back to its start */
-    uint64_t pad[2];      /* two cache lines */
-};
+    uint64_t front_used;  /* bytes that went through it, with near cores */
+    uint64_t front_lost;  /* ps, at the ends of laps through it as it is */
+};                        /* two cache lines */
 
 struct shm_rx {
     struct shm_slot *next; /* to be consumed */
@@ -192,6 +192,8 @@ struct shm_dev {
     struct am_meter meters[AM_DISTANCE_COUNT];
     struct shm_near near; /* of a CPU that this context may run on */
     bool near_known;
+    uint64_t near_ps; /* SHM_NEAR_PS; another in tests */
+    uint64_t page_ps; /* the least that a ring's new page cost; 0: none */
     /* memory */
     bool cma;                 /* process_vm_readv works here */
     struct am_binalloc *heap; /* free blocks of my heap in the job segment */
@@ -268,7 +270,11 @@ bool shm_tx_refresh(struct shm_tx *tx);
 bool shm_tx_advance(struct shm_tx *tx);
 /* A packet that needs `need` bytes of a large ring, and would leave its front at
  * `at`: the bytes to skip, to the ring's start, or 0: it goes where it is. */
-uint64_t shm_front_leave(struct shm_tx *tx, uint32_t at, uint64_t need);
+uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
+                         uint64_t need);
+/* Bytes that go through the front before the whole ring is worth its pages, where
+ * a new one costs so much. */
+uint64_t shm_front_worth(uint32_t ring_bytes, uint64_t page_ps);
 bool shm_reply_ready(struct am_dev_ep *ep);
 int shm_poll(struct am_dev *dev, uint32_t packets_max);
 /* Deliver all that a dead peer has left. */

@@ -130,8 +130,8 @@ static inline uint32_t shm_data_lead(const void *data, uint64_t bytes)
 }
 
 /* Both sides count payload.  After each unit of it the receiver publishes what
- * it has consumed: of a large ring twice in the front, so that the sender may go
- * back to the start when it gets to the front's end.
+ * it has consumed: of a large ring twice in the shortest front, so that the sender
+ * may go back to the start when it gets to the front's end.
  *
  * The sender of a small ring looks at that before its next packet; when all is
  * consumed it begins again at the ring's start.  So a lane that keeps up uses
@@ -140,13 +140,16 @@ static inline uint32_t shm_data_lead(const void *data, uint64_t bytes)
  *
  * A large ring, which ranks with a core each have, begins with its front alone
  * (shm_front.c). */
-#define SHM_FRONT_BYTES SHM_DATA_UNIT
-#define SHM_FRONT_LAPS  16 /* with long payloads, after which it doubles */
+#define SHM_FRONT_LEAST ((uint32_t)SHM_PAGE)
+
+/* A line that the receiver has written takes so long to load at most if the cores
+ * share a cache: 60 to 90 ns, and 250 to 350 if they do not. */
+#define SHM_NEAR_PS UINT64_C(150000)
 
 static inline uint64_t shm_data_unit(uint32_t ring_bytes)
 {
     if (!shm_ring_is_small(ring_bytes)) {
-        return SHM_FRONT_BYTES / 2;
+        return SHM_FRONT_LEAST / 2;
     }
     return ring_bytes / 4 < SHM_DATA_UNIT ? ring_bytes / 4 : SHM_DATA_UNIT;
 }

@@ -94,7 +94,8 @@ __attribute__((noinline)) bool shm_tx_refresh(struct shm_tx *tx)
 
 /* Bytes to skip so that `bytes` lie contiguous: at the ring's tail, or at its
  * start (shm_inl.h tells when). */
-static inline uint64_t tx_data_skip(struct shm_tx *tx, uint64_t bytes)
+static inline uint64_t tx_data_skip(struct shm_dev *dev, struct shm_tx *tx,
+                                    uint64_t bytes)
 {
     uint32_t at = (uint32_t)(tx->data_tail & (tx->ring_bytes - 1));
 
@@ -108,7 +109,7 @@ static inline uint64_t tx_data_skip(struct shm_tx *tx, uint64_t bytes)
     }
     return SHM_LIKELY(at + bytes <= tx->front_bytes)
                    ? 0
-                   : shm_front_leave(tx, at, bytes);
+                   : shm_front_leave(dev, tx, at, bytes);
 }
 
 __attribute__((noinline)) bool shm_tx_advance(struct shm_tx *tx)
@@ -176,7 +177,8 @@ static __attribute__((noinline)) am_status_t
 send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
           size_t hdr_bytes, const struct shm_payload *payload)
 {
-    uint64_t *stats = shm_dev_of(ep->ep.dev)->stats;
+    struct shm_dev *dev = shm_dev_of(ep->ep.dev);
+    uint64_t *stats = dev->stats;
     struct shm_tx *tx = &ep->tx[class];
     size_t bytes = payload->bytes;
     bool hdr_out = hdr_bytes > SHM_EXT_BYTES;
@@ -197,7 +199,7 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
         tx->data_count = 0;
         (void)shm_tx_refresh(tx);
     }
-    skip = tx_data_skip(tx, total);
+    skip = tx_data_skip(dev, tx, total);
     if (!shm_tx_has_slot(tx) || !shm_tx_has_data(tx, skip + total)) {
         stats[AM_DEV_STAT_TX_AGAIN]++;
         return AM_ERR_AGAIN;

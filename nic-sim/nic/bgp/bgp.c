@@ -227,6 +227,37 @@ static const char *bgp_failure(const void *nic)
                    : NULL;
 }
 
+static void first_of(uint64_t *time_ps, const struct ns_event *event,
+                     uint64_t ps)
+{
+    if (ns_event_pending(event)) {
+        *time_ps = ns_ahead_first(*time_ps, event->time_ps + ps);
+    }
+}
+
+/* Its DMA has ways of its own to memory: the bus is the host's alone.  A packet
+ * touches memory at the end of the time that it takes in an engine, a store at
+ * once. */
+static void bgp_ahead(const void *nic, uint64_t next_ps, struct ns_ahead *ahead)
+{
+    const struct ns_bgp_process *process = nic;
+    const struct ns_bgp_node *node = process->node;
+    const struct ns_machine *machine = node->net->machine;
+    uint64_t packet_ps =
+            ns_bgp_cycles_ps(node->net, machine->bgp.packet_cycles) +
+            ns_bus_dma_ps(&machine->bus, 1);
+
+    ahead->bus_ps = NS_NEVER;
+    ahead->store_bus_ps = NS_NEVER;
+    ahead->touch_ps = ns_ahead_first(
+            ns_ahead_after(next_ps, node->stalled ? 0 : packet_ps),
+            ns_tree_ahead_ps(node->net->tree, next_ps));
+    first_of(&ahead->touch_ps, &node->inject.event, 0);
+    first_of(&ahead->touch_ps, &node->receive.event, 0);
+    first_of(&ahead->touch_ps, &node->interrupt, 0);
+    first_of(&ahead->touch_ps, &node->fetched, packet_ps);
+}
+
 static const uint64_t *bgp_stats(const void *nic)
 {
     return ((const struct ns_bgp_process *)nic)->stats;
@@ -248,6 +279,7 @@ const struct ns_nic_kind ns_bgp_kind = {
         .close = bgp_close,
         .busy = bgp_busy,
         .failure = bgp_failure,
+        .ahead = bgp_ahead,
         .stat_rows = stat_rows,
         .stat_count = NS_BGP_STAT_COUNT,
         .stats = bgp_stats,

@@ -297,6 +297,59 @@ static const uint64_t *lanai_stats(const void *nic)
 
 /* ------------------------------------------------------------------ network */
 
+/* The shortest task, of those that end with a host DMA. */
+static uint64_t task_ps(const struct ns_lanai *lanai)
+{
+    const struct ns_lanai_settings *settings = lanai->settings;
+    uint64_t cycles =
+            ns_ahead_first(settings->receive_cycles, settings->send_cycles);
+
+    if (lanai->slot_cleanups > 0 || lanai->fetched_cleanups > 0 ||
+        !am_list_is_empty(&lanai->done_queue)) {
+        return 0; /* how much of it is left is not looked at */
+    }
+    return ns_ahead_first(cycles, settings->done_cycles) *
+           lanai->clock.period_ps;
+}
+
+/* All that touches the host are jobs: a task makes one, or a buffer that the host
+ * gives while packets wait for it. */
+static void lanai_ahead(const void *nic, uint64_t next_ps,
+                        struct ns_ahead *ahead)
+{
+    const struct ns_lanai *lanai = nic;
+    uint64_t start_ps = lanai->settings->dma_start_ps;
+    uint64_t dma_ps = ns_bus_dma_ps(&lanai->host->bus.settings, 1);
+    uint64_t bus_ps = ns_ahead_after(next_ps, task_ps(lanai) + start_ps);
+
+    if (lanai->task != NS_LANAI_IDLE) {
+        bus_ps = ns_ahead_first(bus_ps, lanai->busy_until_ps + start_ps);
+    }
+    ahead->bus_ps = bus_ps;
+    ahead->touch_ps = ns_ahead_after(bus_ps, dma_ps);
+    if (ns_event_pending(&lanai->dma_start)) {
+        uint64_t time_ps = lanai->dma_start.time_ps;
+
+        ahead->touch_ps = ns_ahead_first(ahead->touch_ps, time_ps + dma_ps);
+        ns_bus_ahead_dma(&lanai->host->bus, time_ps,
+                         ns_lanai_job_bytes(lanai, 0), ahead);
+    } else if (lanai->job_count > 0) { /* it waits for the bus, or has it */
+        uint64_t done_ps = lanai->host->bus.event.time_ps;
+
+        ahead->touch_ps = ns_ahead_first(ahead->touch_ps, done_ps);
+        ahead->bus_ps = bus_ps < done_ps ? done_ps : bus_ps;
+        if (lanai->job_count > 1) {
+            ns_bus_ahead_dma(&lanai->host->bus, done_ps + start_ps,
+                             ns_lanai_job_bytes(lanai, 1), ahead);
+        }
+    }
+    ahead->store_bus_ps =
+            start_ps + (am_list_is_empty(&lanai->host_queue)
+                                ? task_ps(lanai)
+                                : 0);
+    ahead->store_touch_ps = ahead->store_bus_ps + dma_ps;
+}
+
 static uint32_t lanai_nodes_max(const struct ns_machine *machine)
 {
     return ns_myrinet_nodes_max(&machine->myrinet);
@@ -339,6 +392,7 @@ const struct ns_nic_kind ns_lanai_kind = {
         .busy = ns_lanai_busy,
         .whole = ns_lanai_whole,
         .failure = lanai_failure,
+        .ahead = lanai_ahead,
         .stat_rows = stat_rows,
         .stat_count = NS_LANAI_STAT_COUNT,
         .stats = lanai_stats,

@@ -300,6 +300,8 @@ void ns_lanai_left(void *nic);
 void ns_lanai_deliver(void *nic, struct ns_packet *packet);
 void ns_lanai_watchdog_run(struct ns_event *event);
 void ns_lanai_dma_start_run(struct ns_event *event);
+/* Bytes that the job after `index` others transfers. */
+uint64_t ns_lanai_job_bytes(const struct ns_lanai *lanai, uint32_t index);
 
 /* lanai_rows.c: the machine file's settings. */
 extern const struct ns_machine_row ns_lanai_rows[];

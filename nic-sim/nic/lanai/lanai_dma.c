@@ -146,14 +146,20 @@ void ns_lanai_left(void *nic)
 
 static void job_done(struct ns_bus_request *request);
 
+uint64_t ns_lanai_job_bytes(const struct ns_lanai *lanai, uint32_t index)
+{
+    const struct ns_packet *packet =
+            lanai->jobs[(lanai->job_head + index) % lanai->jobs_max].packet;
+
+    return packet == NULL ? sizeof(uint32_t)
+                          : packet->bytes - NS_LANAI_WIRE_BYTES;
+}
+
 void ns_lanai_dma_start_run(struct ns_event *event)
 {
     struct ns_lanai *lanai = am_container(event, struct ns_lanai, dma_start);
-    const struct ns_packet *packet = lanai->jobs[lanai->job_head].packet;
 
-    ns_bus_dma(&lanai->host->bus, &lanai->dma,
-               packet == NULL ? sizeof(uint32_t)
-                              : packet->bytes - NS_LANAI_WIRE_BYTES,
+    ns_bus_dma(&lanai->host->bus, &lanai->dma, ns_lanai_job_bytes(lanai, 0),
                job_done);
 }
 

@@ -145,7 +145,14 @@ static void tb2_reg_store(void *nic, uint32_t reg, uint32_t value,
     }
 }
 
+/* Lengths are: only packets that were fetched clear them. */
+static bool tb2_reg_is_steady(uint32_t reg)
+{
+    return reg < NS_TB2_REG_TX_BASE;
+}
+
 static const struct ns_nic_ops tb2_ops = {
+        .reg_is_steady = tb2_reg_is_steady,
         .reg_load = tb2_reg_load,
         .reg_store = tb2_reg_store,
 };
@@ -225,6 +232,72 @@ static void *tb2_open(struct ns_host *host, void *net,
     return tb2;
 }
 
+/* Jobs are done one after the other: the first at `time_ps` at the soonest. */
+static void jobs_ahead(const struct ns_tb2 *tb2, uint64_t time_ps,
+                       uint64_t dma_ps, struct ns_ahead *ahead)
+{
+    for (uint32_t i = 0; i < tb2->job_count; i++) {
+        bool in = tb2->jobs[(tb2->job_head + i) % NS_TB2_JOBS].in;
+        uint64_t *first_ps = in ? &ahead->look_ps : &ahead->reg_ps;
+
+        *first_ps = ns_ahead_first(*first_ps, time_ps);
+        time_ps += dma_ps;
+    }
+}
+
+/* The engine is free at `free_ps` for job `index`, if there is one. */
+static void next_job_ahead(const struct ns_tb2 *tb2, uint64_t free_ps,
+                           uint32_t index, struct ns_ahead *ahead)
+{
+    const struct ns_tb2_job *job =
+            &tb2->jobs[(tb2->job_head + index) % NS_TB2_JOBS];
+
+    if (ahead->bus_ps < free_ps) {
+        ahead->bus_ps = free_ps;
+    }
+    if (index < tb2->job_count) {
+        ns_bus_ahead_dma(&tb2->host->bus,
+                         job->ready_ps > free_ps ? job->ready_ps : free_ps,
+                         job->packet->bytes, ahead);
+    }
+}
+
+/*
+ * A packet passes three stages before it touches memory, each at least so long:
+ *
+ *   out: length seen -task- job -dma_start- asks for the bus -DMA- memory is read,
+ *                                                           length cleared
+ *   in:  tail is in  -task- job -dma_start- asks for the bus -DMA- it is written
+ */
+static void tb2_ahead(const void *nic, uint64_t next_ps, struct ns_ahead *ahead)
+{
+    const struct ns_tb2 *tb2 = nic;
+    uint64_t start_ps = tb2->settings->dma_start_ps;
+    uint64_t task_ps = tb2->settings->packet_cycles * tb2->clock.period_ps;
+    uint64_t dma_ps = ns_bus_dma_ps(&tb2->host->bus.settings, 1);
+    uint64_t bus_ps = ns_ahead_after(next_ps, task_ps + start_ps);
+
+    ahead->look_ps = ahead->reg_ps = ns_ahead_after(bus_ps, dma_ps);
+    if (tb2->task != NS_TB2_IDLE) {
+        uint64_t *first_ps =
+                tb2->task == NS_TB2_RECEIVE ? &ahead->look_ps : &ahead->reg_ps;
+
+        bus_ps = ns_ahead_first(bus_ps, tb2->busy_until_ps + start_ps);
+        *first_ps = ns_ahead_first(*first_ps, bus_ps + dma_ps);
+    }
+    ahead->bus_ps = bus_ps;
+    if (ns_event_pending(&tb2->left_start)) {
+        next_job_ahead(tb2, tb2->left_start.time_ps, 0, ahead);
+        jobs_ahead(tb2, tb2->left_start.time_ps + dma_ps, dma_ps, ahead);
+    } else if (tb2->job_count > 0) { /* it waits for the bus, or has it */
+        next_job_ahead(tb2, tb2->host->bus.event.time_ps, 1, ahead);
+        jobs_ahead(tb2, tb2->host->bus.event.time_ps, dma_ps, ahead);
+    }
+    ahead->touch_ps = ns_ahead_first(ahead->look_ps, ahead->reg_ps);
+    ahead->store_bus_ps = task_ps + start_ps;
+    ahead->store_touch_ps = ahead->store_bus_ps + dma_ps;
+}
+
 static const uint64_t *tb2_stats(const void *nic)
 {
     return ((const struct ns_tb2 *)nic)->stats;
@@ -270,6 +343,7 @@ const struct ns_nic_kind ns_tb2_kind = {
         .open = tb2_open,
         .close = tb2_close,
         .busy = tb2_busy,
+        .ahead = tb2_ahead,
         .stat_rows = stat_rows,
         .stat_count = NS_TB2_STAT_COUNT,
         .stats = tb2_stats,

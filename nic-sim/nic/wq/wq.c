@@ -225,6 +225,21 @@ static void *wq_open(struct ns_host *host, void *net,
     return wq;
 }
 
+/* What comes to it from outside reaches memory across PCIe; but a packet that
+ * leaves makes place for one whose descriptor is there to be read. */
+static void wq_ahead(const void *nic, uint64_t next_ps, struct ns_ahead *ahead)
+{
+    const struct ns_wq *wq = nic;
+    bool full = wq->out_count >= wq->settings->buffer_packets;
+
+    ahead->bus_ps = NS_NEVER;
+    ahead->store_bus_ps = NS_NEVER;
+    ahead->store_touch_ps = wq->settings->pcie_ps;
+    ahead->touch_ps = ns_ahead_first(
+            ns_ahead_after(next_ps, full ? 0 : wq->settings->pcie_ps),
+            ns_component_next_ps(&wq->component));
+}
+
 static const uint64_t *wq_stats(const void *nic)
 {
     return ((const struct ns_wq *)nic)->stats;
@@ -282,6 +297,7 @@ const struct ns_nic_kind ns_wq_kind = {
         .open = wq_open,
         .close = wq_close,
         .busy = wq_busy,
+        .ahead = wq_ahead,
         .stat_rows = stat_rows,
         .stat_count = NS_WQ_STAT_COUNT,
         .stats = wq_stats,

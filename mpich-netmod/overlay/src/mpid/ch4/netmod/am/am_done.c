@@ -310,9 +310,10 @@ int MPIDI_AM_isend_as(MPIR_Request * sreq, struct am_ctx *ctx, uint32_t peer,
 }
 
 /* A contiguous receive with wildcards, or when messages wait. */
-int MPIDI_AM_irecv_any(void *buf, size_t bytes, struct am_ctx *ctx, int rank, int tag,
-                       int context_id, MPIR_Request ** request)
+int MPIDI_AM_irecv_any(void *buf, size_t bytes, struct am_ctx *ctx, uint64_t key, int tag,
+                       MPIR_Request ** request)
 {
+    int context_id = (int) (key >> 32), rank = (int) (uint32_t) key;
     struct am_data data = am_data_contig(buf, bytes);
     MPIR_Request *rreq = *request;
     struct am_msg_envelope envelope;

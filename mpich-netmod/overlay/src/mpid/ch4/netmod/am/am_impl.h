@@ -128,8 +128,8 @@ int MPIDI_AM_isend_as(MPIR_Request * sreq, struct am_ctx *ctx, uint32_t peer,
                       const struct am_msg_envelope *envelope, const struct am_data *data,
                       unsigned flags, MPIR_Request ** request);
 /* Start or complete the receive *request, which has been made; an error frees it. */
-int MPIDI_AM_irecv_any(void *buf, size_t bytes, struct am_ctx *ctx, int rank, int tag,
-                       int context_id, MPIR_Request ** request);
+int MPIDI_AM_irecv_any(void *buf, size_t bytes, struct am_ctx *ctx, uint64_t key, int tag,
+                       MPIR_Request ** request);
 int MPIDI_AM_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request * message);
 
 /* am_vcis.c: messages where there are several vcis */

@@ -59,6 +59,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_isend(const void *buf, MPI_Aint count, MPI
     struct am_ctx *ctx = MPIDI_AM_global.ctx[src_vci];
     uint32_t peer = MPIDI_AM_peer(av, src_vci, dst_vci);
     uint32_t context = (uint32_t) (comm->context_id + context_offset);
+    /* Whole at once: a context that waits on the stack is stored with 32 bits and read with 64,
+     * which takes until the stores of the message before have reached the cache. */
+    uint64_t key = am_msg_key(context, (uint32_t) comm->rank);
     struct am_msg_envelope envelope;
     MPIR_Datatype *dt_ptr;
     MPI_Aint true_lb;
@@ -74,9 +77,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_isend(const void *buf, MPI_Aint count, MPI
     }
     if (likely(contig || bytes == 0)) {
         buf = MPIR_get_contig_ptr(buf, true_lb);
-        if (likely(flags == 0 &&
-                   am_msg_send_now(ctx, peer, am_msg_key(context, (uint32_t) comm->rank),
-                                   (uint32_t) tag, buf, bytes))) {
+        if (likely(flags == 0 && am_msg_send_now(ctx, peer, key, (uint32_t) tag, buf, bytes))) {
             *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
             return MPI_SUCCESS;
         }
@@ -111,6 +112,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_irecv(void *buf, MPI_Aint count, MPI_Datat
 {
     struct am_ctx *ctx = MPIDI_AM_global.ctx[vci];
     int context_id = comm->recvcontext_id + context_offset;
+    /* whole at once, as that of a send */
+    uint64_t key = am_msg_key((uint32_t) context_id, (uint32_t) rank);
     struct am_msg_req *msg = NULL;
     MPIR_Request *rreq;
     MPIR_Datatype *dt_ptr;
@@ -139,11 +142,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_irecv(void *buf, MPI_Aint count, MPI_Datat
     MPIDI_REQUEST_SET_LOCAL(rreq, 0, partner);
     *request = rreq;
     if (likely((rank | tag) >= 0)) {    /* wildcards are negative */
-        msg = am_msg_post(ctx, am_msg_key((uint32_t) context_id, (uint32_t) rank), (uint32_t) tag,
-                          buf, bytes, MPIDI_AM_recv_done, rreq);
+        msg = am_msg_post(ctx, key, (uint32_t) tag, buf, bytes, MPIDI_AM_recv_done, rreq);
     }
     if (unlikely(msg == NULL)) {
-        return MPIDI_AM_irecv_any(buf, bytes, ctx, rank, tag, context_id, request);
+        return MPIDI_AM_irecv_any(buf, bytes, ctx, key, tag, request);
     }
     MPIDI_AM_REQ(rreq).msg = msg;
     return MPI_SUCCESS;
