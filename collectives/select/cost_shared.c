@@ -24,7 +24,7 @@ static uint64_t flag_ps(const struct am_coll_cost *c)
 static uint64_t waits_ps(const struct am_coll_cost *c, uint64_t waits,
                          uint64_t each_ps)
 {
-    return am_cost_is_crowded(c) ? am_cost_crowd_ps(c, waits, c->size * each_ps)
+    return am_cost_is_crowded(c) ? am_crowd_ps(c, waits, c->size * each_ps)
                                  : waits * flag_ps(c) + each_ps;
 }
 

@@ -23,8 +23,7 @@
 #include "dev/meter.h"
 #include "dev/shm/shm_layout.h"
 #include "dev/shm/shm_near.h"
-
-struct shm_dev;
+#include "dev/shm/shm_wait_round.h"
 
 /* One mapped segment and this context's place in it. */
 struct shm_seg {
@@ -122,7 +121,6 @@ struct shm_ep {
 #define SHM_RING_LEAST  ((size_t)1 << 18)
 #define SHM_PACKET_MOST ((size_t)256 << 20) /* of AM_SHM_PACKET */
 #define SHM_VISITORS    64 /* connections that have said nothing yet */
-#define SHM_YIELDS_TIMED 32 /* that another rank made use of */
 
 typedef enum {
     SHM_CMA_AUTO,
@@ -203,13 +201,11 @@ struct shm_dev {
     bool membarrier; /* asymmetric fence available */
     bool crowd_known, crowded;
     bool paired;          /* at most two ranks to a core */
-    uint32_t core_ranks;  /* that may share one */
     uint32_t spread_in;   /* yields until I look whether to change the core */
     uint32_t spread_rest; /* yields after the last change; 0: it helped */
     bool core_shared;     /* another context waits on my CPU */
     char error[160];      /* base.error, when there is one */
-    uint32_t yields;      /* that are in yields_ps */
-    uint64_t yields_ps[SHM_YIELDS_TIMED];
+    struct shm_round round;
 };
 
 extern const struct am_dev_ops am_shm_ops;
@@ -370,21 +366,8 @@ void shm_costs_open(struct shm_dev *dev, const struct am_profile *profile,
 void shm_costs_changed(struct shm_dev *dev);
 /* Give the endpoint the meter of its distance, if that is known by now. */
 void shm_costs_place(struct shm_dev *dev, struct shm_ep *ep);
-/* Do the ranks outnumber the cores, how many may share one, and how long is a turn
- * then? */
-void shm_costs_crowd(struct shm_dev *dev, bool crowded, uint32_t core_ranks,
-                     uint64_t turn_ps);
-/* So long the ranks of a core take to go round. */
-void shm_costs_round(struct shm_dev *dev, uint64_t round_ps);
-
-/* ------------------------------------------------------ shm_wait_round.c */
-
-/* Yield the core; the first ones that another rank made use of are timed, and then
- * the costs told. */
-void shm_round_yield(struct shm_dev *dev);
-/* What the ranks of a core take to go round, from so many yields: the quartile, as
- * the others have work of their own in most of them. */
-uint64_t shm_round_of(uint64_t *yields_ps, uint32_t count);
+/* Do the ranks outnumber the cores, and how long is a turn then? */
+void shm_costs_crowd(struct shm_dev *dev, bool crowded, uint64_t turn_ps);
 
 /* ------------------------------------------------------------ shm_topo.c */
 

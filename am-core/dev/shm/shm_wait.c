@@ -106,7 +106,7 @@ static bool crowd_compute(struct shm_dev *dev, bool *known_p)
         cpus += (uint32_t)__builtin_popcountll(all[i]);
     }
     dev->paired = ranks <= 2 * cpus;
-    dev->core_ranks = cpus == 0 ? 1 : (ranks + cpus - 1) / cpus;
+    dev->round.core_ranks = cpus == 0 ? 1 : (ranks + cpus - 1) / cpus;
     return ranks > cpus;
 }
 
@@ -114,7 +114,7 @@ bool shm_is_crowded(struct shm_dev *dev)
 {
     if (!dev->crowd_known && dev->job != NULL) {
         dev->crowded = crowd_compute(dev, &dev->crowd_known);
-        shm_costs_crowd(dev, dev->crowded, dev->core_ranks, TURN_PS);
+        shm_costs_crowd(dev, dev->crowded, TURN_PS);
     }
     return dev->crowded;
 }
@@ -317,10 +317,10 @@ static bool wait_auto(struct shm_dev *dev, uint64_t idle)
             return true;
         }
         if (idle >= (paired ? PAIRED_SPIN : CROWDED_SPIN)) {
-            if (dev->yields < SHM_YIELDS_TIMED) {
-                shm_round_yield(dev);
-            } else {
+            if (shm_round_is_known(&dev->round)) {
                 sched_yield();
+            } else {
+                shm_round_yield(dev);
             }
             if (paired && dev->spread_in-- == 0) {
                 spread(dev);

@@ -34,8 +34,9 @@ void shm_round_yield(struct shm_dev *dev)
     if (am_env_switches() == before) { /* nobody wanted it */
         return;
     }
-    dev->yields_ps[dev->yields++] = start;
-    if (dev->yields == SHM_YIELDS_TIMED) {
-        shm_costs_round(dev, shm_round_of(dev->yields_ps, SHM_YIELDS_TIMED));
+    dev->round.yields_ps[dev->round.count++] = start;
+    if (shm_round_is_known(&dev->round)) {
+        shm_costs_round(dev,
+                        shm_round_of(dev->round.yields_ps, dev->round.count));
     }
 }
