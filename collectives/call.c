@@ -182,10 +182,8 @@ am_status_t am_coll_req_build(struct am_coll_req *req,
             .unit = build.unit,
             .commutes = !is_reduction || call->op.is_commutative,
             .is_vector = call->is_vector};
-    struct am_coll_plan plan;
+    struct am_coll_plan plan = plan_of(group, &wish);
 
-    am_coll_round_take(group, req->number);
-    plan = plan_of(group, &wish);
     leader_note(group, call);
     build.shape = plan.shape;
     build.chunk_bytes = plan.chunk_bytes;
@@ -313,7 +311,7 @@ am_status_t am_coll_start(struct am_coll_group *group,
         return AM_ERR_MEMORY;
     }
     group->coll->stats[AM_COLL_STAT_STARTED]++;
-    if ((group->has_numbers && group->asking == 0) || group->size == 1) {
+    if ((group->has_numbers && group->telling == NULL) || group->size == 1) {
         return req_go(req, call);
     }
     call_keep(req, call);

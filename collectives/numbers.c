@@ -5,9 +5,10 @@
  * who is on its node, up a binomial tree; member 0 tells all of it to all, down the
  * tree.
  *
- * What a wait costs where members share cores is not known then, as nobody has waited
- * yet.  Member 0 tells it before the 64th collective; those that are called meanwhile
- * wait, as those before the first do.
+ * What a wait costs where members share cores of a node is not known then, as nobody
+ * has waited yet: member 0 tells it later, and what is called after that waits for it.
+ * Whether it does is in the numbers; but a member may call many collectives before
+ * those have come.  So the number of that collective is kept free in all groups.
  */
 #include "config.h"
 
@@ -18,7 +19,7 @@
 
 enum {
     NODES_MEMBERS_MAX = 1024, /* of groups that look who is where */
-    ROUND_CALLS = 64          /* until which member 0 has waited often enough */
+    ROUND_NUMBER = 64         /* until which member 0 has waited often enough */
 };
 
 struct am_coll_exchange {
@@ -56,54 +57,6 @@ static am_status_t numbers_take(struct am_coll_group *group)
     return status;
 }
 
-/* Build the calls that waited, if all is there that they wait for, or will not come. */
-static void calls_build(struct am_coll_group *group, am_status_t status)
-{
-    struct am_list *at;
-
-    if (--group->asking > 0 && status == AM_OK) {
-        return;
-    }
-    for (at = group->active.next; at != &group->active; at = at->next) {
-        struct am_coll_req *req = am_container(at, struct am_coll_req, link);
-
-        if (req->is_built) {
-            continue;
-        }
-        if (status == AM_OK) {
-            status = am_coll_req_build(req, &req->call);
-        }
-        if (status == AM_OK) {
-            am_coll_req_held(req);
-            if (req->is_shared) {
-                am_shared_nudged(group);
-            } else {
-                am_coll_req_start_later(req);
-            }
-        } else {
-            am_coll_req_fail(req, status);
-        }
-    }
-}
-
-static void numbers_done(void *arg, am_status_t status)
-{
-    struct am_coll_group *group = arg;
-
-    if (status == AM_OK) {
-        status = numbers_take(group);
-    }
-    free(group->exchange);
-    group->exchange = NULL;
-    group->has_numbers = status == AM_OK;
-    calls_build(group, status);
-}
-
-static void round_done(void *arg, am_status_t status)
-{
-    calls_build(arg, status);
-}
-
 /* The numbers of the member that costs most to reach, of those that a group within a
  * node may have, or of the first and the last of more. */
 static bool numbers_of_farthest(const struct am_coll_group *group,
@@ -127,6 +80,96 @@ static bool numbers_of_farthest(const struct am_coll_group *group,
         }
     }
     return true;
+}
+
+/* Does member 0 tell what a round takes?  All find the same in its numbers. */
+static bool wants_round(const struct am_coll_group *group)
+{
+    const struct am_dev_perf *perf = &group->numbers.perf;
+
+    return perf->turn_ps > 0 && perf->core_ranks > 1 && perf->round_ps == 0;
+}
+
+/* That collective; of no steps where none is wanted.  AM_ERR_MEMORY. */
+static am_status_t round_build(struct am_coll_req *req)
+{
+    struct am_coll_group *group = req->group;
+    struct am_coll_call call = {.kind = AM_COLL_BCAST};
+    struct am_coll_build build = {.sched = &req->sched,
+                                  .call = &call,
+                                  .size = group->size,
+                                  .rank = group->rank};
+    struct am_coll_numbers numbers;
+
+    req->is_built = true;
+    req->print = (uint32_t)sizeof(group->numbers) + 1;
+    if (!wants_round(group)) {
+        return AM_OK;
+    }
+    if (group->rank == 0 && numbers_of_farthest(group, &numbers)) {
+        group->round_ps = numbers.perf.round_ps;
+    }
+    am_bcast_tree(&build, &group->round_ps, sizeof(group->round_ps), SIZE_MAX,
+                  0, NULL);
+    return am_sched_is_good(&req->sched) ? AM_OK : AM_ERR_MEMORY;
+}
+
+/* Build the calls that waited, up to the one that the others wait for. */
+static void calls_build(struct am_coll_group *group, am_status_t status)
+{
+    struct am_list *at;
+
+    for (at = group->active.next; at != &group->active; at = at->next) {
+        struct am_coll_req *req = am_container(at, struct am_coll_req, link);
+
+        if (req->is_built) {
+            continue;
+        }
+        if (status == AM_OK) {
+            status = req == group->telling ? round_build(req)
+                                           : am_coll_req_build(req, &req->call);
+        }
+        if (status == AM_OK) {
+            am_coll_req_held(req);
+            if (req->is_shared) {
+                am_shared_nudged(group);
+            } else {
+                am_coll_req_start_later(req);
+            }
+            if (req == group->telling) {
+                return;
+            }
+        } else {
+            am_coll_req_fail(req, status);
+        }
+    }
+}
+
+static void numbers_done(void *arg, am_status_t status)
+{
+    struct am_coll_group *group = arg;
+
+    if (status == AM_OK) {
+        status = numbers_take(group);
+    }
+    free(group->exchange);
+    group->exchange = NULL;
+    group->has_numbers = status == AM_OK;
+    calls_build(group, status);
+}
+
+static void round_done(void *arg, am_status_t status)
+{
+    struct am_coll_group *group = arg;
+
+    group->telling = NULL;
+    if (status == AM_OK && group->round_ps > 0) {
+        group->numbers.perf.round_ps = group->round_ps;
+        for (int kind = 0; kind < AM_COLL_KINDS; kind++) {
+            group->chosen[kind].plan.algorithm = NULL;
+        }
+    }
+    calls_build(group, status);
 }
 
 /* Member 0's part. */
@@ -191,10 +234,12 @@ static am_status_t exchange_start(struct am_coll_req *req, am_done_fn done)
     }
     am_coll_req_held(req);
     status = am_coll_req_start(req);
-    if (status == AM_DONE) {
-        done(group, AM_OK);
+    if (status == AM_OK) {
+        return AM_OK;
     }
-    return status == AM_DONE ? AM_OK : status;
+    status = status == AM_DONE ? AM_OK : status;
+    done(group, status);
+    return status;
 }
 
 am_status_t am_coll_numbers_ask(struct am_coll_group *group)
@@ -206,7 +251,6 @@ am_status_t am_coll_numbers_ask(struct am_coll_group *group)
         return AM_ERR_MEMORY;
     }
     group->asks_numbers = true;
-    group->asking++;
     req->is_built = true;
     req->print = (uint32_t)sizeof(group->numbers);
     if (group->exchange == NULL) {
@@ -221,40 +265,25 @@ am_status_t am_coll_numbers_ask(struct am_coll_group *group)
 
 bool am_coll_round_is_due(const struct am_coll_group *group)
 {
-    return group->next == ROUND_CALLS && group->size > 1 &&
-           group->size <= AM_SHARED_MEMBERS_MAX;
+    return group->next == ROUND_NUMBER && group->size > 1;
 }
 
 am_status_t am_coll_round_ask(struct am_coll_group *group)
 {
-    struct am_coll_req *req = am_coll_req_open(group, round_done, group);
-    struct am_coll_call call = {.kind = AM_COLL_BCAST};
-    struct am_coll_build build = {
-            .call = &call, .size = group->size, .rank = group->rank};
-    struct am_coll_numbers numbers;
+    struct am_coll_req *req;
 
+    if (group->has_numbers && !wants_round(group)) {
+        group->next++;
+        return AM_OK;
+    }
+    req = am_coll_req_open(group, round_done, group);
     if (req == NULL) {
         return AM_ERR_MEMORY;
     }
-    group->asking++;
-    req->is_built = true;
-    req->print = (uint32_t)sizeof(group->numbers) + 1;
-    if (group->rank == 0 && numbers_of_farthest(group, &numbers)) {
-        group->round_ps = numbers.perf.round_ps;
+    group->telling = req;
+    if (!group->has_numbers) {
+        return AM_OK;
     }
-    build.sched = &req->sched;
-    am_bcast_tree(&build, &group->round_ps, sizeof(group->round_ps), SIZE_MAX,
-                  0, NULL);
+    (void)round_build(req);
     return exchange_start(req, round_done);
-}
-
-void am_coll_round_take(struct am_coll_group *group, uint32_t number)
-{
-    if (group->round_ps > 0 && number > ROUND_CALLS &&
-        group->numbers.perf.round_ps != group->round_ps) {
-        group->numbers.perf.round_ps = group->round_ps;
-        for (int kind = 0; kind < AM_COLL_KINDS; kind++) {
-            group->chosen[kind].plan.algorithm = NULL;
-        }
-    }
 }
