@@ -44,10 +44,11 @@ static uint64_t crowd_ps(const struct am_coll_cost *c, uint64_t waits,
                                am_cost_copy_ps(&c->numbers->perf, copied));
 }
 
-/* The same where one member gives all, and what it has written is in no cache of the
- * others when they run: a byte costs each end what a read by the device does. */
-static uint64_t cold_ps(const struct am_coll_cost *c, uint64_t waits,
-                        uint64_t messages, size_t bytes)
+/* The same where one member gives all, `own` of the messages itself.  What it has written
+ * is in no cache of the others when they run: a byte costs each end what a read by the
+ * device does. */
+static uint64_t given_ps(const struct am_coll_cost *c, uint64_t waits,
+                         uint64_t messages, uint64_t own, size_t bytes)
 {
     struct am_coll_numbers numbers = *c->numbers;
     struct am_coll_cost cold = *c;
@@ -58,12 +59,19 @@ static uint64_t cold_ps(const struct am_coll_cost *c, uint64_t waits,
             larger(perf->send_overhead.per_byte_fs, perf->get.per_byte_fs);
     perf->recv_overhead.per_byte_fs =
             larger(perf->recv_overhead.per_byte_fs, perf->get.per_byte_fs);
-    return crowd_ps(&cold, waits, messages, bytes, 0);
+    return larger(crowd_ps(&cold, waits, messages, bytes, 0),
+                  am_crowd_ps(c, waits, 0) +
+                          own * am_cost_send_ps(&cold, bytes));
 }
 
 static uint64_t depth(const struct am_coll_cost *c)
 {
     return am_tree_depth(c->shape, c->size);
+}
+
+static uint64_t children(const struct am_coll_cost *c)
+{
+    return am_tree_child_count(c->shape, (struct am_tree_span){0, c->size});
 }
 
 static size_t piece_bytes(const struct am_coll_cost *c, size_t bytes)
@@ -96,19 +104,21 @@ uint64_t am_crowd_bcast_tree(const struct am_coll_cost *c)
     size_t piece = piece_bytes(c, c->bytes);
     uint64_t count = am_piece_count(c->bytes, c->chunk);
 
-    return cold_ps(c,
-                   depth(c) - 1 + (am_cost_is_large(c, piece) ? 2 : 0) + count -
-                           1,
-                   (c->size - 1) * count, piece);
+    return given_ps(
+            c, depth(c) - 1 + (am_cost_is_large(c, piece) ? 2 : 0) + count - 1,
+            (c->size - 1) * count, children(c) * count, piece);
 }
 
+/* Half, a quarter, ... of the bytes down the tree; then block by block to all. */
 uint64_t am_crowd_bcast_scatter(const struct am_coll_cost *c)
 {
+    size_t block = c->bytes / c->size;
     uint64_t rounds = am_cube_rounds(c->size);
 
-    return crowd_ps(c, rounds + c->size, c->size * (c->size - 1),
-                    c->bytes / c->size, 0) +
-           crowd_ps(c, 0, rounds, c->bytes / 2, 0);
+    return given_ps(c, rounds * waits_of(c, c->bytes / 2), rounds, 1,
+                    c->bytes / 2) +
+           given_ps(c, (c->size - 1) * waits_of(c, block),
+                    (uint64_t)c->size * (c->size - 1), c->size - 1, block);
 }
 
 /* The parents are ready for what comes. */
@@ -125,8 +135,8 @@ uint64_t am_crowd_allreduce_tree(const struct am_coll_cost *c)
     uint64_t count = am_piece_count(c->bytes, c->chunk);
 
     return am_crowd_reduce_tree(c) +
-           cold_ps(c, depth(c) + count - 1, (c->size - 1) * count,
-                   piece_bytes(c, c->bytes));
+           given_ps(c, depth(c) + count - 1, (c->size - 1) * count,
+                    children(c) * count, piece_bytes(c, c->bytes));
 }
 
 /* Of those without a number: their values first, the result at the end. */
@@ -185,8 +195,8 @@ uint64_t am_crowd_gather_direct(const struct am_coll_cost *c)
 /* Each block to its member: the root runs first, mostly. */
 uint64_t am_crowd_scatter_direct(const struct am_coll_cost *c)
 {
-    return cold_ps(c, am_cost_is_large(c, c->bytes) ? 2 : 0, c->size - 1,
-                   c->bytes);
+    return given_ps(c, am_cost_is_large(c, c->bytes) ? 2 : 0, c->size - 1,
+                    c->size - 1, c->bytes);
 }
 
 /* As am_cost_gather_tree: each member's block goes up once more on each level. */
@@ -206,12 +216,14 @@ uint64_t am_crowd_gather_tree(const struct am_coll_cost *c)
     return ps;
 }
 
-/* Down the tree; members say first where long blocks go. */
+/* Down the tree: the root writes all but its own block, and members say first where
+ * long ones go. */
 uint64_t am_crowd_scatter_tree(const struct am_coll_cost *c)
 {
-    return am_crowd_gather_tree(c) +
-           (am_cost_is_large(c, c->bytes) ? 2 * am_coll_round_ps(c->numbers)
-                                          : 0);
+    uint64_t waits = depth(c) - 1 + (am_cost_is_large(c, c->bytes) ? 2 : 0);
+
+    return larger(am_crowd_gather_tree(c),
+                  given_ps(c, waits, c->size - 1, c->size - 1, c->bytes));
 }
 
 uint64_t am_crowd_allgather_ring(const struct am_coll_cost *c)

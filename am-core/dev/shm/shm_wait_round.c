@@ -8,6 +8,7 @@
 
 #include "dev/shm/shm_inl.h"
 
+#include <inttypes.h>
 #include <sched.h>
 
 uint64_t shm_round_of(uint64_t *yields_ps, uint32_t count)
@@ -21,7 +22,7 @@ uint64_t shm_round_of(uint64_t *yields_ps, uint32_t count)
         }
         yields_ps[at] = ps;
     }
-    return yields_ps[count / 4];
+    return yields_ps[count / 8];
 }
 
 void shm_round_yield(struct shm_dev *dev)
@@ -36,7 +37,10 @@ void shm_round_yield(struct shm_dev *dev)
     }
     dev->round.yields_ps[dev->round.count++] = start;
     if (shm_round_is_known(&dev->round)) {
-        shm_costs_round(dev,
-                        shm_round_of(dev->round.yields_ps, dev->round.count));
+        start = shm_round_of(dev->round.yields_ps, dev->round.count);
+        am_log(dev->log, AM_LOG_DEBUG,
+               "shm: the ranks of a core go round in %" PRIu64 " ns",
+               start / 1000);
+        shm_costs_round(dev, start);
     }
 }

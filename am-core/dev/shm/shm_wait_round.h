@@ -25,8 +25,8 @@ static inline bool shm_round_is_known(const struct shm_round *round)
 
 /* Yield the core, and time it; the last of those that are timed tells the costs. */
 void shm_round_yield(struct shm_dev *dev);
-/* Of so many yields, which it sorts: the quartile, as the others have work of their own
- * in most of them. */
+/* Of so many yields, which it sorts: an eighth took as long or less, as the others have
+ * work of their own in most of them. */
 uint64_t shm_round_of(uint64_t *yields_ps, uint32_t count);
 
 /* Tell the costs that it takes so long (shm_cost.c). */
