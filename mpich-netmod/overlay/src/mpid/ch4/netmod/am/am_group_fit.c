@@ -33,7 +33,7 @@ static const struct limits of_pairs[AM_COLL_KINDS] = {
     [AM_COLL_ALLREDUCE] = ALL,
     [AM_COLL_GATHER] = NONE,
     [AM_COLL_SCATTER] = NONE,
-    [AM_COLL_ALLGATHER] = {32 * KIB, 128 * KIB},
+    [AM_COLL_ALLGATHER] = {8 * KIB, 128 * KIB},
     [AM_COLL_REDUCE_SCATTER] = ALL,
     [AM_COLL_ALLTOALL] = UP_TO(8 * KIB),
 };
@@ -44,10 +44,10 @@ static const struct limits of_crowds[AM_COLL_KINDS] = {
     [AM_COLL_REDUCE] = ALL,
     [AM_COLL_ALLREDUCE] = ALL,
     [AM_COLL_GATHER] = ALL,
-    [AM_COLL_SCATTER] = {512, 64 * KIB},
-    [AM_COLL_ALLGATHER] = {8 * KIB, 512 * KIB},
+    [AM_COLL_SCATTER] = ALL,
+    [AM_COLL_ALLGATHER] = {16 * KIB, 128 * KIB},
     [AM_COLL_REDUCE_SCATTER] = ALL,
-    [AM_COLL_ALLTOALL] = {1 * KIB, 64 * KIB},
+    [AM_COLL_ALLTOALL] = {2 * KIB, 32 * KIB},
 };
 
 /* More than two ranks with a core each: long ones were not measured. */
