@@ -24,6 +24,9 @@ struct limits {
 #define FROM(bytes_)  {0, bytes_}
 #define KIB     ((size_t) 1024)
 
+/* A schedule of MPICH's costs more than what is so short. */
+#define SHORT_START (4 * KIB)
+
 /* Of two ranks a broadcast shorter than this is one message. */
 #define PAIR_BCAST_LEAST 256
 
@@ -83,7 +86,7 @@ static bool fits(MPIR_Comm * comm, const struct MPIDI_AM_collective *c)
  * to find out. */
 static bool fits_start(MPIR_Comm * comm, const struct MPIDI_AM_collective *c)
 {
-    return fits(comm, c) || c->bytes <= of_others[c->call.kind].low;
+    return fits(comm, c) || (!c->call.is_vector && c->bytes <= SHORT_START);
 }
 
 /* What variables say comes first.  All that is not on one node is MPICH's, if they are silent:
