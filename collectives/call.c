@@ -299,13 +299,19 @@ am_status_t am_coll_start(struct am_coll_group *group,
             return status;
         }
     }
+    if (am_coll_round_is_due(group)) {
+        status = am_coll_round_ask(group);
+        if (status != AM_OK) {
+            return status;
+        }
+    }
     req = am_coll_req_open(group, done, arg);
     if (req == NULL) {
         group->status = AM_ERR_MEMORY;
         return AM_ERR_MEMORY;
     }
     group->coll->stats[AM_COLL_STAT_STARTED]++;
-    if (group->has_numbers || group->size == 1) {
+    if ((group->has_numbers && group->telling == NULL) || group->size == 1) {
         return req_go(req, call);
     }
     call_keep(req, call);

@@ -112,6 +112,9 @@ struct am_coll_group {
                                        member 0, so that all choose alike */
     bool asks_numbers;              /* they are on their way */
     bool has_numbers;
+    struct am_coll_req
+            *telling;  /* of round_ps; what is called later waits for it */
+    uint64_t round_ps; /* as member 0 measured it; 0: not */
     struct am_coll_exchange *exchange; /* while it asks for them */
     struct am_coll_nodes *nodes; /* where the members are; NULL: all on one, or each
                                     on its own, or not known */
@@ -245,6 +248,11 @@ void am_coll_req_held(struct am_coll_req *req);
 /* Begin to ask for the numbers of the group; what is called waits for them.  Errors
  * as am_coll_start. */
 am_status_t am_coll_numbers_ask(struct am_coll_group *group);
+/* Is the next number the one kept for asking what a round of the ranks of a core takes?
+ * And the asking, for the choice of all that is called later; or the number is left
+ * out.  Errors as am_coll_start. */
+bool am_coll_round_is_due(const struct am_coll_group *group);
+am_status_t am_coll_round_ask(struct am_coll_group *group);
 
 /* ------------------------------------------------------------- nodes.c */
 

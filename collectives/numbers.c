@@ -4,6 +4,11 @@
  * collective of a group, before the first that is called: each member tells member 0
  * who is on its node, up a binomial tree; member 0 tells all of it to all, down the
  * tree.
+ *
+ * What a wait costs where members share cores of a node is not known then, as nobody
+ * has waited yet: member 0 tells it later, and what is called after that waits for it.
+ * Whether it does is in the numbers; but a member may call many collectives before
+ * those have come.  So the number of that collective is kept free in all groups.
  */
 #include "config.h"
 
@@ -13,7 +18,8 @@
 #include <stdlib.h>
 
 enum {
-    NODES_MEMBERS_MAX = 1024 /* of groups that look who is where */
+    NODES_MEMBERS_MAX = 1024, /* of groups that look who is where */
+    ROUND_NUMBER = 64         /* until which member 0 has waited often enough */
 };
 
 struct am_coll_exchange {
@@ -51,40 +57,6 @@ static am_status_t numbers_take(struct am_coll_group *group)
     return status;
 }
 
-/* They are there, or will not come: build the calls that waited for them. */
-static void numbers_done(void *arg, am_status_t status)
-{
-    struct am_coll_group *group = arg;
-    struct am_list *at;
-
-    if (status == AM_OK) {
-        status = numbers_take(group);
-    }
-    group->has_numbers = status == AM_OK;
-    free(group->exchange);
-    group->exchange = NULL;
-    for (at = group->active.next; at != &group->active; at = at->next) {
-        struct am_coll_req *req = am_container(at, struct am_coll_req, link);
-
-        if (req->is_built) {
-            continue;
-        }
-        if (status == AM_OK) {
-            status = am_coll_req_build(req, &req->call);
-        }
-        if (status == AM_OK) {
-            am_coll_req_held(req);
-            if (req->is_shared) {
-                am_shared_nudged(group);
-            } else {
-                am_coll_req_start_later(req);
-            }
-        } else {
-            am_coll_req_fail(req, status);
-        }
-    }
-}
-
 /* The numbers of the member that costs most to reach, of those that a group within a
  * node may have, or of the first and the last of more. */
 static bool numbers_of_farthest(const struct am_coll_group *group,
@@ -108,6 +80,96 @@ static bool numbers_of_farthest(const struct am_coll_group *group,
         }
     }
     return true;
+}
+
+/* Does member 0 tell what a round takes?  All find the same in its numbers. */
+static bool wants_round(const struct am_coll_group *group)
+{
+    const struct am_dev_perf *perf = &group->numbers.perf;
+
+    return perf->turn_ps > 0 && perf->core_ranks > 1 && perf->round_ps == 0;
+}
+
+/* That collective; of no steps where none is wanted.  AM_ERR_MEMORY. */
+static am_status_t round_build(struct am_coll_req *req)
+{
+    struct am_coll_group *group = req->group;
+    struct am_coll_call call = {.kind = AM_COLL_BCAST};
+    struct am_coll_build build = {.sched = &req->sched,
+                                  .call = &call,
+                                  .size = group->size,
+                                  .rank = group->rank};
+    struct am_coll_numbers numbers;
+
+    req->is_built = true;
+    req->print = (uint32_t)sizeof(group->numbers) + 1;
+    if (!wants_round(group)) {
+        return AM_OK;
+    }
+    if (group->rank == 0 && numbers_of_farthest(group, &numbers)) {
+        group->round_ps = numbers.perf.round_ps;
+    }
+    am_bcast_tree(&build, &group->round_ps, sizeof(group->round_ps), SIZE_MAX,
+                  0, NULL);
+    return am_sched_is_good(&req->sched) ? AM_OK : AM_ERR_MEMORY;
+}
+
+/* Build the calls that waited, up to the one that the others wait for. */
+static void calls_build(struct am_coll_group *group, am_status_t status)
+{
+    struct am_list *at;
+
+    for (at = group->active.next; at != &group->active; at = at->next) {
+        struct am_coll_req *req = am_container(at, struct am_coll_req, link);
+
+        if (req->is_built) {
+            continue;
+        }
+        if (status == AM_OK) {
+            status = req == group->telling ? round_build(req)
+                                           : am_coll_req_build(req, &req->call);
+        }
+        if (status == AM_OK) {
+            am_coll_req_held(req);
+            if (req->is_shared) {
+                am_shared_nudged(group);
+            } else {
+                am_coll_req_start_later(req);
+            }
+            if (req == group->telling) {
+                return;
+            }
+        } else {
+            am_coll_req_fail(req, status);
+        }
+    }
+}
+
+static void numbers_done(void *arg, am_status_t status)
+{
+    struct am_coll_group *group = arg;
+
+    if (status == AM_OK) {
+        status = numbers_take(group);
+    }
+    free(group->exchange);
+    group->exchange = NULL;
+    group->has_numbers = status == AM_OK;
+    calls_build(group, status);
+}
+
+static void round_done(void *arg, am_status_t status)
+{
+    struct am_coll_group *group = arg;
+
+    group->telling = NULL;
+    if (status == AM_OK && group->round_ps > 0) {
+        group->numbers.perf.round_ps = group->round_ps;
+        for (int kind = 0; kind < AM_COLL_KINDS; kind++) {
+            group->chosen[kind].plan.algorithm = NULL;
+        }
+    }
+    calls_build(group, status);
 }
 
 /* Member 0's part. */
@@ -161,10 +223,28 @@ static void exchange_build(struct am_coll_group *group, struct am_sched *sched)
                   group->rank == 0 ? &all : NULL);
 }
 
+/* The collective in which numbers go round; errors as am_coll_start. */
+static am_status_t exchange_start(struct am_coll_req *req, am_done_fn done)
+{
+    struct am_coll_group *group = req->group;
+    am_status_t status;
+
+    if (!am_sched_is_good(&req->sched)) {
+        am_coll_req_fail(req, AM_ERR_MEMORY);
+    }
+    am_coll_req_held(req);
+    status = am_coll_req_start(req);
+    if (status == AM_OK) {
+        return AM_OK;
+    }
+    status = status == AM_DONE ? AM_OK : status;
+    done(group, status);
+    return status;
+}
+
 am_status_t am_coll_numbers_ask(struct am_coll_group *group)
 {
     struct am_coll_req *req = am_coll_req_open(group, numbers_done, group);
-    am_status_t status;
 
     group->exchange = req == NULL ? NULL : calloc(1, exchange_bytes(group));
     if (req == NULL) {
@@ -180,13 +260,30 @@ am_status_t am_coll_numbers_ask(struct am_coll_group *group)
     } else {
         exchange_build(group, &req->sched);
     }
-    if (!am_sched_is_good(&req->sched)) {
-        am_coll_req_fail(req, AM_ERR_MEMORY);
+    return exchange_start(req, numbers_done);
+}
+
+bool am_coll_round_is_due(const struct am_coll_group *group)
+{
+    return group->next == ROUND_NUMBER && group->size > 1;
+}
+
+am_status_t am_coll_round_ask(struct am_coll_group *group)
+{
+    struct am_coll_req *req;
+
+    if (group->has_numbers && !wants_round(group)) {
+        group->next++;
+        return AM_OK;
     }
-    am_coll_req_held(req);
-    status = am_coll_req_start(req);
-    if (status == AM_DONE) {
-        numbers_done(group, AM_OK);
+    req = am_coll_req_open(group, round_done, group);
+    if (req == NULL) {
+        return AM_ERR_MEMORY;
     }
-    return status == AM_DONE ? AM_OK : status;
+    group->telling = req;
+    if (!group->has_numbers) {
+        return AM_OK;
+    }
+    (void)round_build(req);
+    return exchange_start(req, round_done);
 }

@@ -169,6 +169,14 @@ uint64_t am_env_processor_ns(void)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
+uint64_t am_env_switches(void)
+{
+    struct rusage use;
+
+    (void)getrusage(RUSAGE_THREAD, &use);
+    return (uint64_t)use.ru_nvcsw + (uint64_t)use.ru_nivcsw;
+}
+
 static uint64_t faults_real(struct am_env *env)
 {
     struct rusage use;

@@ -74,6 +74,8 @@ struct am_env {
 struct am_env *am_env_real(void);
 /* Processor time of this process so far, ns. */
 uint64_t am_env_processor_ns(void);
+/* How often this thread gave its core away, or lost it. */
+uint64_t am_env_switches(void);
 
 static inline uint64_t am_env_now(struct am_env *env)
 {

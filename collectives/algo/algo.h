@@ -47,6 +47,8 @@ struct am_coll_algorithm {
     const char *name;
     am_coll_build_fn build;
     am_coll_cost_fn cost;
+    am_coll_cost_fn
+            crowd; /* the same where members share cores; NULL: `cost` */
     am_tree_shape_t shape; /* of trees */
     bool has_shape;        /* the user may say how many children: name:K */
     bool has_chunk;        /* ... and the length of pieces: name/64k */

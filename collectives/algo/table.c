@@ -9,23 +9,27 @@
 #include "collectives/shared/way.h"
 
 /* The trees of a kind; all keep the order of members. */
-#define TREE(_name, _shape, _has_shape, _build, _cost, _chunk)            \
-    {                                                                     \
-        .name = _name, .build = _build, .cost = _cost, .shape = _shape,   \
-        .has_shape = _has_shape, .has_chunk = _chunk, .keeps_order = true \
+#define TREE(_name, _shape, _has_shape, _build, _cost, _crowd, _chunk)  \
+    {                                                                   \
+        .name = _name, .build = _build, .cost = _cost, .crowd = _crowd, \
+        .shape = _shape, .has_shape = _has_shape, .has_chunk = _chunk,  \
+        .keeps_order = true                                             \
     }
-#define TREES(_build, _cost, _chunk)                                    \
-    TREE("binomial", AM_TREE_BINOMIAL, false, _build, _cost, _chunk),   \
-            TREE("binary", 2, false, _build, _cost, _chunk),            \
-            TREE("kary", 4, true, _build, _cost, _chunk),               \
-            TREE("chain", AM_TREE_CHAIN, false, _build, _cost, _chunk), \
-            TREE("flat", AM_TREE_FLAT, false, _build, _cost, _chunk)
+#define TREES(_build, _cost, _crowd, _chunk)                                  \
+    TREE("binomial", AM_TREE_BINOMIAL, false, _build, _cost, _crowd, _chunk), \
+            TREE("binary", 2, false, _build, _cost, _crowd, _chunk),          \
+            TREE("kary", 4, true, _build, _cost, _crowd, _chunk),             \
+            TREE("chain", AM_TREE_CHAIN, false, _build, _cost, _crowd,        \
+                 _chunk),                                                     \
+            TREE("flat", AM_TREE_FLAT, false, _build, _cost, _crowd, _chunk)
 
 static const struct am_coll_algorithm barriers[] = {
         {.name = "dissemination",
          .build = am_barrier_dissemination,
-         .cost = am_cost_dissemination},
-        TREES(am_barrier_tree, am_cost_barrier_tree, false),
+         .cost = am_cost_dissemination,
+         .crowd = am_crowd_dissemination},
+        TREES(am_barrier_tree, am_cost_barrier_tree, am_crowd_barrier_tree,
+              false),
         {.name = "shared",
          .cost = am_cost_shared_exchange,
          .way = &am_shared_by_flags},
@@ -37,10 +41,11 @@ static const struct am_coll_algorithm barriers[] = {
 };
 
 static const struct am_coll_algorithm bcasts[] = {
-        TREES(am_bcast_shape, am_cost_bcast_tree, true),
+        TREES(am_bcast_shape, am_cost_bcast_tree, am_crowd_bcast_tree, true),
         {.name = "scatter",
          .build = am_bcast_scatter,
-         .cost = am_cost_bcast_scatter},
+         .cost = am_cost_bcast_scatter,
+         .crowd = am_crowd_bcast_scatter},
         {.name = "shared",
          .cost = am_cost_shared_bcast,
          .way = &am_shared_by_pieces},
@@ -56,7 +61,7 @@ static const struct am_coll_algorithm bcasts[] = {
 };
 
 static const struct am_coll_algorithm reduces[] = {
-        TREES(am_reduce_shape, am_cost_reduce_tree, true),
+        TREES(am_reduce_shape, am_cost_reduce_tree, am_crowd_reduce_tree, true),
         {.name = "shared",
          .cost = am_cost_shared_reduce,
          .keeps_order = true,
@@ -75,20 +80,24 @@ static const struct am_coll_algorithm reduces[] = {
 };
 
 static const struct am_coll_algorithm allreduces[] = {
-        TREES(am_allreduce_shape, am_cost_allreduce_tree, true),
+        TREES(am_allreduce_shape, am_cost_allreduce_tree,
+              am_crowd_allreduce_tree, true),
         {.name = "doubling",
          .build = am_allreduce_doubling,
          .cost = am_cost_allreduce_doubling,
+         .crowd = am_crowd_allreduce_doubling,
          .keeps_order = true},
         {.name = "halving",
          .build = am_allreduce_halving,
-         .cost = am_cost_allreduce_halving},
+         .cost = am_cost_allreduce_halving,
+         .crowd = am_crowd_allreduce_halving},
         {.name = "ring",
          .build = am_allreduce_ring,
          .cost = am_cost_allreduce_ring,
+         .crowd = am_crowd_allreduce_ring,
          .has_chunk = true},
         {.name = "shared",
-         .cost = am_cost_shared_reduce,
+         .cost = am_cost_shared_allreduce,
          .keeps_order = true,
          .way = &am_shared_by_pieces},
         {.name = "reads",
@@ -108,8 +117,10 @@ static const struct am_coll_algorithm gathers[] = {
         {.name = "direct",
          .build = am_gather_flat,
          .cost = am_cost_gather_direct,
+         .crowd = am_crowd_gather_direct,
          .takes_vector = true},
-        TREES(am_gather_shape, am_cost_gather_tree, false),
+        TREES(am_gather_shape, am_cost_gather_tree, am_crowd_gather_tree,
+              false),
         {.name = "reads",
          .cost = am_cost_reads_gather,
          .takes_vector = true,
@@ -121,8 +132,10 @@ static const struct am_coll_algorithm scatters[] = {
         {.name = "direct",
          .build = am_scatter_flat,
          .cost = am_cost_gather_direct,
+         .crowd = am_crowd_scatter_direct,
          .takes_vector = true},
-        TREES(am_scatter_shape, am_cost_gather_tree, false),
+        TREES(am_scatter_shape, am_cost_gather_tree, am_crowd_scatter_tree,
+              false),
         {.name = "reads",
          .cost = am_cost_reads_scatter,
          .takes_vector = true,
@@ -134,14 +147,17 @@ static const struct am_coll_algorithm allgathers[] = {
         {.name = "ring",
          .build = am_allgather_around,
          .cost = am_cost_allgather_ring,
+         .crowd = am_crowd_allgather_ring,
          .takes_vector = true},
         {.name = "direct",
          .build = am_allgather_flat,
          .cost = am_cost_exchange_direct,
+         .crowd = am_crowd_exchange_direct,
          .takes_vector = true},
         {.name = "bruck",
          .build = am_allgather_bruck,
-         .cost = am_cost_allgather_bruck},
+         .cost = am_cost_allgather_bruck,
+         .crowd = am_crowd_allgather_bruck},
         {.name = "shared",
          .cost = am_cost_shared_exchange,
          .way = &am_shared_by_pieces},
@@ -160,11 +176,13 @@ static const struct am_coll_algorithm reduce_scatters[] = {
         {.name = "direct",
          .build = am_reduce_scatter_flat,
          .cost = am_cost_reduce_scatter_direct,
+         .crowd = am_crowd_reduce_scatter_direct,
          .keeps_order = true,
          .takes_vector = true},
         {.name = "ring",
          .build = am_reduce_scatter_ring,
          .cost = am_cost_reduce_scatter_ring,
+         .crowd = am_crowd_reduce_scatter_ring,
          .has_chunk = true,
          .takes_vector = true},
         {.name = "shared",
@@ -183,10 +201,12 @@ static const struct am_coll_algorithm alltoalls[] = {
         {.name = "staggered",
          .build = am_alltoall_staggered,
          .cost = am_cost_exchange_direct,
+         .crowd = am_crowd_exchange_direct,
          .takes_vector = true},
         {.name = "pairwise",
          .build = am_alltoall_pairwise,
          .cost = am_cost_alltoall_pairwise,
+         .crowd = am_crowd_alltoall_pairwise,
          .takes_vector = true},
         {.name = "naive",
          .build = am_alltoall_naive,
@@ -194,7 +214,8 @@ static const struct am_coll_algorithm alltoalls[] = {
          .takes_vector = true},
         {.name = "bruck",
          .build = am_alltoall_bruck,
-         .cost = am_cost_alltoall_bruck},
+         .cost = am_cost_alltoall_bruck,
+         .crowd = am_crowd_alltoall_bruck},
         {.name = "shared",
          .cost = am_cost_shared_alltoall,
          .way = &am_shared_by_pieces},
@@ -209,10 +230,12 @@ static const struct am_coll_algorithm scans[] = {
         {.name = "doubling",
          .build = am_scan_doubling,
          .cost = am_cost_scan_doubling,
+         .crowd = am_crowd_scan_doubling,
          .keeps_order = true},
         {.name = "chain",
          .build = am_scan_chain,
          .cost = am_cost_scan_chain,
+         .crowd = am_crowd_scan_chain,
          .has_chunk = true,
          .keeps_order = true},
         {.name = NULL},

@@ -1,5 +1,5 @@
 /*
- * The formulas of cost.h.
+ * The formulas of cost.h where each member has a core.
  */
 #include "config.h"
 
@@ -33,16 +33,17 @@ static uint64_t single_ps(const struct am_coll_cost *c, size_t bytes)
     return single ? ps : AM_COST_NEVER;
 }
 
-static bool is_large(const struct am_coll_cost *c, size_t bytes)
+bool am_cost_is_large(const struct am_coll_cost *c, size_t bytes)
 {
     return bytes > c->numbers->eager_max;
 }
 
-static uint64_t send_ps(const struct am_coll_cost *c, size_t bytes)
+uint64_t am_cost_send_ps(const struct am_coll_cost *c, size_t bytes)
 {
     const struct am_dev_perf *perf = &c->numbers->perf;
     struct am_linfn more = {0, perf->send_overhead.per_byte_fs};
-    uint64_t single = is_large(c, bytes) ? single_ps(c, bytes) : AM_COST_NEVER;
+    uint64_t single =
+            am_cost_is_large(c, bytes) ? single_ps(c, bytes) : AM_COST_NEVER;
     uint64_t ps = packets(c, bytes) * perf->send_overhead.fixed_ps +
                   am_cost_line_ps(&more, bytes);
 
@@ -52,12 +53,12 @@ static uint64_t send_ps(const struct am_coll_cost *c, size_t bytes)
                   perf->gap_ps);
 }
 
-static uint64_t recv_ps(const struct am_coll_cost *c, size_t bytes)
+uint64_t am_cost_recv_ps(const struct am_coll_cost *c, size_t bytes)
 {
     const struct am_dev_perf *perf = &c->numbers->perf;
     struct am_linfn more = {0, perf->recv_overhead.per_byte_fs};
 
-    if (is_large(c, bytes) && single_ps(c, bytes) != AM_COST_NEVER) {
+    if (am_cost_is_large(c, bytes) && single_ps(c, bytes) != AM_COST_NEVER) {
         return 2 * perf->recv_overhead.fixed_ps;
     }
     return packets(c, bytes) * perf->recv_overhead.fixed_ps +
@@ -70,7 +71,7 @@ static uint64_t level_ps(const struct am_coll_cost *c, size_t bytes)
     const struct am_coll_numbers *n = c->numbers;
     uint64_t ps, single;
 
-    if (!is_large(c, bytes)) {
+    if (!am_cost_is_large(c, bytes)) {
         ps = am_cost_stream_ps(&n->perf, n->packet_bytes, bytes);
     } else {
         single = single_ps(c, bytes);
@@ -79,7 +80,7 @@ static uint64_t level_ps(const struct am_coll_cost *c, size_t bytes)
                       : am_cost_stream_ps(&n->perf, n->packet_bytes, bytes)) +
              2 * am_cost_short_ps(&n->perf); /* READY, PUT */
     }
-    return ps + n->perf.turn_ps;
+    return ps;
 }
 
 /* The most children of a member, and the levels of the tree. */
@@ -95,8 +96,7 @@ static uint64_t depth(const struct am_coll_cost *c)
 
 /* Down, or up, a tree in pieces: the first passes all levels, waiting for its
  * elder brothers (in the binomial tree those have the longer way, so that it
- * does not count); then the busiest member has one after the other, and waits for its
- * turn for each where members share cores. */
+ * does not count); then the busiest member has one after the other. */
 static uint64_t tree_ps(const struct am_coll_cost *c, size_t bytes,
                         uint64_t add_fs)
 {
@@ -104,13 +104,13 @@ static uint64_t tree_ps(const struct am_coll_cost *c, size_t bytes,
     uint64_t count = am_piece_count(bytes, c->chunk), k = children(c);
     uint64_t brothers = c->shape == AM_TREE_BINOMIAL ? 0 : k - 1;
     struct am_linfn add = {0, add_fs};
-    uint64_t each = larger(send_ps(c, piece), recv_ps(c, piece)) +
-                    am_cost_line_ps(&add, piece);
+    uint64_t each =
+            larger(am_cost_send_ps(c, piece), am_cost_recv_ps(c, piece)) +
+            am_cost_line_ps(&add, piece);
 
     return depth(c) * (level_ps(c, piece) + brothers * each +
                        am_cost_line_ps(&add, piece)) +
-           (count - 1) *
-                   (k * each + recv_ps(c, piece) + c->numbers->perf.turn_ps);
+           (count - 1) * (k * each + am_cost_recv_ps(c, piece));
 }
 
 /* What a reduction pays for a byte: as a copy does. */
@@ -128,7 +128,7 @@ uint64_t am_cost_never(const struct am_coll_cost *c)
 
 uint64_t am_cost_dissemination(const struct am_coll_cost *c)
 {
-    return am_cube_rounds(c->size) * (level_ps(c, 0) + send_ps(c, 0));
+    return am_cube_rounds(c->size) * (level_ps(c, 0) + am_cost_send_ps(c, 0));
 }
 
 uint64_t am_cost_barrier_tree(const struct am_coll_cost *c)
@@ -136,23 +136,9 @@ uint64_t am_cost_barrier_tree(const struct am_coll_cost *c)
     return 2 * tree_ps(c, 0, 0);
 }
 
-/* Where members share cores, what a root has written for its children is in no cache of
- * theirs when they run: a byte costs what a read by the device does. */
 uint64_t am_cost_bcast_tree(const struct am_coll_cost *c)
 {
-    struct am_coll_numbers numbers = *c->numbers;
-    struct am_coll_cost cold = *c;
-    struct am_dev_perf *perf = &numbers.perf;
-
-    if (perf->turn_ps == 0) {
-        return tree_ps(c, c->bytes, 0);
-    }
-    cold.numbers = &numbers;
-    perf->send_overhead.per_byte_fs =
-            larger(perf->send_overhead.per_byte_fs, perf->get.per_byte_fs);
-    perf->recv_overhead.per_byte_fs =
-            larger(perf->recv_overhead.per_byte_fs, perf->get.per_byte_fs);
-    return tree_ps(&cold, c->bytes, 0);
+    return tree_ps(c, c->bytes, 0);
 }
 
 /* Half, a quarter, ... of the bytes down the tree; then block by block. */
@@ -166,7 +152,7 @@ uint64_t am_cost_bcast_scatter(const struct am_coll_cost *c)
         ps += level_ps(c, part);
     }
     return ps + (c->size - 1) * (level_ps(c, c->bytes / c->size) +
-                                 send_ps(c, c->bytes / c->size));
+                                 am_cost_send_ps(c, c->bytes / c->size));
 }
 
 uint64_t am_cost_reduce_tree(const struct am_coll_cost *c)
@@ -187,7 +173,7 @@ static bool is_folded(const struct am_coll_cost *c)
 /* One exchange both ways at once. */
 static uint64_t exchange_ps(const struct am_coll_cost *c, size_t bytes)
 {
-    return level_ps(c, bytes) + send_ps(c, bytes);
+    return level_ps(c, bytes) + am_cost_send_ps(c, bytes);
 }
 
 /* Those without a number: their values first, the result at the end. */
@@ -222,12 +208,12 @@ static uint64_t ring_ps(const struct am_coll_cost *c, size_t block,
 {
     size_t piece = c->chunk < block ? c->chunk : block;
     uint64_t count = am_piece_count(block, c->chunk);
-    uint64_t each = send_ps(c, piece) + recv_ps(c, piece) +
+    uint64_t each = am_cost_send_ps(c, piece) + am_cost_recv_ps(c, piece) +
                     (is_added ? copy_ps(c, piece) : 0);
 
-    return steps * (larger(level_ps(c, piece) + send_ps(c, piece), each) +
-                    (is_added ? copy_ps(c, piece) : 0) +
-                    (count - 1) * (each + c->numbers->perf.turn_ps));
+    return steps *
+           (larger(level_ps(c, piece) + am_cost_send_ps(c, piece), each) +
+            (is_added ? copy_ps(c, piece) : 0) + (count - 1) * each);
 }
 
 uint64_t am_cost_allreduce_ring(const struct am_coll_cost *c)
@@ -243,7 +229,8 @@ uint64_t am_cost_allreduce_ring(const struct am_coll_cost *c)
 uint64_t am_cost_gather_direct(const struct am_coll_cost *c)
 {
     return level_ps(c, c->bytes) +
-           (c->size - 2) * larger(recv_ps(c, c->bytes), send_ps(c, c->bytes));
+           (c->size - 2) * larger(am_cost_recv_ps(c, c->bytes),
+                                  am_cost_send_ps(c, c->bytes));
 }
 
 /* The blocks of half the members come in one message to the root, and so on;
@@ -262,9 +249,10 @@ uint64_t am_cost_gather_tree(const struct am_coll_cost *c)
 
         ps += level_ps(c, bytes) + copy_ps(c, c->bytes);
         if (c->shape == AM_TREE_BINOMIAL) {
-            ps += recv_ps(c, bytes);
+            ps += am_cost_recv_ps(c, bytes);
         } else {
-            ps += others * larger(recv_ps(c, bytes), send_ps(c, bytes));
+            ps += others *
+                  larger(am_cost_recv_ps(c, bytes), am_cost_send_ps(c, bytes));
         }
         span = child;
     }
@@ -295,7 +283,8 @@ uint64_t am_cost_allgather_bruck(const struct am_coll_cost *c)
 uint64_t am_cost_exchange_direct(const struct am_coll_cost *c)
 {
     return level_ps(c, c->bytes) +
-           (c->size - 1) * (send_ps(c, c->bytes) + recv_ps(c, c->bytes));
+           (c->size - 1) * (am_cost_send_ps(c, c->bytes) +
+                            am_cost_recv_ps(c, c->bytes));
 }
 
 uint64_t am_cost_reduce_scatter_direct(const struct am_coll_cost *c)

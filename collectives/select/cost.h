@@ -3,8 +3,7 @@
  * model of am/cost.h: picoseconds until the last member is done.  Pure integer
  * arithmetic, so that all members find the same.
  *
- *   level     a message that another one waits for, and the turn that a rank
- *             waits for where ranks share cores
+ *   level     a message that another one waits for
  *   send      how long a message keeps its sender, before it may send another
  *   recv      the same at the receiver
  */
@@ -43,6 +42,17 @@ struct am_coll_cost {
     size_t chunk; /* SIZE_MAX: one piece */
 };
 
+static inline bool am_cost_is_crowded(const struct am_coll_cost *c)
+{
+    return c->numbers->perf.turn_ps > 0;
+}
+
+/* A message keeps its sender, and its receiver, so long; the receiver says first where
+ * it goes. */
+uint64_t am_cost_send_ps(const struct am_coll_cost *c, size_t bytes);
+uint64_t am_cost_recv_ps(const struct am_coll_cost *c, size_t bytes);
+bool am_cost_is_large(const struct am_coll_cost *c, size_t bytes);
+
 /* Of an algorithm that only a variable chooses. */
 uint64_t am_cost_never(const struct am_coll_cost *c);
 uint64_t am_cost_dissemination(const struct am_coll_cost *c);
@@ -65,12 +75,41 @@ uint64_t am_cost_alltoall_pairwise(const struct am_coll_cost *c);
 uint64_t am_cost_alltoall_bruck(const struct am_coll_cost *c);
 uint64_t am_cost_scan_doubling(const struct am_coll_cost *c);
 uint64_t am_cost_scan_chain(const struct am_coll_cost *c);
-/* Through shared memory: what has no operator and one writer; what has none and
+/* The same where members share cores (cost_crowd.c). */
+uint64_t am_crowd_dissemination(const struct am_coll_cost *c);
+uint64_t am_crowd_barrier_tree(const struct am_coll_cost *c);
+uint64_t am_crowd_bcast_tree(const struct am_coll_cost *c);
+uint64_t am_crowd_bcast_scatter(const struct am_coll_cost *c);
+uint64_t am_crowd_reduce_tree(const struct am_coll_cost *c);
+uint64_t am_crowd_allreduce_tree(const struct am_coll_cost *c);
+uint64_t am_crowd_allreduce_doubling(const struct am_coll_cost *c);
+uint64_t am_crowd_allreduce_halving(const struct am_coll_cost *c);
+uint64_t am_crowd_allreduce_ring(const struct am_coll_cost *c);
+uint64_t am_crowd_gather_direct(const struct am_coll_cost *c);
+uint64_t am_crowd_gather_tree(const struct am_coll_cost *c);
+uint64_t am_crowd_scatter_direct(const struct am_coll_cost *c);
+uint64_t am_crowd_scatter_tree(const struct am_coll_cost *c);
+uint64_t am_crowd_allgather_ring(const struct am_coll_cost *c);
+uint64_t am_crowd_allgather_bruck(const struct am_coll_cost *c);
+uint64_t am_crowd_exchange_direct(const struct am_coll_cost *c);
+uint64_t am_crowd_reduce_scatter_direct(const struct am_coll_cost *c);
+uint64_t am_crowd_reduce_scatter_ring(const struct am_coll_cost *c);
+uint64_t am_crowd_alltoall_pairwise(const struct am_coll_cost *c);
+uint64_t am_crowd_alltoall_bruck(const struct am_coll_cost *c);
+uint64_t am_crowd_scan_doubling(const struct am_coll_cost *c);
+uint64_t am_crowd_scan_chain(const struct am_coll_cost *c);
+/* There: so many waits, and what all members do in all; and what the ranks of a core
+ * take to go round, as measured, or as is built in. */
+uint64_t am_crowd_ps(const struct am_coll_cost *c, uint64_t waits,
+                     uint64_t work_ps);
+uint64_t am_coll_round_ps(const struct am_coll_numbers *numbers);
+/* Through shared memory, in both: what has no operator and one writer; what has none and
  * all write; reductions. */
 uint64_t am_cost_shared_bcast(const struct am_coll_cost *c);
 uint64_t am_cost_shared_exchange(const struct am_coll_cost *c);
 uint64_t am_cost_shared_alltoall(const struct am_coll_cost *c);
 uint64_t am_cost_shared_reduce(const struct am_coll_cost *c);
+uint64_t am_cost_shared_allreduce(const struct am_coll_cost *c);
 uint64_t am_cost_shared_reduce_scatter(const struct am_coll_cost *c);
 /* Within nodes and between them: the least that each level costs. */
 uint64_t am_cost_nodes_barrier(const struct am_coll_cost *c);

@@ -17,7 +17,15 @@ static uint64_t flag_ps(const struct am_coll_cost *c)
     const struct am_dev_perf *perf = &c->numbers->perf;
 
     return am_cost_short_ps(perf) / 2 +
-           (c->size - 1) * (perf->recv_overhead.fixed_ps / 2) + perf->turn_ps;
+           (c->size - 1) * (perf->recv_overhead.fixed_ps / 2);
+}
+
+/* `waits` for flags; each member's part is `each_ps` of work. */
+static uint64_t waits_ps(const struct am_coll_cost *c, uint64_t waits,
+                         uint64_t each_ps)
+{
+    return am_cost_is_crowded(c) ? am_crowd_ps(c, waits, c->size * each_ps)
+                                 : waits * flag_ps(c) + each_ps;
 }
 
 static uint64_t turns(size_t bytes)
@@ -28,19 +36,22 @@ static uint64_t turns(size_t bytes)
 /* Every member writes `in` bytes and reads `out`, in turns. */
 static uint64_t shared_ps(const struct am_coll_cost *c, size_t in, size_t out)
 {
-    return turns(in) * flag_ps(c) + copy_ps(c, in) + copy_ps(c, out);
+    return waits_ps(c, turns(in), copy_ps(c, in) + copy_ps(c, out));
 }
 
-/* The root writes a piece while the others read the one before.  Before it uses a slot
- * again, it waits until each of them has had its turn. */
+/* The root writes a piece while the others read the one before.  Where cores are shared
+ * it has written all its slots when the others run, and waits for them, and they for
+ * it. */
 uint64_t am_cost_shared_bcast(const struct am_coll_cost *c)
 {
     size_t piece =
             c->bytes < AM_SHARED_SLOT_BYTES ? c->bytes : AM_SHARED_SLOT_BYTES;
     uint64_t count = turns(c->bytes);
-    uint64_t round = flag_ps(c) + (c->size - 1) * c->numbers->perf.turn_ps;
 
-    return flag_ps(c) + count / AM_SHARED_DEPTH * round + copy_ps(c, piece) +
+    if (am_cost_is_crowded(c)) {
+        return waits_ps(c, 2 * (count / AM_SHARED_DEPTH), copy_ps(c, c->bytes));
+    }
+    return flag_ps(c) * (1 + count / AM_SHARED_DEPTH) + copy_ps(c, piece) +
            copy_ps(c, c->bytes) +
            (count - 1) * c->numbers->perf.send_overhead.fixed_ps;
 }
@@ -55,7 +66,18 @@ uint64_t am_cost_shared_alltoall(const struct am_coll_cost *c)
     return shared_ps(c, c->size * c->bytes, c->size * c->bytes);
 }
 
+/* To one member, which alone reduces; the others wait for slots. */
 uint64_t am_cost_shared_reduce(const struct am_coll_cost *c)
+{
+    uint64_t count = turns(c->bytes);
+
+    if (am_cost_is_crowded(c)) {
+        return waits_ps(c, 1 + (count - 1) / 2, 2 * copy_ps(c, c->bytes));
+    }
+    return am_cost_shared_allreduce(c);
+}
+
+uint64_t am_cost_shared_allreduce(const struct am_coll_cost *c)
 {
     return shared_ps(c, c->bytes, c->size * c->bytes);
 }
@@ -74,37 +96,48 @@ static uint64_t reads_ps(const struct am_coll_cost *c, uint64_t count,
     return count * am_cost_line_ps(&n->perf.get, bytes);
 }
 
-/* `turns` of flags, and what else it costs, if the device reads at all. */
+/* `turns` of flags, and what else each member does, if the device reads at all. */
 static uint64_t by_reads(const struct am_coll_cost *c, uint64_t turns,
                          uint64_t ps)
 {
     return (c->numbers->caps & AM_DEV_CAP_GET) == 0 ? AM_COST_NEVER
-                                                    : turns * flag_ps(c) + ps;
+                                                    : waits_ps(c, turns, ps);
+}
+
+/* The same where one member is read from, or reads: it runs first, or last. */
+static uint64_t by_reads_of_one(const struct am_coll_cost *c, uint64_t ps)
+{
+    return by_reads(c, am_cost_is_crowded(c) ? 1 : 2, ps);
 }
 
 uint64_t am_cost_reads_bcast(const struct am_coll_cost *c)
 {
-    return by_reads(c, 2, reads_ps(c, 1, c->bytes));
+    return by_reads_of_one(c, reads_ps(c, 1, c->bytes));
 }
 
-/* `given` bytes that `count` others take, each `bytes` of them: out of the giver's
- * slot if they are short. */
-static uint64_t blocks_ps(const struct am_coll_cost *c, size_t given,
-                          uint64_t count, size_t bytes)
+/* `given` bytes that `count` others take, each `bytes` of them, after so many waits: out
+ * of the giver's slot if they are short, else one wait more. */
+static uint64_t blocks_ps(const struct am_coll_cost *c, uint64_t waits,
+                          size_t given, uint64_t count, size_t bytes)
 {
     return given <= AM_SHARED_SLOT_BYTES / 2
-                   ? by_reads(c, 1, copy_ps(c, given + count * bytes))
-                   : by_reads(c, 2, reads_ps(c, count, bytes));
+                   ? by_reads(c, waits, copy_ps(c, given + count * bytes))
+                   : by_reads(c, waits + 1, reads_ps(c, count, bytes));
 }
 
+/* The root alone takes; where cores are shared, that is its part of all work. */
 uint64_t am_cost_reads_gather(const struct am_coll_cost *c)
 {
-    return blocks_ps(c, c->bytes, c->size - 1, c->bytes) + copy_ps(c, c->bytes);
+    return blocks_ps(c, 1, c->bytes, am_cost_is_crowded(c) ? 1 : c->size - 1,
+                     c->bytes) +
+           copy_ps(c, c->bytes);
 }
 
+/* The root, which gives, runs first, mostly. */
 uint64_t am_cost_reads_scatter(const struct am_coll_cost *c)
 {
-    return blocks_ps(c, c->size * c->bytes, 1, c->bytes);
+    return blocks_ps(c, am_cost_is_crowded(c) ? 0 : 1, c->size * c->bytes, 1,
+                     c->bytes);
 }
 
 uint64_t am_cost_reads_exchange(const struct am_coll_cost *c)

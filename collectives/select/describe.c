@@ -130,6 +130,16 @@ size_t am_coll_describe(const struct am_coll_config *config,
 {
     struct am_text out = {.text = text, .bytes = bytes};
 
+    if (numbers->perf.turn_ps > 0) {
+        uint64_t round_ps = am_coll_round_ps(numbers);
+
+        am_text_add(&out,
+                    "%" PRIu32 " ranks to a core; they go round in %" PRIu64
+                    ".%" PRIu64 " us (%s)\n",
+                    numbers->perf.core_ranks, round_ps / 1000000,
+                    round_ps / 100000 % 10,
+                    numbers->perf.round_ps > 0 ? "measured" : "built in");
+    }
     for (int kind = 0; kind < AM_COLL_KINDS; kind++) {
         struct am_coll_wish wish = {.kind = (am_coll_kind_t)kind,
                                     .size = size,

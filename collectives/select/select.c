@@ -42,8 +42,14 @@ uint64_t am_coll_plan_ps(const struct am_coll_numbers *numbers,
                                 .bytes = wish->bytes,
                                 .shape = plan->shape,
                                 .chunk = plan->chunk_bytes};
+    am_coll_cost_fn crowd = plan->algorithm->crowd;
 
-    return wish->size < 2 ? 0 : plan->algorithm->cost(&cost);
+    if (wish->size < 2) {
+        return 0;
+    }
+    return crowd != NULL && am_cost_is_crowded(&cost)
+                   ? crowd(&cost)
+                   : plan->algorithm->cost(&cost);
 }
 
 /* The cheapest piece for an algorithm; then compare with the best so far. */

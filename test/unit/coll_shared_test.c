@@ -1,7 +1,8 @@
 /*
  * Collectives through the memory of a group (collectives/shared): that they are
  * used within a node, who waits long and is woken, deaths, calls that do not
- * agree, memory that is given back, members that are threads.  What they compute
+ * agree, memory that is given back, members that are threads, what member 0 tells of
+ * cores that are shared.  What they compute
  * is checked for every algorithm in coll_algorithm_test.
  */
 #include "support/cm.h"
@@ -10,6 +11,7 @@
 
 #include "am/ctx.h"
 #include "collectives/coll.h"
+#include "dev/shm/shm_inl.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -19,6 +21,7 @@ enum {
     RANKS = 6,
     LONG_WAIT = 2000, /* polls, more than a member looks before it sleeps */
     GROUPS = 300,
+    CALLS = 150, /* more than are called before a round is told */
     ROUNDS = 3000,
     LIGHT_ROUNDS = 1000
 };
@@ -276,6 +279,82 @@ static void test_led_barrier(void **state)
     world_close(&world);
 }
 
+static const uint64_t round_ps = 7000000;
+
+static void count_done(void *arg, am_status_t status)
+{
+    assert_int_equal(status, AM_OK);
+    ++*(uint32_t *)arg;
+}
+
+/* Begin the next sum at the member, of which it has done so many. */
+static void sums_start(struct trial_group *tg, uint32_t member, int64_t *value,
+                       int64_t *sums, uint32_t *done)
+{
+    struct am_coll_call call = sum_of(value, sums, 1);
+    am_status_t status =
+            am_coll_start(tg->group[member], &call, count_done, done);
+
+    assert_true(status == AM_OK || status == AM_DONE);
+    *done += status == AM_DONE;
+}
+
+/* Member `first` calls all before the others call any, so that it does not know
+ * whether a round will be told; or there is none that does. */
+static void told(bool crowded, uint32_t first)
+{
+    static const struct am_option list[] = {{"AM_DEVICES", "shm"},
+                                            {NULL, NULL}};
+    static const struct am_option *const options[] = {list, list, list};
+    static int64_t value[3] = {1, 2, 3}, sums[3][CALLS];
+    uint32_t done[3] = {0};
+    struct trial_group tg;
+    struct world world;
+    struct shm_dev *dev;
+
+    world_open(&world, 3, options);
+    world_settle(&world);
+    trial_group_open(&tg, &world, 1, all, 3);
+    dev = shm_dev_of(world.ctx[0]->devs[0]);
+    dev->crowd_known = true;
+    dev->round.core_ranks = 2;
+    shm_costs_crowd(dev, crowded, 1000000);
+    for (uint32_t j = 0; first < 3 && j < CALLS; j++) {
+        sums_start(&tg, first, &value[first], &sums[first][j], &done[first]);
+    }
+    for (uint32_t j = 0; j < CALLS; j++) {
+        for (uint32_t i = 0; i < 3; i++) {
+            if (i != first) {
+                sums_start(&tg, i, &value[i], &sums[i][j], &done[i]);
+            }
+        }
+        shm_costs_round(dev, round_ps);
+        world_poll(&world);
+    }
+    world_settle(&world);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(done[i], CALLS);
+        assert_int_equal(tg.group[i]->numbers.perf.round_ps,
+                         crowded ? round_ps : 0);
+        for (uint32_t j = 0; j < CALLS; j++) {
+            assert_int_equal(sums[i][j], 6);
+        }
+    }
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
+/* Where members share cores, member 0 tells all what a round takes once it has
+ * measured it; elsewhere it does not, however far ahead somebody is. */
+static void test_round_told(void **state)
+{
+    (void)state;
+    for (uint32_t first = 0; first <= 3; first++) {
+        told(true, first);
+        told(false, first);
+    }
+}
+
 /* Groups come and go, closed by their members at different times; their memory is
  * there again. */
 static void test_given_back(void **state)
@@ -434,6 +513,7 @@ int main(void)
             cmocka_unit_test(test_death),
             cmocka_unit_test(test_disagreement),
             cmocka_unit_test(test_led_barrier),
+            cmocka_unit_test(test_round_told),
             cmocka_unit_test(test_given_back),
             cmocka_unit_test(test_threads),
             cmocka_unit_test(test_light_flags),

@@ -23,8 +23,7 @@
 #include "dev/meter.h"
 #include "dev/shm/shm_layout.h"
 #include "dev/shm/shm_near.h"
-
-struct shm_dev;
+#include "dev/shm/shm_wait_round.h"
 
 /* One mapped segment and this context's place in it. */
 struct shm_seg {
@@ -206,6 +205,7 @@ struct shm_dev {
     uint32_t spread_rest; /* yields after the last change; 0: it helped */
     bool core_shared;     /* another context waits on my CPU */
     char error[160];      /* base.error, when there is one */
+    struct shm_round round;
 };
 
 extern const struct am_dev_ops am_shm_ops;

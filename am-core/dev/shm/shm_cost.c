@@ -105,13 +105,23 @@ void shm_costs_place(struct shm_dev *dev, struct shm_ep *ep)
     }
 }
 
+void shm_costs_round(struct shm_dev *dev, uint64_t round_ps)
+{
+    dev->base.attr.perf.round_ps = round_ps;
+    for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
+        dev->meters[i].perf.round_ps = round_ps;
+    }
+}
+
 void shm_costs_crowd(struct shm_dev *dev, bool crowded, uint64_t turn_ps)
 {
     struct am_dev_perf *perf = &dev->base.attr.perf;
 
     perf->shared_core = crowded;
     perf->turn_ps = crowded ? turn_ps : 0;
+    perf->core_ranks = dev->round.core_ranks;
     for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
+        dev->meters[i].perf.core_ranks = perf->core_ranks;
         am_meter_turns(&dev->meters[i], perf->shared_core, perf->turn_ps);
     }
     for (struct shm_ep *ep = dev->eps; dev->crowd_known && ep != NULL;

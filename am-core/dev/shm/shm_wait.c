@@ -106,6 +106,7 @@ static bool crowd_compute(struct shm_dev *dev, bool *known_p)
         cpus += (uint32_t)__builtin_popcountll(all[i]);
     }
     dev->paired = ranks <= 2 * cpus;
+    dev->round.core_ranks = cpus == 0 ? 1 : (ranks + cpus - 1) / cpus;
     return ranks > cpus;
 }
 
@@ -316,7 +317,11 @@ static bool wait_auto(struct shm_dev *dev, uint64_t idle)
             return true;
         }
         if (idle >= (paired ? PAIRED_SPIN : CROWDED_SPIN)) {
-            sched_yield();
+            if (shm_round_is_known(&dev->round)) {
+                sched_yield();
+            } else {
+                shm_round_yield(dev);
+            }
             if (paired && dev->spread_in-- == 0) {
                 spread(dev);
             }

@@ -24,6 +24,9 @@ struct limits {
 #define FROM(bytes_)  {0, bytes_}
 #define KIB     ((size_t) 1024)
 
+/* A schedule of MPICH's costs more than what is so short. */
+#define SHORT_START (4 * KIB)
+
 /* Of two ranks a broadcast shorter than this is one message. */
 #define PAIR_BCAST_LEAST 256
 
@@ -33,7 +36,7 @@ static const struct limits of_pairs[AM_COLL_KINDS] = {
     [AM_COLL_ALLREDUCE] = ALL,
     [AM_COLL_GATHER] = NONE,
     [AM_COLL_SCATTER] = NONE,
-    [AM_COLL_ALLGATHER] = {32 * KIB, 128 * KIB},
+    [AM_COLL_ALLGATHER] = {8 * KIB, 128 * KIB},
     [AM_COLL_REDUCE_SCATTER] = ALL,
     [AM_COLL_ALLTOALL] = UP_TO(8 * KIB),
 };
@@ -44,10 +47,10 @@ static const struct limits of_crowds[AM_COLL_KINDS] = {
     [AM_COLL_REDUCE] = ALL,
     [AM_COLL_ALLREDUCE] = ALL,
     [AM_COLL_GATHER] = ALL,
-    [AM_COLL_SCATTER] = {512, 64 * KIB},
-    [AM_COLL_ALLGATHER] = {8 * KIB, 512 * KIB},
+    [AM_COLL_SCATTER] = ALL,
+    [AM_COLL_ALLGATHER] = {16 * KIB, 128 * KIB},
     [AM_COLL_REDUCE_SCATTER] = ALL,
-    [AM_COLL_ALLTOALL] = {1 * KIB, 64 * KIB},
+    [AM_COLL_ALLTOALL] = {2 * KIB, 32 * KIB},
 };
 
 /* More than two ranks with a core each: long ones were not measured. */
@@ -83,7 +86,7 @@ static bool fits(MPIR_Comm * comm, const struct MPIDI_AM_collective *c)
  * to find out. */
 static bool fits_start(MPIR_Comm * comm, const struct MPIDI_AM_collective *c)
 {
-    return fits(comm, c) || c->bytes <= of_others[c->call.kind].low;
+    return fits(comm, c) || (!c->call.is_vector && c->bytes <= SHORT_START);
 }
 
 /* What variables say comes first.  All that is not on one node is MPICH's, if they are silent:

@@ -1,0 +1,46 @@
+/*
+ * How long the ranks that share a core take to go round: each has the core once, and
+ * yields it.  That is between 1 and 12 us, by system and hypervisor, and decides more
+ * of a collective's time than its bytes do, where ranks outnumber the cores.  A rank
+ * that waits yields anyway, so its first yields are timed.
+ */
+#include "config.h"
+
+#include "dev/shm/shm_inl.h"
+
+#include <inttypes.h>
+#include <sched.h>
+
+uint64_t shm_round_of(uint64_t *yields_ps, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        uint64_t ps = yields_ps[i];
+        uint32_t at = i;
+
+        for (; at > 0 && yields_ps[at - 1] > ps; at--) {
+            yields_ps[at] = yields_ps[at - 1];
+        }
+        yields_ps[at] = ps;
+    }
+    return yields_ps[count / 8];
+}
+
+void shm_round_yield(struct shm_dev *dev)
+{
+    uint64_t before = am_env_switches();
+    uint64_t start = am_env_now(dev->env);
+
+    sched_yield();
+    start = am_env_now(dev->env) - start;
+    if (am_env_switches() == before) { /* nobody wanted it */
+        return;
+    }
+    dev->round.yields_ps[dev->round.count++] = start;
+    if (shm_round_is_known(&dev->round)) {
+        start = shm_round_of(dev->round.yields_ps, dev->round.count);
+        am_log(dev->log, AM_LOG_DEBUG,
+               "shm: the ranks of a core go round in %" PRIu64 " ns",
+               start / 1000);
+        shm_costs_round(dev, start);
+    }
+}

@@ -1,0 +1,35 @@
+/*
+ * What the ranks that share a core take to go round, measured by the first yields of one
+ * that waits.
+ */
+#ifndef AM_DEV_SHM_SHM_WAIT_ROUND_H
+#define AM_DEV_SHM_SHM_WAIT_ROUND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct shm_dev;
+
+#define SHM_YIELDS_TIMED 32 /* that another rank made use of */
+
+struct shm_round {
+    uint32_t core_ranks; /* that may share a core */
+    uint32_t count;      /* of yields_ps */
+    uint64_t yields_ps[SHM_YIELDS_TIMED];
+};
+
+static inline bool shm_round_is_known(const struct shm_round *round)
+{
+    return round->count == SHM_YIELDS_TIMED;
+}
+
+/* Yield the core, and time it; the last of those that are timed tells the costs. */
+void shm_round_yield(struct shm_dev *dev);
+/* Of so many yields, which it sorts: an eighth took as long or less, as the others have
+ * work of their own in most of them. */
+uint64_t shm_round_of(uint64_t *yields_ps, uint32_t count);
+
+/* Tell the costs that it takes so long (shm_cost.c). */
+void shm_costs_round(struct shm_dev *dev, uint64_t round_ps);
+
+#endif

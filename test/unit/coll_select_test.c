@@ -1,0 +1,163 @@
+/*
+ * The choice where members share cores: by what a round of the ranks of a core takes
+ * and how many they are, whatever the machine.
+ */
+#include "support/cm.h"
+
+#include "collectives/select/select.h"
+#include "dev/shm/shm.h"
+
+#include <string.h>
+
+#define US UINT64_C(1000000) /* ps */
+
+static const struct am_coll_config config = {
+        .algorithm = {"auto", "auto", "auto", "auto", "auto", "auto", "auto",
+                      "auto", "auto", "auto", "auto"}};
+
+/* Shared memory whose members go round in so long, so many to a core. */
+static struct am_coll_numbers numbers_of(uint64_t round_ps, uint32_t share)
+{
+    return (struct am_coll_numbers){
+            .perf = {.send_overhead = {15000, 18000},
+                     .recv_overhead = {15000, 18000},
+                     .wire = {55000, 0},
+                     .gap_ps = 15000,
+                     .put = {1000000, 74000},
+                     .get = {1000000, 66000},
+                     .shared_core = share > 1,
+                     .turn_ps = share > 1 ? 1100000 : 0,
+                     .round_ps = round_ps,
+                     .core_ranks = share},
+            .caps = AM_DEV_CAP_GET | AM_DEV_CAP_PUT,
+            .packet_bytes = 65488,
+            .eager_max = 8192,
+            .shared = {.slot_bytes = AM_SHARED_SLOT_BYTES}};
+}
+
+static struct am_coll_plan plan_of(const struct am_coll_numbers *numbers,
+                                   am_coll_kind_t kind, uint32_t size,
+                                   size_t bytes)
+{
+    struct am_coll_wish wish = {.kind = kind,
+                                .size = size,
+                                .bytes = bytes,
+                                .unit = 1,
+                                .commutes = true};
+
+    return am_coll_select(&config, numbers, &wish);
+}
+
+static void assert_plan(const struct am_coll_numbers *numbers,
+                        am_coll_kind_t kind, uint32_t size, size_t bytes,
+                        const char *name)
+{
+    struct am_coll_plan plan = plan_of(numbers, kind, size, bytes);
+
+    assert_string_equal(plan.algorithm->name, name);
+}
+
+/* A round costs more than to copy some 100 KiB: what has fewest waits is chosen. */
+static void test_long_round(void **state)
+{
+    (void)state;
+    for (uint32_t share = 2; share <= 4; share *= 2) {
+        struct am_coll_numbers n = numbers_of((share - 1) * 12 * US, share);
+        uint32_t size = 2 * share;
+
+        assert_plan(&n, AM_COLL_BARRIER, size, 0, "shared");
+        assert_plan(&n, AM_COLL_BCAST, size, 8, "shared");
+        assert_plan(&n, AM_COLL_BCAST, size, 65536, "reads");
+        assert_plan(&n, AM_COLL_SCATTER, size, 65536, "reads");
+        assert_plan(&n, AM_COLL_REDUCE, size, 8, "shared");
+        assert_plan(&n, AM_COLL_ALLREDUCE, size, 8192, "shared");
+        assert_plan(&n, AM_COLL_ALLREDUCE, size, 8, "shared");
+        for (size_t bytes = 32768; bytes <= 262144; bytes *= 2) {
+            struct am_coll_plan plan = plan_of(&n, AM_COLL_REDUCE, size, bytes);
+
+            assert_int_equal(am_tree_depth(plan.shape, size), 1); /* one wait */
+            assert_null(plan.algorithm->way);
+            plan = plan_of(&n, AM_COLL_ALLREDUCE, size, bytes);
+            assert_null(plan.algorithm->way);
+        }
+    }
+}
+
+/* Each piece would be a wait more: none is worth it. */
+static void test_no_pieces(void **state)
+{
+    static const am_coll_kind_t kinds[] = {AM_COLL_BCAST, AM_COLL_REDUCE,
+                                           AM_COLL_ALLREDUCE,
+                                           AM_COLL_REDUCE_SCATTER};
+    struct am_coll_numbers n = numbers_of(12 * US, 2);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        for (size_t bytes = 1; bytes <= (size_t)1 << 20; bytes *= 2) {
+            assert_true(plan_of(&n, kinds[i], 4, bytes).chunk_bytes ==
+                        SIZE_MAX);
+        }
+    }
+}
+
+/* The same bytes and waits cost more with more ranks to a core, and with longer
+ * rounds; without a measured round the built-in turn counts. */
+static void test_costs(void **state)
+{
+    struct am_coll_numbers two = numbers_of(12 * US, 2);
+    struct am_coll_numbers slow = numbers_of(24 * US, 2);
+    struct am_coll_numbers four = numbers_of(12 * US, 4);
+    struct am_coll_numbers unknown = numbers_of(0, 3);
+
+    (void)state;
+    assert_int_equal(am_coll_round_ps(&two), 12 * US);
+    assert_int_equal(am_coll_round_ps(&unknown), 2 * 1100000);
+    for (int kind = 0; kind < AM_COLL_KINDS; kind++) {
+        struct am_coll_wish wish = {.kind = (am_coll_kind_t)kind,
+                                    .size = 8,
+                                    .bytes = 65536,
+                                    .unit = 1,
+                                    .commutes = true};
+        const struct am_coll_algorithm *a = am_coll_algorithms[kind];
+
+        for (; a->name != NULL; a++) {
+            struct am_coll_plan plan = {
+                    .algorithm = a, .shape = a->shape, .chunk_bytes = SIZE_MAX};
+            uint64_t ps;
+
+            if (!am_coll_is_fit(a, &two, &wish)) {
+                continue;
+            }
+            ps = am_coll_plan_ps(&two, &wish, &plan);
+            assert_true(am_coll_plan_ps(&slow, &wish, &plan) >= ps);
+            assert_true(am_coll_plan_ps(&four, &wish, &plan) >= ps);
+        }
+    }
+}
+
+/* Of yields, those in which the others had work do not count. */
+static void test_round(void **state)
+{
+    uint64_t yields[SHM_YIELDS_TIMED];
+
+    (void)state;
+    for (uint32_t i = 0; i < SHM_YIELDS_TIMED; i++) {
+        yields[i] = (i % 2 == 0 ? 12 : 400) * US + i;
+    }
+    assert_in_range(shm_round_of(yields, SHM_YIELDS_TIMED), 12 * US,
+                    12 * US + SHM_YIELDS_TIMED);
+    yields[0] = 7;
+    assert_int_equal(shm_round_of(yields, 1), 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_long_round),
+            cmocka_unit_test(test_no_pieces),
+            cmocka_unit_test(test_costs),
+            cmocka_unit_test(test_round),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
