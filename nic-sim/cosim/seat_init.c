@@ -71,8 +71,11 @@ void ns_seat_describe(struct ns_node *node)
     snprintf(box->nic, sizeof(box->nic), "%s", cpu->port.nic);
     box->node = node->view.rank;
     box->nodes = node->view.size;
-    box->post_room = sim->params.post_bytes != 0 ? sim->params.post_bytes
-                                                 : sizeof(box->posts);
+    box->post_room = sizeof(box->posts);
+    if (sim->params.post_bytes > 0 &&
+        sim->params.post_bytes < sizeof(box->posts)) {
+        box->post_room = sim->params.post_bytes;
+    }
     box->memory_bytes = cpu->memory.bytes;
     box->coherent = machine->coherent;
     box->no_jump = sim->params.no_jump;

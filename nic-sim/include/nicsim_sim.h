@@ -20,8 +20,8 @@ struct ns_sim_params {
     bool no_jump;           /* idle hosts spin */
     bool threads;           /* hosts are threads and not fibers */
     bool processes;         /* programs run in processes; not with threads */
-    uint32_t post_bytes;    /* of a process's list of what the simulator does later,
-                             * at most NS_BOX_POSTS; 0: that many */
+    uint32_t post_bytes;    /* of a process's list of what the simulator does later;
+                             * 0, or more than it has: all */
     /* What a program's own computation takes, in processes that others have
      * started: each operation that it declares, ps; or its processor time times
      * measured / 1000.  0: nothing. */

@@ -317,11 +317,7 @@ static bool wait_auto(struct shm_dev *dev, uint64_t idle)
             return true;
         }
         if (idle >= (paired ? PAIRED_SPIN : CROWDED_SPIN)) {
-            if (shm_round_is_known(&dev->round)) {
-                sched_yield();
-            } else {
-                shm_round_yield(dev);
-            }
+            shm_round_yield(dev);
             if (paired && dev->spread_in-- == 0) {
                 spread(dev);
             }

@@ -25,22 +25,37 @@ uint64_t shm_round_of(uint64_t *yields_ps, uint32_t count)
     return yields_ps[count / 8];
 }
 
+static bool is_timed(const struct shm_round *round)
+{
+    return round->count < SHM_YIELDS_TIMED &&
+           (round->unused < SHM_YIELDS_UNUSED ||
+            round->unused % SHM_YIELDS_SAMPLED == 0);
+}
+
 void shm_round_yield(struct shm_dev *dev)
 {
-    uint64_t before = am_env_switches();
-    uint64_t start = am_env_now(dev->env);
+    struct shm_round *round = &dev->round;
+    uint64_t switches, ps;
 
-    sched_yield();
-    start = am_env_now(dev->env) - start;
-    if (am_env_switches() == before) { /* nobody wanted it */
+    if (!is_timed(round)) {
+        round->unused++;
+        sched_yield();
         return;
     }
-    dev->round.yields_ps[dev->round.count++] = start;
-    if (shm_round_is_known(&dev->round)) {
-        start = shm_round_of(dev->round.yields_ps, dev->round.count);
+    switches = am_env_switches();
+    ps = am_env_now(dev->env);
+    sched_yield();
+    ps = am_env_now(dev->env) - ps;
+    if (am_env_switches() == switches) { /* nobody wanted it */
+        round->unused++;
+        return;
+    }
+    round->yields_ps[round->count++] = ps;
+    if (round->count == SHM_YIELDS_TIMED) {
+        ps = shm_round_of(round->yields_ps, round->count);
         am_log(dev->log, AM_LOG_DEBUG,
                "shm: the ranks of a core go round in %" PRIu64 " ns",
-               start / 1000);
-        shm_costs_round(dev, start);
+               ps / 1000);
+        shm_costs_round(dev, ps);
     }
 }

@@ -5,25 +5,24 @@
 #ifndef AM_DEV_SHM_SHM_WAIT_ROUND_H
 #define AM_DEV_SHM_SHM_WAIT_ROUND_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct shm_dev;
 
 #define SHM_YIELDS_TIMED 32 /* that another rank made use of */
+/* After so many that none did, one in so many is timed: timing takes system calls. */
+#define SHM_YIELDS_UNUSED 1024
+#define SHM_YIELDS_SAMPLED 64
 
 struct shm_round {
     uint32_t core_ranks; /* that may share a core */
     uint32_t count;      /* of yields_ps */
+    uint32_t unused;     /* yields that no other rank made use of, or not timed */
     uint64_t yields_ps[SHM_YIELDS_TIMED];
 };
 
-static inline bool shm_round_is_known(const struct shm_round *round)
-{
-    return round->count == SHM_YIELDS_TIMED;
-}
-
-/* Yield the core, and time it; the last of those that are timed tells the costs. */
+/* Yield the core, and time it if need be; the last of those that are timed tells the
+ * costs. */
 void shm_round_yield(struct shm_dev *dev);
 /* Of so many yields, which it sorts: an eighth took as long or less, as the others have
  * work of their own in most of them. */
