@@ -99,7 +99,31 @@ static bool wishes_are_same(const struct am_coll_wish *a,
                             const struct am_coll_wish *b)
 {
     return a->bytes == b->bytes && a->unit == b->unit &&
+           a->combine == b->combine &&
            a->commutes == b->commutes && a->is_vector == b->is_vector;
+}
+
+static size_t unit_of(const struct am_coll_call *call)
+{
+    return has_operator(call->kind) ? call->op.element_bytes : 1;
+}
+
+static struct am_coll_wish wish_of(const struct am_coll_group *group,
+                                   const struct am_coll_call *call)
+{
+    bool is_reduction = has_operator(call->kind);
+    size_t unit = unit_of(call);
+
+    return (struct am_coll_wish){
+            .kind = call->kind,
+            .size = group->size,
+            .bytes = call->is_vector ? 0 : call->count * unit,
+            .unit = unit,
+            .commutes = !is_reduction || call->op.is_commutative,
+            .is_vector = call->is_vector,
+            .combine = is_reduction && group->numbers.may_combine
+                               ? am_net_combine_of(&call->op)
+                               : AM_DEV_COMBINE_NONE};
 }
 
 static struct am_coll_plan plan_of(struct am_coll_group *group,
@@ -114,6 +138,18 @@ static struct am_coll_plan plan_of(struct am_coll_group *group,
         group->chosen[wish->kind].print = print_of(wish, plan);
     }
     return *plan;
+}
+
+bool am_coll_uses_network(struct am_coll_group *group,
+                          const struct am_coll_call *call)
+{
+    struct am_coll_wish wish;
+
+    if (!group->has_numbers || group->size < 2 || !is_sound(group, call)) {
+        return false;
+    }
+    wish = wish_of(group, call);
+    return plan_of(group, &wish).algorithm->network != AM_COLL_NETWORK_UNUSED;
 }
 
 /* The arrays that this member is to read, for later: the caller's own are read
@@ -168,23 +204,16 @@ am_status_t am_coll_req_build(struct am_coll_req *req,
                               const struct am_coll_call *call)
 {
     struct am_coll_group *group = req->group;
-    bool is_reduction = has_operator(call->kind);
     struct am_coll_build build = {.sched = &req->sched,
                                   .call = call,
                                   .rank = group->rank,
                                   .size = group->size,
-                                  .unit = is_reduction ? call->op.element_bytes
-                                                       : 1};
-    struct am_coll_wish wish = {
-            .kind = call->kind,
-            .size = group->size,
-            .bytes = call->is_vector ? 0 : call->count * build.unit,
-            .unit = build.unit,
-            .commutes = !is_reduction || call->op.is_commutative,
-            .is_vector = call->is_vector};
+                                  .unit = unit_of(call)};
+    struct am_coll_wish wish = wish_of(group, call);
     struct am_coll_plan plan = plan_of(group, &wish);
 
     leader_note(group, call);
+    build.eager_max = group->numbers.eager_max;
     build.shape = plan.shape;
     build.chunk_bytes = plan.chunk_bytes;
     req->print = group->chosen[wish.kind].print +
@@ -198,6 +227,13 @@ am_status_t am_coll_req_build(struct am_coll_req *req,
         }
         group->coll->stats[AM_COLL_STAT_SHARED]++;
         return am_shared_queue(req, plan.algorithm->way);
+    }
+    if (plan.algorithm->network == AM_COLL_NETWORK_COMBINES) {
+        if (call != &req->call) {
+            call_keep(req, call);
+        }
+        am_net_queue(req);
+        return AM_OK;
     }
     if (plan.algorithm->has_levels) {
         am_status_t status = am_coll_nodes_open(group);
@@ -272,6 +308,10 @@ static am_status_t req_go(struct am_coll_req *req,
     if (req->is_shared) {
         am_shared_run(req->group, req, looks_of(req->group, call));
         am_shared_learn(req);
+        return am_coll_req_try(req);
+    }
+    if (req->is_combined) {
+        am_net_run(req->coll);
         return am_coll_req_try(req);
     }
     return am_coll_req_start(req);

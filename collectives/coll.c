@@ -23,8 +23,13 @@ const struct am_stat_row am_coll_stat_rows[AM_COLL_STAT_COUNT] = {
                                  "see"},
         [AM_COLL_STAT_READS] = {"coll_reads", "operations",
                                 "reads of other members' own memory"},
+        [AM_COLL_STAT_NETWORK] = {"coll_network", "operations",
+                                  "of these, combined by the network itself"},
         [AM_COLL_STAT_DATA] = {"coll_tx_data", "messages",
                                "messages of collectives sent in one packet"},
+        [AM_COLL_STAT_CAST] = {"coll_tx_cast", "messages",
+                               "messages that the network copied to all "
+                               "others"},
         [AM_COLL_STAT_PUT] = {"coll_tx_put", "messages",
                               "messages of collectives put where the receiver "
                               "said"},
@@ -74,6 +79,8 @@ static am_status_t coll_open(struct am_ctx *ctx, uint32_t slot,
     am_list_init(&coll->strangers);
     am_list_init(&coll->peers);
     am_list_init(&coll->looking);
+    am_list_init(&coll->combining);
+    am_list_init(&coll->casting);
     am_list_init(&coll->left);
     for (uint32_t i = 0; i < AM_COLL_GROUP_BUCKETS; i++) {
         am_list_init(&coll->groups[i]);
@@ -119,6 +126,7 @@ static int coll_poll(struct am_ctx *ctx, uint32_t slot)
     struct am_coll *coll = am_module_data(ctx, slot);
 
     am_shared_poll(coll);
+    am_net_run(coll);
     return am_coll_run_due(coll);
 }
 
@@ -160,6 +168,7 @@ static size_t coll_describe(struct am_ctx *ctx, const char *what, char *text,
         am_size(ctx) <= AM_SHARED_MEMBERS_MAX) {
         numbers.shared.slot_bytes = AM_SHARED_SLOT_BYTES;
     }
+    am_net_numbers(ctx, &numbers);
     return am_coll_describe(coll->config, &numbers, am_size(ctx), text, bytes);
 }
 

@@ -22,6 +22,7 @@
 
 #include "am/core.h"
 #include "base/pool.h"
+#include "collectives/net/net.h"
 #include "collectives/sched/sched.h"
 #include "collectives/select/select.h"
 #include "collectives/shared/shared.h"
@@ -49,7 +50,9 @@ enum {
     AM_COLL_STAT_STARTED,
     AM_COLL_STAT_SHARED,
     AM_COLL_STAT_READS,
+    AM_COLL_STAT_NETWORK,
     AM_COLL_STAT_DATA,
+    AM_COLL_STAT_CAST,
     AM_COLL_STAT_PUT,
     AM_COLL_STAT_NO_CREDIT,
     AM_COLL_STAT_HELD,
@@ -73,6 +76,11 @@ struct am_coll {
     struct am_list strangers; /* held, of groups that are not open here */
     struct am_list peers;     /* am_coll_peer */
     struct am_list looking;   /* groups that look into their memory */
+    struct am_list combining; /* am_coll_req in the network, in order */
+    struct am_list casting;   /* am_step that wait to be cast */
+    struct am_coll_group *network_group; /* of those whose member 0 I am, which has
+                                            the network that combines; NULL */
+    bool is_network_broken;   /* nobody knows what is in it */
     struct am_list left;      /* am_shared of mine that others may still use */
     size_t shared_bytes;      /* of mine in use */
     struct am_list groups[AM_COLL_GROUP_BUCKETS]; /* by id */
@@ -175,11 +183,13 @@ struct am_coll_req {
     bool is_stopped;          /* after an error: only waits for its puts */
     bool is_built;            /* else it waits for the group's numbers */
     bool is_shared;           /* on group->turns, no schedule */
+    bool is_combined;         /* on coll->combining, no schedule */
     bool has_levels;          /* on group->levels */
     struct am_list levels_link;
     struct am_coll_call call; /* until it is built; of a shared one, always */
     struct am_coll_operator op;
     struct am_shared_op shared;
+    struct am_net_op net;
     am_done_fn done;
     void *arg;
     struct am_list held; /* am_coll_held of steps that are not begun */
@@ -302,6 +312,8 @@ bool am_coll_step_deliver(struct am_coll_req *req,
 /* Let a member that does not agree find out, too, if there is space, by a hash that
  * is not its own: it may be waiting for what will never be sent. */
 void am_coll_req_tell(struct am_coll_req *req, uint32_t member);
+/* The words of a step's messages: which collective, from whom, and its tag. */
+void am_coll_step_words(const struct am_step *step, uint64_t *words);
 /* Take back what a step has under way but for a put.  `at_close`: that, too. */
 void am_coll_step_stop(struct am_step *step, bool at_close);
 void am_coll_rx_register(struct am_coll *coll);

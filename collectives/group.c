@@ -178,6 +178,7 @@ am_status_t am_coll_group_close(struct am_coll_group *group)
         return AM_ERR_AGAIN;
     }
     am_coll_nodes_forget(group);
+    am_net_leave(group);
     am_list_remove(&group->link);
     am_list_remove(&group->looks_link);
     am_coll_held_drop(group->coll, &group->held, NULL);

@@ -10,6 +10,7 @@ libam_la_SOURCES += \
     collectives/topo/cube.c collectives/topo/cube.h \
     collectives/topo/tree.c collectives/topo/tree.h \
     collectives/op/op.c \
+    collectives/net/cast.c collectives/net/combine.c collectives/net/net.h \
     collectives/shared/blocks.c collectives/shared/layout.h \
     collectives/shared/barrier.c collectives/shared/memory.c \
     collectives/shared/pieces.c \
@@ -27,6 +28,6 @@ libam_la_SOURCES += \
     collectives/algo/ring.c collectives/algo/scan.c \
     collectives/select/variables.c collectives/select/cost.c \
     collectives/select/cost_crowd.c collectives/select/cost_nodes.c \
-    collectives/select/cost_shared.c \
+    collectives/select/cost_network.c collectives/select/cost_shared.c \
     collectives/select/cost.h collectives/select/describe.c \
     collectives/select/select.c collectives/select/select.h

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* Words of every message; aux is the hash of what members must agree on. */
-static void words_fill(const struct am_step *step, uint64_t *words)
+/* aux is the hash of what members must agree on. */
+void am_coll_step_words(const struct am_step *step, uint64_t *words)
 {
     const struct am_coll_req *req = step->req;
 
@@ -93,7 +93,7 @@ static void put_start(struct am_step *step, const struct am_key *key)
         am_coll_req_fail(req, AM_ERR_MEMORY);
         return;
     }
-    words_fill(step, words);
+    am_coll_step_words(step, words);
     req->flying++;
     req->coll->stats[AM_COLL_STAT_PUT]++;
     am_bulk_put(&xfer->bulk, cp->peer,
@@ -144,7 +144,7 @@ static am_status_t offer_landing(struct am_coll_peer *cp, struct am_step *step,
     if (xfer == NULL) {
         return AM_OK; /* failed */
     }
-    words_fill(step, words);
+    am_coll_step_words(step, words);
     am_region_key_for(&xfer->region, cp->peer, &key);
     words[2] = step->length;
     memcpy(words + 3, &key, sizeof(key));
@@ -163,7 +163,7 @@ static am_status_t offer_data(struct am_coll_peer *cp, struct am_step *step,
     uint64_t words[3];
     am_status_t status;
 
-    words_fill(step, words);
+    am_coll_step_words(step, words);
     if (cp->credit > 0) {
         status = send(cp, op, AM_COLL_H_DATA, req->print, words, 2, step->from,
                       step->length);
@@ -212,7 +212,7 @@ void am_coll_req_tell(struct am_coll_req *req, uint32_t member)
     struct am_coll_peer *cp = step_peer(&step);
     uint64_t words[3] = {0};
 
-    words_fill(&step, words);
+    am_coll_step_words(&step, words);
     if (cp != NULL) { /* an RTS that it looks at because of the hash alone */
         (void)send(cp, NULL, AM_COLL_H_RTS, req->print, words, 3, NULL, 0);
     }
@@ -377,7 +377,7 @@ void am_coll_step_stop(struct am_step *step, bool at_close)
     if (step->req == NULL) { /* not begun */
         return;
     }
-    if (step->kind <= AM_STEP_RECV) {
+    if (step->kind <= AM_STEP_CAST) {
         am_list_remove(&step->link);
     }
     if (step->xfer == NULL) {

@@ -133,7 +133,7 @@ static void calls_build(struct am_coll_group *group, am_status_t status)
             am_coll_req_held(req);
             if (req->is_shared) {
                 am_shared_nudged(group);
-            } else {
+            } else if (!req->is_combined) { /* else it is in its queue */
                 am_coll_req_start_later(req);
             }
             if (req == group->telling) {
@@ -181,6 +181,7 @@ static bool numbers_give(struct am_coll_group *group)
         return false;
     }
     am_shared_offer(group, &numbers->shared);
+    am_net_offer(group, numbers);
     if (wants_nodes(group)) {
         numbers->near = am_coll_nodes_near(group);
     }

@@ -193,7 +193,8 @@ ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
     test/unit/sim_torus_fault_test test/unit/sim_tree_test \
     test/unit/sim_sp_test test/unit/sim_lanai_test test/unit/sim_copy_test \
     test/unit/sim_bgp_test test/unit/sim_bgp_form_test test/unit/sim_wq_test \
-    test/unit/sim_posts_test
+    test/unit/sim_posts_test \
+    test/unit/coll_network_test
 check_PROGRAMS += $(ns_tests)
 TESTS += $(ns_tests)
 test_unit_sim_kernel_test_SOURCES = test/unit/sim_kernel_test.c
@@ -248,6 +249,10 @@ test_unit_sim_lanai_test_SOURCES = test/unit/sim_lanai_test.c \
 test_unit_sim_lanai_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_lanai_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_lanai_test_LDADD = $(NS_TEST_LIBS)
+test_unit_coll_network_test_SOURCES = test/unit/coll_network_test.c
+test_unit_coll_network_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_coll_network_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_coll_network_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_posts_test_SOURCES = test/unit/sim_posts_test.c
 test_unit_sim_posts_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_posts_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -184,6 +184,15 @@ bool am_ctx_is_polling(const struct am_ctx *ctx);
 struct am_env *am_ctx_env(struct am_ctx *ctx);
 /* Its devices, from 0 on; NULL: there are no more. */
 const struct am_dev *am_ctx_device(const struct am_ctx *ctx, uint32_t index);
+/* The one whose network does this (AM_DEV_CAP_COLLECTIVE, AM_DEV_CAP_MULTICAST) for
+ * all ranks of the job, and them alone; NULL: there is none. */
+struct am_dev *am_ctx_network(const struct am_ctx *ctx, uint32_t cap);
+/* Send one message to all other ranks of the job by its network, am_dev_payload_max
+ * bytes at most; who gets it may not reply.  AM_ERR_AGAIN: no space. */
+am_status_t am_ctx_multicast(struct am_ctx *ctx, struct am_dev *network,
+                             uint32_t handler, uint32_t aux,
+                             const uint64_t *words, uint32_t word_count,
+                             const void *data, size_t bytes);
 struct am_log *am_ctx_log(struct am_ctx *ctx);
 struct am_trace *am_ctx_trace(struct am_ctx *ctx); /* NULL when off */
 

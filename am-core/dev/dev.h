@@ -27,6 +27,7 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "dev/network.h"
 
 #include <am_types.h>
 #include <stdbool.h>
@@ -44,6 +45,7 @@ enum {
     /* A network that drops what it has no space for, and an end that drops a
      * request that is not ready: the channel's window adapts, and asks again. */
     AM_DEV_CAP_DROPS = 1 << 9,
+    AM_DEV_CAP_MULTICAST = 1 << 10, /* the network copies a packet to all */
     AM_DEV_RIGHTS_ALL = AM_DEV_CAP_PUT | AM_DEV_CAP_GET, /* of mem_register */
 };
 
@@ -86,9 +88,9 @@ struct am_dev_attr {
      * nothing comes.  0: it is polled each time. */
     uint32_t poll_rest_max;
     struct am_dev_perf perf;
+    struct am_dev_network network; /* with CAP_COLLECTIVE or CAP_MULTICAST */
 };
 
-struct am_dev;
 struct am_meter;   /* dev/meter.h */
 struct am_profile; /* dev/profile.h */
 
@@ -285,6 +287,9 @@ struct am_dev_ops {
     /* Direct pointer to peer memory named by key, or NULL. */
     void *(*map)(struct am_dev_ep *ep, const struct am_dev_key *key,
                  size_t offset, size_t bytes);
+
+    /* NULL, or what the network does itself (dev/network.h). */
+    const struct am_dev_network_ops *network;
 
     /* Nothing to do: spin, yield or sleep.  `idle` counts empty polls.  True only
      * with AM_DEV_REST_ASK: it would sleep now, and has not. */

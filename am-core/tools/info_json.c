@@ -49,8 +49,8 @@ static void variable_json(const struct am_variable_info *info, void *arg)
 static json_t *caps_json(uint32_t caps)
 {
     static const char *const names[] = {
-            "reliable", "ordered",   "put",     "get",    "fetch_add",
-            "wait",     "multicast", "counter", "mapped", "timer"};
+            "reliable", "ordered", "put",        "get",   "fetch_add", "wait",
+            "mapped",   "timer",   "collective", "drops", "multicast"};
     json_t *list = json_array();
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -32,6 +32,7 @@ struct am_coll_build {
     uint32_t rank, size;
     am_tree_shape_t shape;
     size_t chunk_bytes; /* of pipelines; SIZE_MAX: one piece */
+    size_t eager_max;   /* of a message in one packet */
     size_t unit;        /* bytes of one of call->count */
     const struct am_coll_nodes *nodes; /* of algorithms that have levels */
 };
@@ -42,6 +43,13 @@ typedef void (*am_coll_build_fn)(const struct am_coll_build *b);
 struct am_coll_cost;
 struct am_shared_way;
 typedef uint64_t (*am_coll_cost_fn)(const struct am_coll_cost *cost);
+
+/* What an algorithm wants of the network itself: net/net.h. */
+typedef enum {
+    AM_COLL_NETWORK_UNUSED,
+    AM_COLL_NETWORK_CASTS,
+    AM_COLL_NETWORK_COMBINES /* and no schedule */
+} am_coll_network_use_t;
 
 struct am_coll_algorithm {
     const char *name;
@@ -56,6 +64,7 @@ struct am_coll_algorithm {
     bool takes_vector;     /* fit for blocks of different lengths */
     bool has_levels;       /* for members on several nodes: algo/nodes.c */
     const struct am_shared_way *way; /* no schedule: shared/ does it so */
+    am_coll_network_use_t network;
 };
 
 /* The algorithms of a kind; the last has no name.  The first is fit for all

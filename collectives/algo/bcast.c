@@ -108,6 +108,31 @@ void am_bcast_shape(const struct am_coll_build *b)
                   b->call->root, NULL);
 }
 
+/* The root's pieces go to all others at once, by the network. */
+void am_bcast_multicast(const struct am_coll_build *b)
+{
+    const struct am_coll_call *call = b->call;
+    size_t chunk = b->eager_max;
+    uint32_t count = am_piece_count(call->count, chunk);
+    struct window casts = {.length = SENDS_MAX};
+
+    if (b->rank != call->root) {
+        uint32_t *have = am_sched_scratch(b->sched, count * sizeof(*have));
+
+        if (have != NULL) {
+            pieces_recv(b, call->root, call->recv, call->count, chunk, NULL,
+                        have);
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        window_pass(b, &casts, i,
+                    am_sched_cast(b->sched, AM_TAG(TAG_TREE, i),
+                                  am_at(call->recv, i == 0 ? 0 : i * chunk),
+                                  am_piece_bytes(call->count, chunk, i)));
+    }
+}
+
 /* The bytes of the blocks of a span. */
 static struct am_block span_block(const struct am_block *blocks,
                                   struct am_tree_span span)

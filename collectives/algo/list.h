@@ -15,6 +15,7 @@ void am_barrier_tree(const struct am_coll_build *b);
  * or scattered, then gathered round the ring (van de Geijn). */
 void am_bcast_shape(const struct am_coll_build *b);
 void am_bcast_scatter(const struct am_coll_build *b);
+void am_bcast_multicast(const struct am_coll_build *b);
 
 /* reduce.c: up any tree in pieces, 2 of them at a time. */
 void am_reduce_shape(const struct am_coll_build *b);

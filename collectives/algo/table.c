@@ -37,6 +37,9 @@ static const struct am_coll_algorithm barriers[] = {
          .build = am_barrier_nodes,
          .cost = am_cost_nodes_barrier,
          .has_levels = true},
+        {.name = "network",
+         .cost = am_cost_network_meet,
+         .network = AM_COLL_NETWORK_COMBINES},
         {.name = NULL},
 };
 
@@ -57,6 +60,13 @@ static const struct am_coll_algorithm bcasts[] = {
          .cost = am_cost_nodes_bcast,
          .has_chunk = true,
          .has_levels = true},
+        {.name = "multicast",
+         .build = am_bcast_multicast,
+         .cost = am_cost_network_cast,
+         .network = AM_COLL_NETWORK_CASTS},
+        {.name = "network",
+         .cost = am_cost_network_combine,
+         .network = AM_COLL_NETWORK_COMBINES},
         {.name = NULL},
 };
 
@@ -76,6 +86,9 @@ static const struct am_coll_algorithm reduces[] = {
          .has_chunk = true,
          .keeps_order = true,
          .has_levels = true},
+        {.name = "network",
+         .cost = am_cost_network_combine,
+         .network = AM_COLL_NETWORK_COMBINES},
         {.name = NULL},
 };
 
@@ -110,6 +123,9 @@ static const struct am_coll_algorithm allreduces[] = {
          .has_chunk = true,
          .keeps_order = true,
          .has_levels = true},
+        {.name = "network",
+         .cost = am_cost_network_combine,
+         .network = AM_COLL_NETWORK_COMBINES},
         {.name = NULL},
 };
 

@@ -61,6 +61,10 @@ AM_API void am_coll_group_abandon(struct am_coll_group *group);
  * node; 0: there is no such memory, or the first collective of the group has not
  * been completed here.  The same at all members. */
 AM_API size_t am_coll_group_shared_bytes(const struct am_coll_group *group);
+/* Can the network itself do something for this group (combine what its members give,
+ * copy a packet to all), as on some simulated machines?  Its members are all ranks of
+ * the job then.  The same at all members.  Legal in a handler. */
+AM_API bool am_coll_group_has_network(const struct am_coll_group *group);
 /* My number among the members, and how many there are. */
 AM_API uint32_t am_coll_group_rank(const struct am_coll_group *group);
 AM_API uint32_t am_coll_group_size(const struct am_coll_group *group);
@@ -183,6 +187,12 @@ struct am_coll_call {
     struct am_coll_operator op;
     bool is_waited_for; /* the caller has nothing else to do */
 };
+
+/* Is the network itself chosen for such a call (of which kind, count, operator and
+ * is_vector are read)?  The same at all members; false before the first collective of
+ * the group has been completed here.  Legal in a handler. */
+AM_API bool am_coll_uses_network(struct am_coll_group *group,
+                                 const struct am_coll_call *call);
 
 /*
  * Start a collective.  AM_OK: it is under way, and `done` will be called once

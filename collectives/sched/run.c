@@ -20,6 +20,7 @@ static struct am_coll_req *req_alloc(struct am_coll *coll)
         am_list_init(&req->link);
         am_list_init(&req->due_link);
         am_list_init(&req->shared.link);
+        am_list_init(&req->net.link);
         am_list_init(&req->levels_link);
         am_list_init(&req->held);
         for (uint32_t i = 0; i < AM_COLL_STEP_BUCKETS; i++) {
@@ -44,7 +45,8 @@ struct am_coll_req *am_coll_req_new(struct am_coll_group *group)
     req->first = req->last = AM_STEP_NONE;
     req->left = 1; /* it has not ended before it is built */
     req->flying = 0;
-    req->is_built = req->is_shared = req->has_levels = false;
+    req->is_built = req->has_levels = false;
+    req->is_shared = req->is_combined = false;
     req->status = AM_OK;
     req->is_stopped = false;
     return req;
@@ -178,6 +180,9 @@ static void step_begin(struct am_coll_req *req, struct am_step *step)
     case AM_STEP_RECV:
         am_coll_recv_begin(step);
         return;
+    case AM_STEP_CAST:
+        am_net_cast(step);
+        return;
     case AM_STEP_COPY:
         if (bytes > 0) {
             memmove(step->to, step->from, bytes);
@@ -270,6 +275,9 @@ static void req_end(struct am_coll_req *req)
     }
     if (req->is_shared) {
         am_shared_end(req, req->coll->is_closing);
+    }
+    if (req->is_combined) {
+        am_net_end(req);
     }
     am_list_remove(&req->link);
     am_coll_held_drop(req->coll, &req->held, NULL);

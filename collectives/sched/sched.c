@@ -143,6 +143,12 @@ uint32_t am_sched_recv(struct am_sched *sched, uint32_t member, uint32_t tag,
     return step_new(sched, AM_STEP_RECV, member, tag, NULL, to, bytes);
 }
 
+uint32_t am_sched_cast(struct am_sched *sched, uint32_t tag, const void *from,
+                       size_t bytes)
+{
+    return step_new(sched, AM_STEP_CAST, 0, tag, from, NULL, bytes);
+}
+
 uint32_t am_sched_copy(struct am_sched *sched, const void *from, void *to,
                        size_t bytes)
 {

@@ -25,6 +25,7 @@
 typedef enum {
     AM_STEP_SEND,
     AM_STEP_RECV,
+    AM_STEP_CAST, /* a SEND to all other members at once, by the network */
     AM_STEP_COPY,
     AM_STEP_REDUCE,
     AM_STEP_JOIN, /* nothing: many steps before, many after */
@@ -37,7 +38,7 @@ struct am_coll_xfer;
 struct am_step {
     /* written by the builder */
     am_step_kind_t kind;
-    uint32_t member, tag; /* SEND, RECV */
+    uint32_t member, tag; /* SEND, RECV; CAST: the tag */
     uint32_t edge;        /* the first in am_sched.edges, or AM_STEP_NONE */
     uint32_t edge_last;
     const void *from;
@@ -84,6 +85,10 @@ uint32_t am_sched_send(struct am_sched *sched, uint32_t member, uint32_t tag,
                        const void *from, size_t bytes);
 uint32_t am_sched_recv(struct am_sched *sched, uint32_t member, uint32_t tag,
                        void *to, size_t bytes);
+/* To the others it is a message of this member as any.  At most as long as one in a
+ * packet (am_coll_numbers.eager_max), and where the network does it. */
+uint32_t am_sched_cast(struct am_sched *sched, uint32_t tag, const void *from,
+                       size_t bytes);
 uint32_t am_sched_copy(struct am_sched *sched, const void *from, void *to,
                        size_t bytes);
 /* inout = left op inout, `count` elements. */

@@ -30,6 +30,10 @@ struct am_coll_numbers {
     /* of groups that are on several nodes, of which one has two members or more;
      * else node_count is 0.  The numbers above are of members that are far then. */
     struct am_coll_near near;
+    /* of groups of all ranks of the job; else it is zeroed.  One group at a time has
+     * the network that combines. */
+    struct am_dev_network network;
+    bool may_combine;
     uint32_t node_count, node_members_max;
     bool nodes_are_runs; /* members of a node follow each other */
 };
@@ -117,6 +121,10 @@ uint64_t am_cost_nodes_bcast(const struct am_coll_cost *c);
 uint64_t am_cost_nodes_reduce(const struct am_coll_cost *c);
 uint64_t am_cost_nodes_allreduce(const struct am_coll_cost *c);
 uint64_t am_cost_nodes_allgather(const struct am_coll_cost *c);
+/* By the network itself: a barrier; packets that are combined; casts of pieces. */
+uint64_t am_cost_network_meet(const struct am_coll_cost *c);
+uint64_t am_cost_network_combine(const struct am_coll_cost *c);
+uint64_t am_cost_network_cast(const struct am_coll_cost *c);
 /* By reads of each other's memory: one writer; a block of each other member; and
  * reductions, of which each member makes a part. */
 uint64_t am_cost_reads_bcast(const struct am_coll_cost *c);

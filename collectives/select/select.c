@@ -22,6 +22,24 @@ static bool levels_fit(const struct am_coll_numbers *numbers,
     return numbers->node_count > 0 && (numbers->nodes_are_runs || !wants_runs);
 }
 
+static bool network_fits(am_coll_network_use_t use,
+                         const struct am_coll_numbers *numbers,
+                         const struct am_coll_wish *wish)
+{
+    switch (use) {
+    case AM_COLL_NETWORK_UNUSED:
+        return true;
+    case AM_COLL_NETWORK_CASTS:
+        return numbers->network.multicast_ps > 0 && numbers->eager_max > 0;
+    case AM_COLL_NETWORK_COMBINES:
+        break;
+    }
+    return numbers->may_combine &&
+           (wish->kind == AM_COLL_BARRIER || wish->kind == AM_COLL_BCAST ||
+            (wish->combine != AM_DEV_COMBINE_NONE &&
+             wish->combine != AM_DEV_COMBINE_CAST));
+}
+
 bool am_coll_is_fit(const struct am_coll_algorithm *algorithm,
                     const struct am_coll_numbers *numbers,
                     const struct am_coll_wish *wish)
@@ -29,6 +47,7 @@ bool am_coll_is_fit(const struct am_coll_algorithm *algorithm,
     return (wish->commutes || algorithm->keeps_order) &&
            (!wish->is_vector || algorithm->takes_vector) &&
            (!algorithm->has_levels || levels_fit(numbers, wish)) &&
+           network_fits(algorithm->network, numbers, wish) &&
            (algorithm->way == NULL ||
             (numbers->shared.slot_bytes > 0 && algorithm->way->fits(wish)));
 }

@@ -40,6 +40,7 @@ struct am_coll_wish {
     size_t bytes; /* as am_coll_cost; of no meaning with is_vector */
     size_t unit;  /* bytes that it may be cut at */
     bool commutes, is_vector;
+    am_dev_combine_t combine; /* what a network has of the operator */
 };
 
 /* Read "name", "kary:8", "ring/64k"; false when it is not one of the kind's. */

@@ -169,6 +169,8 @@ struct ns_bgp_facts {
     /* for the choice of protocols */
     uint64_t send_ps, receive_ps, put_ps, copy_byte_fs;
     uint64_t wire_ps, packet_ps, bytes_per_second;
+    uint64_t tree_ps, barrier_ps; /* of the whole network, alone */
+    uint64_t pio_ps, poll_ps;
 };
 
 #endif

@@ -118,6 +118,7 @@ struct ns_lanai_facts {
     uint64_t send_ps, receive_ps, copy_byte_fs;
     uint64_t wire_ps, packet_ps, bytes_per_second;
     uint64_t put_ps, put_byte_fs; /* a remote copy, until its notice */
+    uint64_t forward_ps, forward_byte_fs; /* a packet of a multicast, each hop */
 };
 
 #endif

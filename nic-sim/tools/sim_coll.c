@@ -29,6 +29,23 @@ static bool is_exchange(am_coll_kind_t kind)
            kind == AM_COLL_ALLTOALL;
 }
 
+/* The first and the last sum are looked at. */
+static am_status_t words_sum(struct coll_node *node, struct am_coll_call *call)
+{
+    uint32_t size = node->run.node->size, *send = node->send,
+             *recv = node->recv;
+    size_t last = (call->count /= sizeof(uint32_t)) - 1;
+    am_status_t status;
+
+    (void)am_coll_operator_get(AM_COLL_SUM, AM_COLL_UINT32, &call->op);
+    send[0] = send[last] = node->run.node->rank + 1;
+    status = am_coll_run(node->group, call);
+    return status == AM_OK && (recv[0] != size * (size + 1) / 2 ||
+                               recv[last] != recv[0])
+                   ? AM_ERR_INVALID
+                   : status;
+}
+
 am_status_t coll_kind(struct coll_node *node)
 {
     const struct coll_test *test = node->test;
@@ -40,6 +57,9 @@ am_status_t coll_kind(struct coll_node *node)
                                 .recv = node->recv,
                                 .count = test->bytes};
 
+    if (is_sum && test->words) {
+        return words_sum(node, &call);
+    }
     if (is_sum) {
         call.count /= sizeof(double);
         (void)am_coll_operator_get(AM_COLL_SUM, AM_COLL_DOUBLE, &call.op);

@@ -34,7 +34,8 @@ struct coll_test {
     const char *algorithm; /* as AM_COLL_*; NULL: by cost */
     uint32_t nodes;
     size_t bytes; /* of the whole, or of one block, as am_coll.h counts; of a
-                   * kind with an operator whole doubles, which are added */
+                   * kind with an operator whole doubles, which are added, or */
+    bool words;   /* ... words of 32 bits, whose sums are checked */
     coll_round_fn round; /* NULL: the collective `kind` */
     /* for rounds: */
     uint32_t stages; /* 0: one */

@@ -1,6 +1,6 @@
 /*
- * Allreduce of 32-bit words over Blue Gene/P's collective network, as DCMF has it
- * (Kumar et al. 2008): the processes of a node reduce to their first one, piece by
+ * Allreduce of 32-bit words over Blue Gene/P's collective network in quad mode, as
+ * DCMF has it (Kumar et al. 2008): the processes of a node reduce to their first one, piece by
  * piece; that one sends each piece into the network, takes its sum, and broadcasts
  * it in the node.  The pieces follow one another, as a pipeline.
  */
@@ -15,7 +15,7 @@
 
 enum {
     WORD = sizeof(uint32_t),
-    PACKET = SNIC_COLLECTIVE_WORDS * WORD
+    PACKET = AM_DEV_NETWORK_WORDS * WORD
 };
 
 struct piece {
@@ -110,7 +110,7 @@ static size_t packet_bytes(const struct piece *piece, size_t at)
 static bool packet_send(struct network *network)
 {
     struct piece *piece = &network->pieces[network->sends];
-    uint32_t words[SNIC_COLLECTIVE_WORDS] = {0};
+    uint32_t words[AM_DEV_NETWORK_WORDS] = {0};
     size_t bytes;
 
     if (network->sends == network->count || !piece->is_reduced) {
@@ -119,7 +119,7 @@ static bool packet_send(struct network *network)
     bytes = packet_bytes(piece, network->sent);
     memcpy(words, (char *)network->node->recv + piece->at + network->sent,
            bytes);
-    if (snic_collective_send(network->dev, NS_BGP_TREE_ADD, words) != AM_OK) {
+    if (snic_network_ops.combine(network->dev, NS_BGP_TREE_ADD, words) != AM_OK) {
         return false;
     }
     network->sent += bytes;
@@ -133,11 +133,11 @@ static bool packet_send(struct network *network)
 static bool packet_take(struct network *network)
 {
     struct piece *piece = &network->pieces[network->takes];
-    uint32_t words[SNIC_COLLECTIVE_WORDS], op;
+    uint32_t words[AM_DEV_NETWORK_WORDS], op;
     size_t bytes;
 
     if (network->takes == network->count ||
-        snic_collective_take(network->dev, &op, words) != AM_OK) {
+        snic_network_ops.combined(network->dev, &op, words) != AM_OK) {
         return false;
     }
     bytes = packet_bytes(piece, network->taken);
@@ -215,38 +215,4 @@ am_status_t coll_network(struct coll_node *node)
         return AM_ERR_INVALID;
     }
     return network.status;
-}
-
-am_status_t coll_interrupt(struct coll_node *node)
-{
-    struct am_dev *dev = driver_of(node->run.ctx);
-    am_status_t status =
-            dev == NULL ? AM_ERR_UNSUPPORTED : snic_barrier_enter(dev);
-
-    while (status == AM_OK && !snic_barrier_over(dev)) {
-        am_env_relax(node->run.node->env, UINT64_MAX);
-    }
-    return status;
-}
-
-am_status_t coll_network_bcast(struct coll_node *node)
-{
-    struct am_dev *dev = driver_of(node->run.ctx);
-    uint32_t words[SNIC_COLLECTIVE_WORDS] = {node->run.node->rank + 1}, op;
-    am_status_t status = AM_OK;
-
-    if (dev == NULL) {
-        return AM_ERR_UNSUPPORTED;
-    }
-    if (node->run.node->rank == 0) {
-        status = snic_collective_send(dev, NS_BGP_TREE_BROADCAST, words);
-    }
-    if (status != AM_OK) {
-        return status;
-    }
-    while (snic_collective_take(dev, &op, words) == AM_ERR_AGAIN) {
-        am_env_relax(node->run.node->env, UINT64_MAX);
-    }
-    return op == NS_BGP_TREE_BROADCAST && words[0] == 1 ? AM_OK
-                                                        : AM_ERR_INVALID;
 }

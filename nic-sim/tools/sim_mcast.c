@@ -154,7 +154,7 @@ static void mcast_packet(struct mcast *mcast, void *data, size_t bytes)
         hand_on(mcast, data, bytes);
         return;
     }
-    while (snic_multicast(mcast->dev, &hdr, sizeof(hdr), data, bytes) ==
+    while (snic_network_ops.multicast(mcast->dev, &hdr, sizeof(hdr), data, bytes) ==
            AM_ERR_AGAIN) {
         mcast_poll(mcast);
     }

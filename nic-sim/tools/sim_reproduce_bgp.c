@@ -53,17 +53,18 @@ static int way_fill(const struct sim_options *options,
     struct coll_test test = {.kind = AM_COLL_ALLREDUCE,
                              .algorithm = ways[way].algorithm,
                              .nodes = nodes * processes,
-                             .round = ways[way].piece > 0 ? coll_network : NULL,
                              .piece = ways[way].piece};
 
-    if (test.round != NULL) {
+    if (test.piece > 0 && processes == 1) {
+        test.algorithm = "network";
+        test.words = true;
+    } else if (test.piece > 0) {
+        test.round = coll_network;
         test.local = processes;
         test.options[0] =
                 (struct am_option){"AM_COLL_REDUCE", ways[way].local};
     }
-    chart->series[way] = processes == 1 && test.round != NULL
-                                 ? "network"
-                                 : ways[way].name;
+    chart->series[way] = test.words ? "network" : ways[way].name;
     return reproduce_series(options, machine, &test, way, sizes, chart);
 }
 

@@ -1,9 +1,9 @@
 /*
  * --reproduce scaling: barrier, broadcast and allreduce of 8 bytes on 64 to 4,096
- * Blue Gene/P nodes, against log P: by libam's algorithms over the torus and by the
+ * Blue Gene/P nodes, against log P: by algorithms over the torus, and by those of the
  * hardware's collective network and global interrupt.
  */
-#include "tools/sim_coll_net.h"
+#include "tools/sim_coll.h"
 #include "tools/sim_reproduce.h"
 
 #include <stdlib.h>
@@ -21,24 +21,20 @@ enum {
 static const struct {
     am_coll_kind_t kind;
     const char *variable, *y;
-    const char *series[SERIES]; /* and algorithms, but for the last */
-    coll_round_fn hardware;
+    const char *series[SERIES]; /* and algorithms */
 } kinds[COLL_STAGES] = {
         {AM_COLL_BARRIER,
          "AM_COLL_BARRIER",
          "us of a barrier",
-         {"dissemination", "binomial", "global interrupt"},
-         coll_interrupt},
+         {"dissemination", "binomial", "network"}},
         {AM_COLL_BCAST,
          "AM_COLL_BCAST",
          "us of a broadcast, 8 bytes",
-         {"binomial", "kary:4", "network"},
-         coll_network_bcast},
+         {"binomial", "kary:4", "network"}},
         {AM_COLL_ALLREDUCE,
          "AM_COLL_ALLREDUCE",
          "us of an allreduce, 8 bytes",
-         {"doubling", "binomial", "network"},
-         coll_network},
+         {"doubling", "binomial", "network"}},
 };
 
 static am_status_t stage(struct coll_node *node)
@@ -48,16 +44,11 @@ static am_status_t stage(struct coll_node *node)
                                 .recv = node->recv,
                                 .count = BYTES};
 
-    if (call.kind == AM_COLL_ALLREDUCE) {
-        call.count = 1;
-        (void)am_coll_operator_get(AM_COLL_SUM, AM_COLL_DOUBLE, &call.op);
+    if (call.kind == AM_COLL_ALLREDUCE) { /* the network adds such words */
+        call.count = BYTES / sizeof(uint32_t);
+        (void)am_coll_operator_get(AM_COLL_SUM, AM_COLL_UINT32, &call.op);
     }
     return am_coll_run(node->group, &call);
-}
-
-static am_status_t hardware_stage(struct coll_node *node)
-{
-    return kinds[node->stage].hardware(node);
 }
 
 /* One series of all three charts at one number of nodes. */
@@ -67,17 +58,12 @@ static int point(const struct sim_options *options,
 {
     struct coll_test test = {.nodes = NODES_MIN << at,
                              .bytes = BYTES,
-                             .piece = BYTES,
                              .round = stage,
                              .stages = COLL_STAGES,
                              .rests = true};
     int status;
 
-    if (series == HARDWARE) {
-        test.round = hardware_stage;
-        test.local = 1;
-    }
-    for (uint32_t i = 0; i < COLL_STAGES && series != HARDWARE; i++) {
+    for (uint32_t i = 0; i < COLL_STAGES; i++) {
         test.options[i] = (struct am_option){kinds[i].variable,
                                              kinds[i].series[series]};
     }

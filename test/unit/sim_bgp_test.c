@@ -17,7 +17,7 @@
 enum {
     NODES_MAX = SIM_DEV_NODES_MAX,
     SETS_MAX = 4,
-    WORDS = SNIC_COLLECTIVE_WORDS,
+    WORDS = AM_DEV_NETWORK_WORDS,
     ROUNDS = 20,
     GETS = 100, /* more than there are counters */
     MIXED_GETS = 8,
@@ -147,7 +147,7 @@ static void take(struct node *node, uint32_t op, uint32_t words[WORDS])
 {
     uint32_t came;
 
-    while (snic_collective_take(node->dev, &came, words) == AM_ERR_AGAIN) {
+    while (snic_network_ops.combined(node->dev, &came, words) == AM_ERR_AGAIN) {
         am_env_relax(node->view->env, UINT64_MAX);
     }
     assert_int_equal(came, op);
@@ -177,7 +177,7 @@ static void combine_all(struct node *node, uint32_t op)
         for (uint32_t i = 0; i < WORDS; i++) {
             words[i] = word_of(node->view->rank, round, i);
         }
-        while (snic_collective_send(node->dev, op, words) == AM_ERR_AGAIN) {
+        while (snic_network_ops.combine(node->dev, op, words) == AM_ERR_AGAIN) {
             combined_check(node, op, taken++);
             again++;
         }
@@ -197,7 +197,7 @@ static void broadcast_all(struct node *node)
             for (uint32_t i = 0; i < WORDS; i++) {
                 words[i] = word_of(root, 7, i);
             }
-            assert_int_equal(snic_collective_send(node->dev,
+            assert_int_equal(snic_network_ops.combine(node->dev,
                                                   NS_BGP_TREE_BROADCAST, words),
                              AM_OK);
         }
@@ -214,8 +214,8 @@ static void barrier_all(struct scene *scene, struct node *node)
     for (uint64_t round = 1; round <= 5; round++) {
         ns_sim_compute(node->view, node->view->rank * UINT64_C(3000000));
         scene->came++;
-        assert_int_equal(snic_barrier_enter(node->dev), AM_OK);
-        while (!snic_barrier_over(node->dev)) {
+        assert_int_equal(snic_network_ops.enter(node->dev), AM_OK);
+        while (!snic_network_ops.has_met(node->dev)) {
             am_env_relax(node->view->env, UINT64_MAX);
         }
         assert_true(scene->came >= round * node->view->size);
@@ -229,7 +229,7 @@ static void body_collective(struct scene *scene, struct ns_sim_node *view)
 
     assert_true((node->dev->attr.caps & AM_DEV_CAP_COLLECTIVE) != 0);
     assert_int_equal(
-            snic_collective_send(node->dev, NS_BGP_TREE_XOR + 1, words),
+            snic_network_ops.combine(node->dev, NS_BGP_TREE_XOR + 1, words),
             AM_ERR_INVALID);
     for (uint32_t op = NS_BGP_TREE_ADD; op <= NS_BGP_TREE_XOR; op++) {
         combine_all(node, op);
@@ -267,14 +267,14 @@ static void body_port(struct scene *scene, struct ns_sim_node *view)
     assert_int_equal(port, view->rank % 4 == 0);
     if (port) {
         assert_int_equal(
-                snic_collective_send(node->dev, NS_BGP_TREE_ADD, words), AM_OK);
+                snic_network_ops.combine(node->dev, NS_BGP_TREE_ADD, words), AM_OK);
         take(node, NS_BGP_TREE_ADD, words);
         assert_int_equal(words[0], 0 + 4 + 8);
     } else {
         assert_int_equal(
-                snic_collective_send(node->dev, NS_BGP_TREE_ADD, words),
+                snic_network_ops.combine(node->dev, NS_BGP_TREE_ADD, words),
                 AM_ERR_UNSUPPORTED);
-        assert_int_equal(snic_collective_take(node->dev, &op, words),
+        assert_int_equal(snic_network_ops.combined(node->dev, &op, words),
                          AM_ERR_UNSUPPORTED);
     }
     barrier_all(scene, node); /* which all processes have */

@@ -158,7 +158,7 @@ static void body_mcast(struct scene *scene, struct ns_sim_node *view)
         for (size_t i = 0; i < number * 31; i++) {
             data[i] = data_byte(view->rank, number, i);
         }
-        while (snic_multicast(node->dev, &number, sizeof(number), data,
+        while (snic_network_ops.multicast(node->dev, &number, sizeof(number), data,
                               number * 31) == AM_ERR_AGAIN) {
             sim_dev_poll(node->dev);
         }

@@ -99,15 +99,6 @@ struct snic_nic {
 };
 
 /*
- * Send one packet to all other nodes, along a tree that the NIs or the hosts
- * on the way forward it in (LCI's multicast).  AM_ERR_AGAIN as send;
- * AM_ERR_UNSUPPORTED where neither can.
- */
-am_status_t snic_multicast(struct am_dev *dev, const void *hdr,
-                           size_t hdr_bytes, const void *data,
-                           size_t data_bytes);
-
-/*
  * Let peers put into [address, address + bytes) of shared memory, whole pages.
  * AM_ERR_UNSUPPORTED on a NIC without remote copies.
  */
@@ -120,28 +111,20 @@ am_status_t snic_lanai_expose(struct am_dev *dev, uint32_t address,
  */
 void snic_lanai_write(struct am_dev *dev, bool on);
 
-/*
- * The collective network and the global interrupt of Blue Gene/P, where the
- * device has AM_DEV_CAP_COLLECTIVE: in dual and quad mode a node's first
- * process has the port.  Results come in the same order at all nodes.
- */
-#define SNIC_COLLECTIVE_WORDS 64
-/*
- * Send a packet into the network: with `op` (ns_bgp_tree_op_t) all nodes do,
- * and each gets the words combined one by one; of a broadcast the root alone
- * does, and each gets the root's, the root too.  AM_ERR_AGAIN while the port
- * is full, AM_ERR_UNSUPPORTED without one.
- */
-am_status_t snic_collective_send(struct am_dev *dev, uint32_t op,
-                                 const uint32_t words[SNIC_COLLECTIVE_WORDS]);
-/* The next result and its operation, or AM_ERR_AGAIN.  It looks itself: no poll
- * of the device is needed. */
-am_status_t snic_collective_take(struct am_dev *dev, uint32_t *op_p,
-                                 uint32_t words[SNIC_COLLECTIVE_WORDS]);
-/* The global interrupt: this process has come (AM_ERR_AGAIN: the last one is
- * not over); are all there since? */
-am_status_t snic_barrier_enter(struct am_dev *dev);
-bool snic_barrier_over(struct am_dev *dev);
+/* What the networks do themselves: Blue Gene/P's collective network and global
+ * interrupt, where in dual and quad mode a node's first process has the port; and
+ * LCI's multicast along a tree that the NIs or the hosts on the way forward it in,
+ * AM_ERR_UNSUPPORTED where neither can. */
+extern const struct am_dev_network_ops snic_network_ops;
+
+/* The ops of snic_bgp_tree.c; as dev/network.h says, but for AM_ERR_UNSUPPORTED of a
+ * context without a port. */
+am_status_t snic_bgp_combine(struct am_dev *dev, uint32_t op,
+                             const uint32_t words[AM_DEV_NETWORK_WORDS]);
+am_status_t snic_bgp_combined(struct am_dev *dev, uint32_t *op_p,
+                              uint32_t words[AM_DEV_NETWORK_WORDS]);
+am_status_t snic_bgp_enter(struct am_dev *dev);
+bool snic_bgp_has_met(struct am_dev *dev);
 
 /* The key of the variable in each NIC that fetch_add works on. */
 #define SNIC_KEY_VARIABLE UINT64_C(0x6e69637661720001)

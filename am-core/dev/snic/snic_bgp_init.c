@@ -9,6 +9,22 @@
 /* So many looks without progress: the peer takes nothing any more. */
 #define CLOSE_POLLS_MAX 1000000
 
+/* A core stores a packet word by word, and loads its result so. */
+static void network_set(struct am_dev_network *network,
+                        const struct ns_bgp_facts *facts, uint32_t members)
+{
+    uint64_t words_ps = (AM_DEV_NETWORK_WORDS + 1) * facts->pio_ps;
+
+    *network = (struct am_dev_network){
+            /* else some have no port */
+            .members = facts->processes == 1 ? members : 0,
+            .meet_ps = facts->pio_ps + facts->barrier_ps + facts->poll_ps,
+            .combine_ps = facts->put_ps + 2 * words_ps + facts->tree_ps +
+                          facts->poll_ps,
+            .combine_gap_ps = facts->put_ps + 2 * words_ps + facts->poll_ps,
+    };
+}
+
 static void attr_set(struct am_dev_attr *attr, const struct ns_bgp_facts *facts)
 {
     uint64_t byte_fs = UINT64_C(1000000000000000) / facts->bytes_per_second;
@@ -113,6 +129,7 @@ am_status_t snic_bgp_open(struct snic_dev *snic)
     }
     snic->nic_data = bgp;
     attr_set(&snic->base.attr, bgp->facts);
+    network_set(&snic->base.attr.network, bgp->facts, snic->port->nodes);
     registers_set(snic, bgp);
     return AM_OK;
 }

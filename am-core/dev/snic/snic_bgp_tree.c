@@ -7,6 +7,15 @@
  */
 #include "dev/snic/snic_bgp.h"
 
+_Static_assert((int)AM_DEV_COMBINE_CAST == NS_BGP_TREE_BROADCAST &&
+                       (int)AM_DEV_COMBINE_ADD == NS_BGP_TREE_ADD &&
+                       (int)AM_DEV_COMBINE_MAX == NS_BGP_TREE_MAX &&
+                       (int)AM_DEV_COMBINE_MIN == NS_BGP_TREE_MIN &&
+                       (int)AM_DEV_COMBINE_AND == NS_BGP_TREE_AND &&
+                       (int)AM_DEV_COMBINE_OR == NS_BGP_TREE_OR &&
+                       (int)AM_DEV_COMBINE_XOR == NS_BGP_TREE_XOR,
+               "operations are numbered as the port's");
+
 static struct bgp *port_of(struct snic_dev *snic)
 {
     struct bgp *bgp = snic->nic == &snic_bgp ? snic->nic_data : NULL;
@@ -14,8 +23,8 @@ static struct bgp *port_of(struct snic_dev *snic)
     return bgp == NULL || bgp->facts->tree_packets == 0 ? NULL : bgp;
 }
 
-am_status_t snic_collective_send(struct am_dev *dev, uint32_t op,
-                                 const uint32_t words[SNIC_COLLECTIVE_WORDS])
+am_status_t snic_bgp_combine(struct am_dev *dev, uint32_t op,
+                                 const uint32_t words[AM_DEV_NETWORK_WORDS])
 {
     struct snic_dev *snic = snic_of(dev);
     struct bgp *bgp = port_of(snic);
@@ -31,7 +40,7 @@ am_status_t snic_collective_send(struct am_dev *dev, uint32_t op,
         return AM_ERR_AGAIN;
     }
     snic->port->ops->charge(snic->port, NS_WORK_PUT, 1);
-    for (uint32_t i = 0; i < SNIC_COLLECTIVE_WORDS; i++) {
+    for (uint32_t i = 0; i < AM_DEV_NETWORK_WORDS; i++) {
         snic_bgp_write(snic, NS_BGP_TREE, 0, NS_BGP_TREE_DATA, words[i]);
     }
     snic_bgp_write(snic, NS_BGP_TREE, 0, NS_BGP_TREE_SEND,
@@ -40,8 +49,8 @@ am_status_t snic_collective_send(struct am_dev *dev, uint32_t op,
     return AM_OK;
 }
 
-am_status_t snic_collective_take(struct am_dev *dev, uint32_t *op_p,
-                                 uint32_t words[SNIC_COLLECTIVE_WORDS])
+am_status_t snic_bgp_combined(struct am_dev *dev, uint32_t *op_p,
+                                 uint32_t words[AM_DEV_NETWORK_WORDS])
 {
     struct snic_dev *snic = snic_of(dev);
     struct bgp *bgp = port_of(snic);
@@ -60,7 +69,7 @@ am_status_t snic_collective_take(struct am_dev *dev, uint32_t *op_p,
     }
     word = port->ops->pio_load(
             port, NS_BGP_REG(0, NS_BGP_TREE, 0, NS_BGP_TREE_TAKE), 4);
-    for (uint32_t i = 0; i < SNIC_COLLECTIVE_WORDS; i++) {
+    for (uint32_t i = 0; i < AM_DEV_NETWORK_WORDS; i++) {
         words[i] = port->ops->pio_load(
                 port, NS_BGP_REG(0, NS_BGP_TREE, 0, NS_BGP_TREE_DATA), 4);
     }
@@ -71,7 +80,7 @@ am_status_t snic_collective_take(struct am_dev *dev, uint32_t *op_p,
     return AM_OK;
 }
 
-am_status_t snic_barrier_enter(struct am_dev *dev)
+am_status_t snic_bgp_enter(struct am_dev *dev)
 {
     struct snic_dev *snic = snic_of(dev);
     struct bgp *bgp = snic->nic == &snic_bgp ? snic->nic_data : NULL;
@@ -87,7 +96,7 @@ am_status_t snic_barrier_enter(struct am_dev *dev)
     return AM_OK;
 }
 
-bool snic_barrier_over(struct am_dev *dev)
+bool snic_bgp_has_met(struct am_dev *dev)
 {
     struct snic_dev *snic = snic_of(dev);
     const struct bgp *bgp = snic->nic_data;

@@ -333,6 +333,7 @@ const struct am_dev_ops am_dev_snic_ops = {
         .get = snic_get,
         .fetch_add = snic_fetch_add,
         .map = am_dev_no_map,
+        .network = &snic_network_ops,
         .wait = snic_wait,
         .check = am_dev_no_check,
         .describe = snic_describe,

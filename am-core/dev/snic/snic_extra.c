@@ -77,7 +77,7 @@ am_status_t snic_get(struct am_dev_ep *base, const struct iovec *local,
                                     key, offset, done, arg);
 }
 
-am_status_t snic_multicast(struct am_dev *dev, const void *hdr,
+static am_status_t snic_multicast(struct am_dev *dev, const void *hdr,
                            size_t hdr_bytes, const void *data,
                            size_t data_bytes)
 {
@@ -103,3 +103,11 @@ am_status_t snic_multicast(struct am_dev *dev, const void *hdr,
     snic->stats[AM_DEV_STAT_TX_BYTES] += hdr_bytes + data_bytes;
     return AM_OK;
 }
+
+const struct am_dev_network_ops snic_network_ops = {
+        .combine = snic_bgp_combine,
+        .combined = snic_bgp_combined,
+        .enter = snic_bgp_enter,
+        .has_met = snic_bgp_has_met,
+        .multicast = snic_multicast,
+};

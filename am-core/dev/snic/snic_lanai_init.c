@@ -87,6 +87,31 @@ static void attr_set(struct am_dev_attr *attr,
     };
 }
 
+/* Levels of the tree, and, as an NI sends to two children or more, its gap. */
+static void network_set(struct snic_dev *snic,
+                        const struct ns_lanai_facts *facts)
+{
+    struct am_dev_attr *attr = &snic->base.attr;
+    uint64_t levels = 0;
+
+    if (!lanai_multicasts(snic)) {
+        return;
+    }
+    for (uint32_t reached = 1; reached < snic->port->nodes; reached *= 2) {
+        levels++;
+    }
+    attr->caps |= AM_DEV_CAP_MULTICAST;
+    attr->network = (struct am_dev_network){
+            .members = snic->port->nodes,
+            .multicast_ps = facts->send_ps + facts->wire_ps +
+                            (levels - 1) * facts->forward_ps +
+                            facts->receive_ps,
+            .multicast_per_byte_fs = attr->perf.wire.per_byte_fs +
+                                     (levels - 1) * facts->forward_byte_fs,
+            .multicast_gap_ps = 2 * facts->packet_ps,
+    };
+}
+
 static struct lanai *lanai_new(struct ns_port *port)
 {
     struct lanai *lanai = calloc(1, sizeof(*lanai));
@@ -145,6 +170,7 @@ static am_status_t lanai_open(struct snic_dev *snic)
     }
     snic->nic_data = lanai;
     attr_set(&snic->base.attr, facts);
+    network_set(snic, facts);
     port->ops->pio_store(port, NS_LANAI_REG_STATUS, lanai->status, 4);
     buffers_offer(port, lanai);
     forward_write(snic);

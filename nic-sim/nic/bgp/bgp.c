@@ -136,6 +136,9 @@ static void facts_set(struct ns_bgp_facts *facts,
                     NS_PS_PER_SECOND / machine->torus.clock_ps *
                     NS_BGP_PAYLOAD_BYTES /
                     (NS_TORUS_BYTES_MAX + machine->torus.overhead_bytes),
+            .barrier_ps = machine->tree.barrier_ps,
+            .pio_ps = machine->host.pio_ps,
+            .poll_ps = machine->host.poll_ps,
     };
 }
 
@@ -185,6 +188,8 @@ static void *bgp_open(struct ns_host *host, void *arg,
     net->process[number] = process;
     facts_set(&process->facts, machine);
     ns_torus_shape(net->torus, process->facts.side);
+    process->facts.tree_ps =
+            ns_tree_alone_ps(net->tree, ns_tree_depth(net->tree));
     if (number % per_node == 0) {
         process->facts.tree_packets = (uint32_t)machine->tree.buffer_packets;
         ns_tree_attach(net->tree, node->index, node, tree_arrived);

@@ -40,6 +40,25 @@ static uint64_t gap_ps(const struct ns_lanai_settings *lanai,
     return nic_ps > dma_ps ? nic_ps : dma_ps;
 }
 
+/* A hop of a multicast: an NI takes a packet and sends it on, or its host does. */
+static void forward_facts_set(struct ns_lanai_facts *facts,
+                              const struct ns_machine *machine)
+{
+    const struct ns_lanai_settings *lanai = &machine->lanai;
+    uint64_t link_fs =
+            UINT64_C(1000000000000000) / machine->myrinet.link_bytes_per_second;
+
+    facts->forward_ps =
+            (lanai->receive_cycles + lanai->send_cycles) * lanai->clock_ps +
+            2 * (machine->myrinet.switch_ps + machine->myrinet.fibre_ps);
+    facts->forward_byte_fs = link_fs;
+    if (facts->multicast_host != 0) {
+        facts->forward_ps =
+                facts->receive_ps + facts->send_ps + facts->wire_ps;
+        facts->forward_byte_fs = link_fs + 2 * facts->copy_byte_fs;
+    }
+}
+
 void ns_lanai_facts_set(struct ns_lanai_facts *facts,
                         const struct ns_machine *machine)
 {
@@ -75,6 +94,7 @@ void ns_lanai_facts_set(struct ns_lanai_facts *facts,
             .packet_ps = gap_ps(lanai, in),
             .bytes_per_second = machine->bus.bytes_per_second,
     };
+    forward_facts_set(facts, machine);
     if (lanai->transfer == NS_LANAI_RCPY) {
         put_facts_set(facts, machine);
     }

@@ -17,7 +17,7 @@
 struct record {
     struct am_coll_group *group;        /* NULL: not yet, or not any more */
     int uses;                   /* until there is a group */
-    bool is_asked;              /* whether the members share memory */
+    bool is_asked;              /* what the members have in common */
     bool is_left;               /* the communicator is freed, the group is to be closed */
     bool is_taken;
     size_t shared_bytes;        /* of a piece that goes through that memory; 0: there is none */
@@ -158,7 +158,7 @@ struct am_coll_group *MPIDI_AM_group_of(MPIR_Comm * comm)
     return record_of(comm)->group;
 }
 
-size_t MPIDI_AM_group_shared_bytes(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag)
+void MPIDI_AM_group_ask(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag)
 {
     struct am_coll_call barrier = {.kind = AM_COLL_BARRIER };
 
@@ -168,5 +168,15 @@ size_t MPIDI_AM_group_shared_bytes(MPIR_Comm * comm, MPIDI_AM_errflag_t * errfla
             record_of(comm)->shared_bytes = am_coll_group_shared_bytes(record_of(comm)->group);
         }
     }
+}
+
+bool MPIDI_AM_group_is_asked(MPIR_Comm * comm)
+{
+    return record_of(comm)->is_asked;
+}
+
+size_t MPIDI_AM_group_shared_bytes(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag)
+{
+    MPIDI_AM_group_ask(comm, errflag);
     return record_of(comm)->shared_bytes;
 }

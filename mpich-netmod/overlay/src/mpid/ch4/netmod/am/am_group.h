@@ -24,8 +24,13 @@
  * none. */
 struct am_coll_group *MPIDI_AM_group_of(MPIR_Comm * comm);
 
-/* The bytes of a piece that goes through the shared memory of the group, which is there; 0: it has
- * none.  The first call is a barrier of the group: all make it with the same collective. */
+/* Let the members of the group, which is there, tell each other what they have in common: once,
+ * by a barrier that all make with the same collective.  And has that been? */
+void MPIDI_AM_group_ask(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag);
+bool MPIDI_AM_group_is_asked(MPIR_Comm * comm);
+
+/* The bytes of a piece that goes through the shared memory of the group; 0: it has none.  It asks
+ * first. */
 size_t MPIDI_AM_group_shared_bytes(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag);
 
 /* Memory as libam takes it: the user's own, or a copy of it in one piece. */

@@ -99,6 +99,12 @@ static bool is_settled(MPIR_Comm * comm, am_coll_kind_t kind, bool *is_ours)
     return unlikely(*is_ours || MPIDI_AM_IS_MPICHS(kind) || !is_node);
 }
 
+/* What the network itself does, it does faster than any messages. */
+static bool network_has(struct am_coll_group *group, const struct MPIDI_AM_collective *c)
+{
+    return !MPIDI_AM_IS_MPICHS(c->call.kind) && am_coll_uses_network(group, &c->call);
+}
+
 struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM_collective *c,
                                          MPIDI_AM_errflag_t * errflag)
 {
@@ -110,6 +116,9 @@ struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM
     }
     if (!is_settled(comm, c->call.kind, &is_ours)) {
         is_ours = MPIDI_AM_group_shared_bytes(comm, errflag) != 0 && fits(comm, c);
+    } else if (!is_ours && unlikely(am_coll_group_has_network(group))) {
+        MPIDI_AM_group_ask(comm, errflag);
+        is_ours = network_has(group, c);
     }
     return is_ours ? group : NULL;
 }
@@ -123,6 +132,10 @@ struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm,
     if (group == NULL) {
         return NULL;
     }
-    return is_settled(comm, c->call.kind, &is_ours) ? is_ours ? group : NULL :
-        fits_start(comm, c) ? group : NULL;
+    if (!is_settled(comm, c->call.kind, &is_ours)) {
+        is_ours = fits_start(comm, c);
+    } else if (!is_ours && unlikely(am_coll_group_has_network(group))) {
+        is_ours = MPIDI_AM_group_is_asked(comm) && network_has(group, c);
+    }
+    return is_ours ? group : NULL;
 }
