@@ -61,10 +61,10 @@ AM_API void am_coll_group_abandon(struct am_coll_group *group);
  * node; 0: there is no such memory, or the first collective of the group has not
  * been completed here.  The same at all members. */
 AM_API size_t am_coll_group_shared_bytes(const struct am_coll_group *group);
-/* Can the network itself do something for this group (combine what its members give,
- * copy a packet to all), as on some simulated machines?  Its members are all ranks of
- * the job then.  The same at all members.  Legal in a handler. */
-AM_API bool am_coll_group_has_network(const struct am_coll_group *group);
+/* Can the network itself do something for a group of all ranks of the job (combine what
+ * its members give, copy a packet to all), as on some simulated machines?  The same at
+ * all ranks.  Legal in a handler. */
+AM_API bool am_coll_has_network(struct am_ctx *ctx);
 /* My number among the members, and how many there are. */
 AM_API uint32_t am_coll_group_rank(const struct am_coll_group *group);
 AM_API uint32_t am_coll_group_size(const struct am_coll_group *group);

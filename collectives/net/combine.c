@@ -90,13 +90,10 @@ void am_net_numbers(struct am_ctx *ctx, struct am_coll_numbers *numbers)
     }
 }
 
-bool am_coll_group_has_network(const struct am_coll_group *group)
+bool am_coll_has_network(struct am_ctx *ctx)
 {
-    struct am_ctx *ctx = group->coll->ctx;
-
-    return group->size == am_size(ctx) &&
-           (network_of(ctx) != NULL ||
-            am_ctx_network(ctx, AM_DEV_CAP_MULTICAST) != NULL);
+    return network_of(ctx) != NULL ||
+           am_ctx_network(ctx, AM_DEV_CAP_MULTICAST) != NULL;
 }
 
 void am_net_offer(struct am_coll_group *group, struct am_coll_numbers *numbers)

@@ -8,7 +8,7 @@
 #include "tools/sim.h"
 
 enum {
-    SIM_CHART_SERIES = 8,
+    SIM_CHART_SERIES = 9,
     SIM_CHART_POINTS = 16,
     SIM_CHART_CLAIMS = 5
 };

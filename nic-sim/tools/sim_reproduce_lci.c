@@ -32,6 +32,7 @@ enum {
     COLL_BINOMIAL,
     COLL_KARY,
     COLL_CHAIN,
+    COLL_NI,
     TREES
 };
 
@@ -53,6 +54,9 @@ static const struct way trees[TREES] = {
         [COLL_BINOMIAL] = {"coll binomial", "binomial/1792", {NULL}},
         [COLL_KARY] = {"coll kary:4", "kary:4/1792", {NULL}},
         [COLL_CHAIN] = {"coll chain", "chain/1792", {NULL}},
+        [COLL_NI] = {"coll NI binary",
+                     "multicast",
+                     {"lanai.multicast=ni", "lanai.tree=binary"}},
 };
 
 enum {

@@ -26,6 +26,16 @@ struct record {
 static struct record *records;  /* the first is nobody's */
 static unsigned record_count;
 
+/* Does libam do anything between nodes: what variables say, or what the network itself does? */
+static bool spans_nodes(const MPIR_Comm * comm)
+{
+    struct am_ctx *ctx = MPIDI_AM_global.ctx[0];
+
+    return MPIDI_AM_global.named != 0 ||
+        (MPIDI_AM_global.n_ctx > 0 && (uint32_t) comm->local_size == am_size(ctx) &&
+         am_coll_has_network(ctx));
+}
+
 /* Where threads are in MPICH at the same time, the records would need a lock. */
 void MPIDI_AM_comm_node_set(MPIR_Comm * comm)
 {
@@ -33,13 +43,14 @@ void MPIDI_AM_comm_node_set(MPIR_Comm * comm)
     bool is_group = MPIDI_AM_global.serial && comm->comm_kind == MPIR_COMM_KIND__INTRACOMM &&
         comm->local_size > 1;
     bool is_node = is_group && comm->local_size <= NODE_RANKS_MAX;
+    bool spans = is_group && spans_nodes(comm);
 
-    is_group = is_group && (is_node || MPIDI_AM_global.named != 0);
+    is_group = is_group && (is_node || spans);
     for (int i = 0; is_group && i < comm->local_size; i++) {
         int world_rank = MPIDI_AM_world_rank(comm, i);
 
         is_node = is_node && world_rank >= 0 && nodes[world_rank] == nodes[MPIR_Process.rank];
-        is_group = world_rank >= 0 && (is_node || MPIDI_AM_global.named != 0);
+        is_group = world_rank >= 0 && (is_node || spans);
     }
     MPIDI_AM_COMM(comm).bits |= is_group ? MPIDI_AM_COMM_GROUP : 0;
     MPIDI_AM_COMM(comm).bits |= is_group && is_node ? MPIDI_AM_COMM_NODE : 0;
@@ -152,7 +163,7 @@ struct am_coll_group *MPIDI_AM_group_of(MPIR_Comm * comm)
     if (++record_of(comm)->uses < USES) {
         return NULL;
     }
-    if (MPIDI_AM_global.virtual || group_open(comm) != AM_OK) {
+    if (group_open(comm) != AM_OK) {
         MPIDI_AM_COMM(comm).bits &= ~MPIDI_AM_COMM_GROUP;
     }
     return record_of(comm)->group;

@@ -105,6 +105,15 @@ static bool network_has(struct am_coll_group *group, const struct MPIDI_AM_colle
     return !MPIDI_AM_IS_MPICHS(c->call.kind) && am_coll_uses_network(group, &c->call);
 }
 
+/* On a simulated machine MPI's own part of the call takes time. */
+static struct am_coll_group *chosen(struct am_coll_group *group, bool is_ours)
+{
+    if (is_ours && unlikely(MPIDI_AM_global.virtual)) {
+        am_time_call();
+    }
+    return is_ours ? group : NULL;
+}
+
 struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM_collective *c,
                                          MPIDI_AM_errflag_t * errflag)
 {
@@ -116,11 +125,11 @@ struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM
     }
     if (!is_settled(comm, c->call.kind, &is_ours)) {
         is_ours = MPIDI_AM_group_shared_bytes(comm, errflag) != 0 && fits(comm, c);
-    } else if (!is_ours && unlikely(am_coll_group_has_network(group))) {
+    } else if (!is_ours && unlikely(am_coll_has_network(MPIDI_AM_global.ctx[0]))) {
         MPIDI_AM_group_ask(comm, errflag);
         is_ours = network_has(group, c);
     }
-    return is_ours ? group : NULL;
+    return chosen(group, is_ours);
 }
 
 struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm,
@@ -134,8 +143,8 @@ struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm,
     }
     if (!is_settled(comm, c->call.kind, &is_ours)) {
         is_ours = fits_start(comm, c);
-    } else if (!is_ours && unlikely(am_coll_group_has_network(group))) {
+    } else if (!is_ours && unlikely(am_coll_has_network(MPIDI_AM_global.ctx[0]))) {
         is_ours = MPIDI_AM_group_is_asked(comm) && network_has(group, c);
     }
-    return is_ours ? group : NULL;
+    return chosen(group, is_ours);
 }
