@@ -42,7 +42,8 @@ void MPIDI_AM_comm_node_set(MPIR_Comm * comm)
     const int *nodes = MPIR_Process.node_map;
     bool is_group = MPIDI_AM_global.serial && comm->comm_kind == MPIR_COMM_KIND__INTRACOMM &&
         comm->local_size > 1;
-    bool is_node = is_group && comm->local_size <= NODE_RANKS_MAX;
+    /* each rank on a simulated machine has a node of its own */
+    bool is_node = is_group && comm->local_size <= NODE_RANKS_MAX && !am_time_is_virtual();
     bool spans = is_group && spans_nodes(comm);
 
     is_group = is_group && (is_node || spans);
