@@ -66,9 +66,11 @@
  * it is received, and q grows.  (3) q is at most next and never shrinks, so
  * all that was committed is delivered, una reaches next by the answer to the
  * next probe, and probing stops.  Timer: the same with the retransmission in
- * the place of the probe; where acknowledgements name packets, the third time-out
- * in a row sends all again, whatever they have said.  Each message is delivered once because q only
- * grows, in order because only q is taken.  test/model/chan_mc.c tries it.
+ * the place of the probe; where acknowledgements name packets, what they have
+ * said is forgotten from the third time-out in a row on, the oldest packet is sent
+ * again, its acknowledgement names q, and the time-out after that sends q.  Each
+ * message is delivered once because q only grows, in order because only q is
+ * taken.  test/model/chan_mc.c tries it.
  */
 #ifndef AM_CHAN_WINDOW_H
 #define AM_CHAN_WINDOW_H

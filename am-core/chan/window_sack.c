@@ -15,14 +15,16 @@
  *           |        |               | are in     |               |      |
  *   --------+--------+---------------+------------+---------------+------+-----
  *   WAITING | FLYING | (refused)     | -          | -             | -    | -
- *   FLYING  | -      | IN            | LOST       | LOST (1)      | LOST | LOST
- *   IN      | -      | -             | -          | - (2)         | -(2) | LOST
+ *   FLYING  | -      | IN            | LOST       | LOST (1)      | LOST | (1)
+ *   IN      | -      | -             | -          | - (2)         | -(2) | (3)
  *   LOST    | FLYING | IN            | -          | -             | -    | -
  *
  * (1) The first and the last of them: when only an acknowledgement was lost, or
  * the peer was slow, little goes twice; else the last one shows what else is
  * missing.  (2) When none is FLYING, the one that the peer said to miss first is
- * LOST; the first of the window, if it misses none.
+ * LOST; the first of the window, if it misses none.  (3) Is FLYING, then as
+ * (1): a network that is cut off is asked after by two packets.  All that the
+ * answer to them says is news, so that a second time-out follows.
  *
  * A SACK that names a later packet than any before, as in or as missing first,
  * makes the time-out that follows a second one at most.
@@ -232,6 +234,19 @@ static void lose_ends(struct am_window_tx *tx)
     set_state(tx, sent_of(tx, last), WINDOW_LOST);
 }
 
+/* Nothing is known of what is in. */
+static void forget(struct am_window_tx *tx)
+{
+    for (uint32_t number = tx->seq.una; number != tx->seq.sent; number++) {
+        struct am_window_sent *sent = sent_of(tx, number);
+
+        if (sent->state == WINDOW_IN) {
+            set_state(tx, sent, WINDOW_FLYING);
+        }
+    }
+    tx->in_end = tx->missing = tx->seq.una;
+}
+
 void window_sack_overdue(struct am_window *window, uint32_t class)
 {
     struct am_window_tx *tx = &window->tx[class];
@@ -239,13 +254,13 @@ void window_sack_overdue(struct am_window *window, uint32_t class)
     bool lost = false;
 
     if (tx->backoff >= 3) {
-        (void)lose(tx, una, end, WINDOW_IN);
+        forget(tx);
     } else if (tx->flying == 0) {
         uint32_t first = tx->missing == end ? una : tx->missing;
 
         (void)lose(tx, first, first + 1, WINDOW_IN);
     }
-    if (tx->backoff >= 2) {
+    if (tx->backoff == 2) {
         lost = lose(tx, una, end, WINDOW_FLYING);
     } else if (tx->flying > 0) {
         lose_ends(tx);

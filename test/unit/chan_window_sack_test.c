@@ -309,8 +309,8 @@ static fate_t fate_none(struct pair *pair, uint32_t from,
     return FATE_LOSE;
 }
 
-/* Nobody answers: two packets go, then all that are in the window, and the wait
- * doubles. */
+/* Nobody answers: two packets go, then all that are in the window, then two each
+ * time, and the wait doubles. */
 static void test_silence(void **state)
 {
     struct pair *pair = pair_open_naming(KEPT);
@@ -323,6 +323,7 @@ static void test_silence(void **state)
     second = steps_to_again(pair);
     assert_int_equal(again(pair), 2 + 4 * CHUNK);
     third = steps_to_again(pair);
+    assert_int_equal(again(pair), 2 + 4 * CHUNK + 2);
     assert_in_range(second, 2 * first - 2, 2 * first + 2);
     assert_in_range(third, 2 * second - 4, 2 * second + 4);
     assert_int_equal(stat(pair, AM_CHAN_STAT_TX_HALVED), 1);
