@@ -45,6 +45,8 @@ const struct am_stat_row am_chan_stat_rows[AM_CHAN_STAT_COUNT] = {
                                          "Sent again as a keep-alive told."},
         [AM_CHAN_STAT_TX_AGAIN_TIME] = {"chan_tx_again_time", "times",
                                         "Sent again after a time (timer)."},
+        [AM_CHAN_STAT_TX_AGAIN_ACK] = {"chan_tx_again_ack", "times",
+                                       "Sent again as later ones were in."},
         [AM_CHAN_STAT_TX_HALVED] = {"chan_tx_halved", "times",
                                     "The window was halved for a loss."},
         [AM_CHAN_STAT_TX_WINDOW_FULL] = {"chan_tx_window_full", "times",

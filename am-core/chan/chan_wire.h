@@ -16,6 +16,7 @@
  *   WELCOME  sender's epoch  receiver's       sender's largest wire version
  *   BYE      -               -                -                -
  *   GONE     -               -                -                -
+ *   SACK     packet wanted   -                -                -
  *
  * All but HELLO and WELCOME carry `conn`, a hash of both epochs, and in `ack`
  * the chunk wanted next of each class (all before it are in).  HELLO and
@@ -25,6 +26,10 @@
  * A NACK names packets by number, that of the chunk plus the packet's place in it:
  * the first that is missing, and the first after it that is in; the same number
  * twice when none is, and then all from there on is missing.
+ *
+ * A SACK's data are bits, at most AM_CHAN_SACK_BYTES of them: bit i of byte j is
+ * set when the packet 1 + 8j + i after the one wanted is in.  Who does not know
+ * the type drops it, and loses only time.
  */
 #ifndef AM_CHAN_CHAN_WIRE_H
 #define AM_CHAN_CHAN_WIRE_H
@@ -45,6 +50,7 @@ enum {
     AM_CHAN_WELCOME,
     AM_CHAN_BYE,
     AM_CHAN_GONE,
+    AM_CHAN_SACK,
     AM_CHAN_TYPE_END
 };
 
@@ -70,5 +76,6 @@ AM_STATIC_ASSERT(offsetof(struct am_chan_hdr, class) == 31, "wire format");
 /* Bounds of what a peer may announce; anything else is refused. */
 #define AM_CHAN_WINDOW_MAX  UINT32_C(16384)       /* packets */
 #define AM_CHAN_MESSAGE_MAX UINT32_C(1024 * 1024) /* bytes of a chunk */
+#define AM_CHAN_SACK_BYTES  UINT32_C(32)
 
 #endif

@@ -18,6 +18,7 @@
  *  ACK       | (unknown conn: HELLO) | acknowledged         | -
  *  NACK      | (unknown conn: HELLO) | acknowledged, again  | -
  *  PROBE     | (unknown conn: HELLO) | NACK (ACK when held) | -
+ *  SACK      | (unknown conn: HELLO) | acknowledged, again  | -
  *  BYE       | (unknown conn: HELLO) | GONE -> GONE         | GONE
  *  GONE      | (unknown conn: HELLO) | -> GONE              | -
  *  other     | HELLO                 | stale, dropped       | -
@@ -96,11 +97,17 @@ static am_status_t control_plain(struct am_window *window, uint8_t type,
                                  uint32_t class)
 {
     struct am_chan_hdr hdr = {.type = type, .class = (uint8_t) class};
+    uint8_t bits[AM_CHAN_SACK_BYTES];
 
+    if (type == AM_CHAN_SACK) {
+        uint32_t bytes = window_sack_fill(window, class, &hdr, bits);
+
+        return window_transmit(window, WINDOW_REPLY, &hdr, bits, bytes);
+    }
     if (type == AM_CHAN_NACK) {
         window_rx_nack(&window->rx[class], &hdr);
     } else if (type == AM_CHAN_PROBE && window->params->adapts) {
-        window_tx_probe(&window->tx[class], &hdr);
+        window_again_probe(&window->tx[class], &hdr);
     }
     return window_transmit(window, WINDOW_REPLY, &hdr, NULL, 0);
 }
@@ -120,6 +127,8 @@ void window_control(struct am_window *window, uint32_t not_now)
             {WINDOW_DUE_NACK << 1, AM_CHAN_NACK, 1, AM_CHAN_STAT_TX_NACK},
             {WINDOW_DUE_PROBE, AM_CHAN_PROBE, 0, AM_CHAN_STAT_TX_PROBE},
             {WINDOW_DUE_PROBE << 1, AM_CHAN_PROBE, 1, AM_CHAN_STAT_TX_PROBE},
+            {WINDOW_DUE_SACK, AM_CHAN_SACK, 0, AM_CHAN_STAT_TX_ACK},
+            {WINDOW_DUE_SACK << 1, AM_CHAN_SACK, 1, AM_CHAN_STAT_TX_ACK},
             {WINDOW_DUE_ACK, AM_CHAN_ACK, 0, AM_CHAN_STAT_TX_ACK},
             {WINDOW_DUE_BYE, AM_CHAN_BYE, 0, AM_CHAN_STAT_COUNT},
             {WINDOW_DUE_GONE, AM_CHAN_GONE, 0, AM_CHAN_STAT_COUNT},
@@ -159,7 +168,7 @@ static void packet_open(struct am_window *window, const struct am_chan_hdr *hdr,
         window_rx_data(window, hdr, data, data_bytes);
         break;
     case AM_CHAN_NACK:
-        window_tx_wanted(window, hdr);
+        window_again_wanted(window, hdr);
         break;
     case AM_CHAN_PROBE:
         if (window_may_deliver(window, hdr->class)) {
@@ -167,6 +176,9 @@ static void packet_open(struct am_window *window, const struct am_chan_hdr *hdr,
         } else {
             window->due |= WINDOW_DUE_ACK;
         }
+        break;
+    case AM_CHAN_SACK:
+        window_sack_take(window, hdr, data, data_bytes);
         break;
     case AM_CHAN_BYE:
         am_window_gone(window);
@@ -184,7 +196,9 @@ static void packet_open(struct am_window *window, const struct am_chan_hdr *hdr,
 void am_window_packet(struct am_window *window, const struct am_chan_hdr *hdr,
                       void *data, size_t data_bytes)
 {
-    bool is_data = hdr->type == AM_CHAN_DATA;
+    size_t data_most = hdr->type == AM_CHAN_DATA   ? AM_CHAN_MESSAGE_MAX
+                       : hdr->type == AM_CHAN_SACK ? AM_CHAN_SACK_BYTES
+                                                   : 0;
 
     if (window->state == AM_WINDOW_GONE) {
         if (hdr->type == AM_CHAN_BYE && hdr->conn == window->conn_rx) {
@@ -193,8 +207,7 @@ void am_window_packet(struct am_window *window, const struct am_chan_hdr *hdr,
         return;
     }
     if (hdr->type < AM_CHAN_DATA || hdr->type >= AM_CHAN_TYPE_END ||
-        hdr->class >= AM_WINDOW_CLASSES || (!is_data && data_bytes != 0) ||
-        data_bytes > AM_CHAN_MESSAGE_MAX) {
+        hdr->class >= AM_WINDOW_CLASSES || data_bytes > data_most) {
         window->stats[AM_CHAN_STAT_RX_BAD]++;
         return;
     }
@@ -209,20 +222,21 @@ void am_window_packet(struct am_window *window, const struct am_chan_hdr *hdr,
     } else {
         packet_open(window, hdr, data, (uint32_t)data_bytes);
     }
-    window_control(window, WINDOW_DUE_ACK);
+    window_control(window, WINDOW_DUE_TOLD);
     window_tx_pump(window);
 }
 
 /* -------------------------------------------------------------------- ticks */
 
-static uint64_t rto_of(const struct am_window_params *params, uint32_t backoff)
+static uint64_t rto_of(const struct am_window_params *params,
+                       uint64_t patience_ps, uint32_t backoff)
 {
-    uint64_t wait_ps = params->rto_ps << backoff;
+    uint64_t wait_ps = patience_ps << backoff;
 
     return wait_ps < params->rto_max_ps ? wait_ps : params->rto_max_ps;
 }
 
-bool window_is_overdue(const struct am_window *window, uint32_t patience,
+bool window_is_overdue(const struct am_window *window, uint64_t patience,
                        uint64_t now_ps, uint32_t *polls, uint64_t *ps,
                        uint32_t *backoff)
 {
@@ -232,10 +246,10 @@ bool window_is_overdue(const struct am_window *window, uint32_t patience,
         *ps = now_ps;
     }
     if (params->timer) {
-        if (now_ps - *ps < rto_of(params, *backoff)) {
+        if (now_ps - *ps < rto_of(params, patience, *backoff)) {
             return false;
         }
-    } else if (*polls < (uint64_t)patience << *backoff) {
+    } else if (*polls < patience << *backoff) {
         return false;
     }
     *polls = 0;
@@ -245,9 +259,13 @@ bool window_is_overdue(const struct am_window *window, uint32_t patience,
 
 void am_window_tick(struct am_window *window, uint64_t now_ps)
 {
-    window->ticks += window->params->adapts;
+    const struct am_window_params *params = window->params;
+    uint64_t patience =
+            params->timer ? params->rto_ps : params->keepalive_polls;
+
+    window->ticks += params->adapts;
     if (window_is_asking(window) &&
-        window_is_overdue(window, window->params->keepalive_polls, now_ps,
+        window_is_overdue(window, patience, now_ps,
                           &window->hello_polls, &window->hello_ps,
                           &window->hello_backoff)) {
         window->due |= window->leaving ? WINDOW_DUE_BYE : WINDOW_DUE_HELLO;
@@ -263,9 +281,10 @@ void am_window_tick(struct am_window *window, uint64_t now_ps)
 
 /* The end of a wait that window_is_overdue counts; 0: not begun. */
 static uint64_t overdue_at(const struct am_window_params *params,
-                           uint32_t polls, uint64_t ps, uint32_t backoff)
+                           uint64_t patience_ps, uint32_t polls, uint64_t ps,
+                           uint32_t backoff)
 {
-    return polls == 0 ? 0 : ps + rto_of(params, backoff);
+    return polls == 0 ? 0 : ps + rto_of(params, patience_ps, backoff);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -281,11 +300,12 @@ static uint64_t class_due_ps(const struct am_window *window, uint32_t class)
     const struct am_window_rx *rx = &window->rx[class];
     uint64_t due_ps = UINT64_MAX;
 
-    if (rx->held || window_tx_can_send(window, class)) {
+    if (rx->held || tx->rate.answered || window_tx_can_send(window, class)) {
         return 0;
     }
     if (window_has_unacked(tx)) {
-        due_ps = overdue_at(params, tx->quiet_polls, tx->quiet_ps, tx->backoff);
+        due_ps = overdue_at(params, window_rate_patience(window, class),
+                            tx->quiet_polls, tx->quiet_ps, tx->backoff);
     }
     if (!am_seq_rx_is_told(&rx->seq)) {
         due_ps =
@@ -307,8 +327,9 @@ uint64_t am_window_due_ps(const struct am_window *window)
         return 0;
     }
     if (window->leaving || window->state == AM_WINDOW_OPENING) {
-        due_ps = overdue_at(window->params, window->hello_polls,
-                            window->hello_ps, window->hello_backoff);
+        due_ps = overdue_at(window->params, window->params->rto_ps,
+                            window->hello_polls, window->hello_ps,
+                            window->hello_backoff);
     }
     for (uint32_t i = 0;
          i < AM_WINDOW_CLASSES && window->state == AM_WINDOW_OPEN; i++) {
@@ -328,7 +349,7 @@ bool am_window_is_idle(const struct am_window *window)
     for (uint32_t i = 0; i < AM_WINDOW_CLASSES; i++) {
         const struct am_window_rx *rx = &window->rx[i];
 
-        if (rx->held ||
+        if (rx->held || window->tx[i].rate.answered ||
             (window->params->timer && !am_seq_rx_is_told(&rx->seq))) {
             return false;
         }

@@ -37,7 +37,9 @@
  * The timer variant (LCI's I-hrx, Verstoep et al. 2004) is the same machine
  * without negative acknowledgements and probes: after rto_ps of the oldest
  * packet all is sent again, doubling up to rto_max_ps, and the receiver
- * acknowledges ack_delay_ps after a packet at the latest.
+ * acknowledges ack_delay_ps after a packet at the latest.  With early_packets
+ * its acknowledgements name packets, and only those that are missing are sent
+ * again: window_sack.c.
  *
  * Connections.  Each end has an epoch, a number that no other connection of
  * its peer has had.  HELLO, HELLO, WELCOME tell both ends both epochs; no
@@ -64,8 +66,11 @@
  * it is received, and q grows.  (3) q is at most next and never shrinks, so
  * all that was committed is delivered, una reaches next by the answer to the
  * next probe, and probing stops.  Timer: the same with the retransmission in
- * the place of the probe.  Each message is delivered once because q only
- * grows, in order because only q is taken.  test/model/chan_mc.c tries it.
+ * the place of the probe; where acknowledgements name packets, what they have
+ * said is forgotten from the third time-out in a row on, the oldest packet is sent
+ * again, its acknowledgement names q, and the time-out after that sends q.  Each
+ * message is delivered once because q only grows, in order because only q is
+ * taken.  test/model/chan_mc.c tries it.
  */
 #ifndef AM_CHAN_WINDOW_H
 #define AM_CHAN_WINDOW_H
@@ -88,6 +93,7 @@ enum {
     AM_CHAN_STAT_TX_AGAIN_NACK,
     AM_CHAN_STAT_TX_AGAIN_PROBE,
     AM_CHAN_STAT_TX_AGAIN_TIME,
+    AM_CHAN_STAT_TX_AGAIN_ACK,
     AM_CHAN_STAT_TX_HALVED,
     AM_CHAN_STAT_TX_WINDOW_FULL,
     AM_CHAN_STAT_TX_ACK,
@@ -151,6 +157,12 @@ struct am_window_chunk {
     uint32_t hdr_bytes; /* of `bytes`, the upper layer's header */
 };
 
+/* What is known of a packet in the window: window_sack.c. */
+struct am_window_sent {
+    uint32_t after; /* the first one that was first sent after it was last sent */
+    uint32_t state;
+};
+
 /* How much may be on its way, when the window adapts: window_rate.c. */
 struct am_window_rate {
     uint32_t limit; /* packets sent and not acknowledged, at most */
@@ -161,6 +173,9 @@ struct am_window_rate {
     bool timed; /* one packet's way there and back is counted: */
     uint32_t timed_end, timed_tick;
     uint32_t rtt_ticks_8; /* their mean, times 8; 0: not known */
+    bool answered;        /* timer: since the last tick */
+    uint64_t timed_ps;    /* timer: the first tick after it went; 0: none yet */
+    uint64_t rtt_ps, rtt_var_ps; /* timer: mean, mean deviation; 0: not known */
 };
 
 /*
@@ -188,7 +203,11 @@ struct am_window_tx {
     uint32_t backoff;     /* probes or timeouts since una moved or a nack */
     uint64_t quiet_ps;    /* time of the first of them */
     uint32_t round;       /* times that it went back, modulo WINDOW_ROUNDS */
+    uint32_t flying, lost; /* packets in these states of window_sack.c */
+    uint32_t in_end;       /* after the latest packet that the peer has */
+    uint32_t missing;      /* the first that it has said to miss */
     struct am_window_rate rate;
+    struct am_window_sent *sent; /* by number & chunk_mask; NULL: not kept */
     struct am_window_chunk *chunks; /* NULL: no memory yet, or any more */
     uint8_t *slots;
 };
@@ -271,7 +290,7 @@ bool am_window_has_room(struct am_window *window, uint32_t class);
 void am_window_packet(struct am_window *window, const struct am_chan_hdr *hdr,
                       void *data, size_t data_bytes);
 
-/* After each poll of the device; now_ps is used by the timer variant only. */
+/* After each poll of the device; now_ps, not 0, is used by the timer variant only. */
 void am_window_tick(struct am_window *window, uint64_t now_ps);
 
 /*

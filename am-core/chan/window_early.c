@@ -128,6 +128,14 @@ void window_early_drop(struct am_window_rx *rx, uint32_t number)
     }
 }
 
+bool window_early_has(const struct am_window_rx *rx, uint32_t number)
+{
+    const struct window_kept *kept =
+            &rx->early->kept[number % rx->early->count];
+
+    return kept->used && kept->number == number;
+}
+
 uint32_t window_early_first(const struct am_window_rx *rx)
 {
     uint32_t wanted = window_rx_wanted(rx);
@@ -136,10 +144,7 @@ uint32_t window_early_first(const struct am_window_rx *rx)
         return wanted;
     }
     for (uint32_t i = 1; i < rx->early->count; i++) {
-        const struct window_kept *kept =
-                &rx->early->kept[(wanted + i) % rx->early->count];
-
-        if (kept->used && kept->number == wanted + i) {
+        if (window_early_has(rx, wanted + i)) {
             return wanted + i;
         }
     }

@@ -16,6 +16,9 @@
  *
  * The time from a packet to its acknowledgement is counted in ticks, for a
  * window has no clock; packets that were sent again are not counted (Karn 1987).
+ * The timer variant takes it from the times of the ticks that follow the two,
+ * and waits for the mean and four mean deviations (RFC 6298), but not for less
+ * than the mean and the time by which the peer may delay an acknowledgement.
  */
 #include "chan/window_inl.h"
 
@@ -24,6 +27,8 @@
 #define GOAL_PART     8
 #define SMOOTH_SHIFT  3 /* the mean of about 8 */
 #define PATIENCE_LEAST 64
+#define RTT_SHIFT      3 /* RFC 6298: an eighth, a quarter, four deviations */
+#define RTT_VAR_SHIFT  2
 
 void window_rate_open(struct am_window *window, uint32_t class)
 {
@@ -44,9 +49,22 @@ bool window_rate_allows(const struct am_window *window, uint32_t class,
     const struct am_window_chunk *chunk =
             &tx->chunks[tx->chunk_cur & tx->chunk_mask];
 
+    if (tx->sent != NULL) {
+        return !window->params->adapts || tx->flying + after < tx->rate.limit;
+    }
     return !window->params->adapts ||
            chunk->seq + tx->cur_packet + after - tx->seq.una <
                    tx->rate.limit;
+}
+
+/* What a loss takes from the limit is there for what is sent again. */
+bool window_rate_allows_again(const struct am_window *window, uint32_t class,
+                              uint32_t after)
+{
+    const struct am_window_tx *tx = &window->tx[class];
+
+    return !window->params->adapts || tx->sent == NULL ||
+           tx->flying + after < 2 * tx->rate.limit;
 }
 
 void window_rate_sent(struct am_window *window, uint32_t class, uint32_t end,
@@ -60,6 +78,7 @@ void window_rate_sent(struct am_window *window, uint32_t class, uint32_t end,
         rate->timed = true;
         rate->timed_end = end;
         rate->timed_tick = window->ticks;
+        rate->timed_ps = 0;
     }
 }
 
@@ -69,7 +88,48 @@ static void rtt_take(struct am_window_rate *rate, uint32_t ticks)
         rate->rtt_ticks_8 = ticks << SMOOTH_SHIFT;
     }
     rate->rtt_ticks_8 += ticks - (rate->rtt_ticks_8 >> SMOOTH_SHIFT);
+}
+
+void window_rate_answered(struct am_window *window, uint32_t class,
+                          uint32_t end)
+{
+    struct am_window_rate *rate = &window->tx[class].rate;
+
+    if (!rate->timed || am_seq_before(end, rate->timed_end)) {
+        return;
+    }
+    if (window->params->timer) {
+        rate->answered = true;
+    } else {
+        rtt_take(rate, window->ticks - rate->timed_tick);
+    }
     rate->timed = false;
+}
+
+/* One more measured way there and back (RFC 6298). */
+static void rtt_take_ps(struct am_window_rate *rate, uint64_t ps)
+{
+    uint64_t away = ps < rate->rtt_ps ? rate->rtt_ps - ps : ps - rate->rtt_ps;
+
+    if (rate->rtt_ps == 0) {
+        rate->rtt_ps = ps;
+        rate->rtt_var_ps = ps / 2;
+        return;
+    }
+    rate->rtt_var_ps += (away >> RTT_VAR_SHIFT) -
+                        (rate->rtt_var_ps >> RTT_VAR_SHIFT);
+    rate->rtt_ps += (ps >> RTT_SHIFT) - (rate->rtt_ps >> RTT_SHIFT);
+}
+
+void window_rate_tick(struct am_window_rate *rate, uint64_t now_ps)
+{
+    if (rate->answered && rate->timed_ps != 0) {
+        rtt_take_ps(rate, now_ps - rate->timed_ps);
+    }
+    rate->answered = false;
+    if (rate->timed && rate->timed_ps == 0) {
+        rate->timed_ps = now_ps;
+    }
 }
 
 void window_rate_acked(struct am_window *window, uint32_t class,
@@ -82,9 +142,7 @@ void window_rate_acked(struct am_window *window, uint32_t class,
     if (!window->params->adapts) {
         return;
     }
-    if (rate->timed && !am_seq_before(tx->seq.una, rate->timed_end)) {
-        rtt_take(rate, window->ticks - rate->timed_tick);
-    }
+    window_rate_answered(window, class, tx->seq.una);
     if (rate->limit < rate->goal) {
         rate->limit += packets;
     } else {
@@ -103,7 +161,7 @@ void window_rate_lost(struct am_window *window, uint32_t class)
     struct am_window_rate *rate = &tx->rate;
     uint32_t limit_min = window->params->chunk_packets;
 
-    rate->timed = false;
+    rate->timed = rate->answered = false;
     if (!window->params->adapts ||
         (rate->lost && am_seq_before(tx->seq.una, rate->lost_end))) {
         return;
@@ -119,14 +177,47 @@ void window_rate_lost(struct am_window *window, uint32_t class)
     window->stats[AM_CHAN_STAT_TX_HALVED]++;
 }
 
-uint32_t window_rate_patience(const struct am_window *window, uint32_t class)
+static uint64_t spread_ps(const struct am_window *window,
+                          const struct am_window_rate *rate)
+{
+    uint64_t ps = rate->rtt_var_ps << RTT_VAR_SHIFT;
+    uint64_t least_ps = window->params->ack_delay_ps;
+
+    return ps < least_ps ? least_ps : ps;
+}
+
+/* The first wait of the timer variant, before it is doubled. */
+static uint64_t patience_ps(const struct am_window *window, uint32_t class)
+{
+    const struct am_window_rate *rate = &window->tx[class].rate;
+
+    return rate->rtt_ps == 0 ? window->params->rto_ps
+                             : rate->rtt_ps + spread_ps(window, rate);
+}
+
+/* The deviation is taken for twice as much until more is measured: where every
+ * packet goes twice since the way has become longer, nothing can be. */
+void window_rate_overdue(struct am_window *window, uint32_t class)
+{
+    struct am_window_rate *rate = &window->tx[class].rate;
+    uint64_t twice_ps = spread_ps(window, rate) >> (RTT_VAR_SHIFT - 1);
+
+    if (rate->rtt_ps != 0 && twice_ps < window->params->rto_max_ps) {
+        rate->rtt_var_ps = twice_ps;
+    }
+}
+
+uint64_t window_rate_patience(const struct am_window *window, uint32_t class)
 {
     uint32_t most = window->params->keepalive_polls;
     uint64_t ticks = 2 * (window->tx[class].rate.rtt_ticks_8 >> SMOOTH_SHIFT);
 
+    if (window->params->timer) {
+        return patience_ps(window, class);
+    }
     if (!window->params->adapts || ticks == 0) {
         return most;
     }
     ticks += PATIENCE_LEAST;
-    return ticks < most ? (uint32_t)ticks : most;
+    return ticks < most ? ticks : most;
 }

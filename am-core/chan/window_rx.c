@@ -93,6 +93,14 @@ static void rx_kept(struct am_window *window, uint32_t class, uint32_t number)
     }
 }
 
+/* Where acknowledgements name packets, one is due that says what is in. */
+static void rx_name(struct am_window *window, uint32_t class)
+{
+    if (window_names_packets(window)) {
+        window->due |= WINDOW_DUE_SACK << class;
+    }
+}
+
 /* A packet beyond the one wanted. */
 static void rx_early(struct am_window *window, const struct am_chan_hdr *hdr,
                      const void *data, uint32_t data_bytes)
@@ -112,9 +120,11 @@ static void rx_early(struct am_window *window, const struct am_chan_hdr *hdr,
     case WINDOW_EARLY_KEPT:
         window->stats[AM_CHAN_STAT_RX_GAP]++;
         rx_kept(window, hdr->class, number);
+        rx_name(window, hdr->class);
         break;
     case WINDOW_EARLY_TWICE:
         window->stats[AM_CHAN_STAT_RX_DUPLICATE]++;
+        rx_name(window, hdr->class);
         break;
     case WINDOW_EARLY_NO_ROOM:
         window->stats[AM_CHAN_STAT_RX_GAP]++;
@@ -193,6 +203,7 @@ static void rx_hold(struct am_window *window, const struct am_chan_hdr *hdr,
 
     window->stats[AM_CHAN_STAT_RX_HELD]++;
     rx->held = true;
+    rx_name(window, hdr->class);
     if (window->params->early_packets != 0 &&
         window_early_number(window, hdr, data_bytes, &number) &&
         window_early_put(window, hdr, number, data, data_bytes) ==
@@ -314,8 +325,12 @@ static void rx_of_chunk(struct am_window *window, const struct am_chan_hdr *hdr,
         rx_early(window, hdr, data, data_bytes);
     } else if (hdr->offset < rx->offset) {
         window->stats[AM_CHAN_STAT_RX_DUPLICATE]++;
+        rx_name(window, hdr->class);
     } else if (rx_take(window, hdr, data, data_bytes)) {
         (void)rx_take_kept(window, hdr->class);
+        if (rx->early != NULL && rx->early->used != 0) {
+            rx_name(window, hdr->class);
+        }
     }
 }
 

@@ -1,14 +1,8 @@
 /*
  * The sending side of the window: messages kept until acknowledged, the cursor
- * of (re)transmission, acknowledgements and the wait for them.  Pure.
+ * of transmission, acknowledgements and the wait for them.  Pure.
  */
 #include "chan/window_inl.h"
-
-static struct am_window_chunk *tx_chunk(const struct am_window_tx *tx,
-                                        uint32_t count)
-{
-    return &tx->chunks[count & tx->chunk_mask];
-}
 
 static uint32_t packets_of(const struct am_window *window, uint32_t bytes)
 {
@@ -20,6 +14,7 @@ static uint32_t packets_of(const struct am_window *window, uint32_t bytes)
 void window_tx_open(struct am_window_tx *tx, uint32_t seq)
 {
     am_seq_tx_open(&tx->seq, seq);
+    tx->in_end = tx->missing = seq;
 }
 
 /* ------------------------------------------------------------------ sending */
@@ -71,7 +66,7 @@ void am_window_commit(struct am_window *window, uint32_t class,
                       uint32_t hdr_bytes, uint32_t bytes)
 {
     struct am_window_tx *tx = &window->tx[class];
-    struct am_window_chunk *chunk = tx_chunk(tx, tx->chunk_next);
+    struct am_window_chunk *chunk = window_chunk(tx, tx->chunk_next);
     bool first = am_window_is_drained(window);
 
     chunk->packets = packets_of(window, bytes);
@@ -101,7 +96,7 @@ static am_status_t tx_transmit(struct am_window *window, uint32_t class,
                                uint32_t count, uint32_t packet, bool more)
 {
     struct am_window_tx *tx = &window->tx[class];
-    const struct am_window_chunk *chunk = tx_chunk(tx, count);
+    const struct am_window_chunk *chunk = window_chunk(tx, count);
     uint32_t payload_bytes = window->params->payload_bytes;
     uint32_t offset = packet * payload_bytes;
     uint32_t rest = chunk->bytes - offset;
@@ -126,6 +121,9 @@ static am_status_t tx_transmit(struct am_window *window, uint32_t class,
         return status;
     }
     first = am_seq_tx_sent(&tx->seq, end);
+    if (tx->sent != NULL) {
+        window_sack_sent(tx, end - 1);
+    }
     window->stats[AM_CHAN_STAT_TX_RETRANSMITTED] += !first;
     window_rate_sent(window, class, end, first);
     if (count == tx->chunk_una) {
@@ -139,7 +137,7 @@ static am_status_t tx_transmit(struct am_window *window, uint32_t class,
 static am_status_t tx_transmit_next(struct am_window *window, uint32_t class)
 {
     struct am_window_tx *tx = &window->tx[class];
-    uint32_t packets = tx_chunk(tx, tx->chunk_cur)->packets;
+    uint32_t packets = window_chunk(tx, tx->chunk_cur)->packets;
     bool more = (tx->cur_packet + 1 < packets ||
                  tx->chunk_cur + 1 != tx->chunk_next) &&
                 window_rate_allows(window, class, 1);
@@ -157,24 +155,34 @@ static am_status_t tx_transmit_next(struct am_window *window, uint32_t class)
 static am_status_t tx_transmit_again(struct am_window *window, uint32_t class)
 {
     struct am_window_tx *tx = &window->tx[class];
-    const struct am_window_chunk *chunk = tx_chunk(tx, tx->again_chunk);
-    am_status_t status =
-            tx_transmit(window, class, tx->again_chunk,
-                        tx->again_next - chunk->seq,
-                        tx->again_next + 1 != tx->again_end);
+    const struct am_window_chunk *chunk = window_chunk(tx, tx->again_chunk);
+    bool more = tx->sent == NULL
+                        ? tx->again_next + 1 != tx->again_end
+                        : tx->lost > 1 &&
+                                  window_rate_allows_again(window, class, 1);
+    am_status_t status = tx_transmit(window, class, tx->again_chunk,
+                                     tx->again_next - chunk->seq, more);
 
     if (status == AM_OK) {
-        tx->again_next++;
-        tx->again_chunk += tx->again_next == chunk->seq + chunk->packets;
+        window_again_step(tx);
+        window_again_skip(tx);
     }
     return status;
+}
+
+static bool can_send_again(const struct am_window *window, uint32_t class)
+{
+    const struct am_window_tx *tx = &window->tx[class];
+
+    return tx->again_next != tx->again_end &&
+           window_rate_allows_again(window, class, 0);
 }
 
 bool window_tx_can_send(const struct am_window *window, uint32_t class)
 {
     const struct am_window_tx *tx = &window->tx[class];
 
-    return tx->again_next != tx->again_end ||
+    return can_send_again(window, class) ||
            (tx->chunk_cur != tx->chunk_next &&
             window_rate_allows(window, class, 0));
 }
@@ -185,10 +193,9 @@ void window_tx_pump(struct am_window *window)
         return;
     }
     for (uint32_t class = AM_WINDOW_CLASSES; class -- > 0;) {
-        const struct am_window_tx *tx = &window->tx[class];
         am_status_t status = AM_OK;
 
-        while (tx->again_next != tx->again_end && status == AM_OK) {
+        while (can_send_again(window, class) && status == AM_OK) {
             status = tx_transmit_again(window, class);
         }
         while (window_tx_can_send(window, class) && status == AM_OK) {
@@ -199,10 +206,17 @@ void window_tx_pump(struct am_window *window)
 
 /* --------------------------------------------------------- acknowledgements */
 
-static void tx_pop(const struct am_window *window, struct am_window_tx *tx)
+static void tx_pop(struct am_window *window, uint32_t class)
 {
-    const struct am_window_chunk *chunk = tx_chunk(tx, tx->chunk_una);
+    struct am_window_tx *tx = &window->tx[class];
+    const struct am_window_chunk *chunk = window_chunk(tx, tx->chunk_una);
 
+    if (tx->sent != NULL) {
+        window_sack_popped(tx, chunk);
+    }
+    if (tx->backoff != 0) {
+        window_rate_overdue(window, class);
+    }
     am_seq_tx_acked(&tx->seq, chunk->packets);
     tx->full_count -= tx_is_full(window, chunk->packets);
     if (tx->chunk_cur == tx->chunk_una) {
@@ -212,23 +226,6 @@ static void tx_pop(const struct am_window *window, struct am_window_tx *tx)
     tx->chunk_una++;
     tx->quiet_polls = 0;
     tx->backoff = 0;
-}
-
-/* Packets before `number`, the first of the chunk with that count, need not be
- * sent again. */
-static void again_after(struct am_window_tx *tx, uint32_t number,
-                        uint32_t count)
-{
-    if (tx->again_next == tx->again_end) {
-        return;
-    }
-    if (am_seq_before(tx->again_next, number)) {
-        tx->again_next = number;
-        tx->again_chunk = count;
-    }
-    if (!am_seq_before(tx->again_next, tx->again_end)) {
-        tx->again_next = tx->again_end;
-    }
 }
 
 void window_tx_acked(struct am_window *window, uint32_t class, uint32_t ack)
@@ -243,110 +240,19 @@ void window_tx_acked(struct am_window *window, uint32_t class, uint32_t ack)
         return;
     }
     while (window_has_unacked(tx)) {
-        const struct am_window_chunk *chunk = tx_chunk(tx, tx->chunk_una);
+        const struct am_window_chunk *chunk = window_chunk(tx, tx->chunk_una);
 
         if (am_seq_before(ack, chunk->seq + chunk->packets)) {
             break;
         }
-        tx_pop(window, tx);
+        tx_pop(window, class);
     }
-    again_after(tx, tx->seq.una, tx->chunk_una);
+    window_again_acked(tx);
     window_rate_acked(window, class, tx->seq.una - una);
+    if (tx->sent != NULL) {
+        window_sack_moved(window, class);
+    }
     window->stats[AM_CHAN_STAT_RX_BAD] += ack != tx->seq.una;
-}
-
-/* All before the cursor has been sent. */
-static uint32_t cursor_seq(const struct am_window_tx *tx)
-{
-    return tx->chunk_cur == tx->chunk_next
-                   ? tx->seq.next
-                   : tx_chunk(tx, tx->chunk_cur)->seq + tx->cur_packet;
-}
-
-/* A PROBE says what was sent before it: of that, what the peer still wants when
- * it comes is lost, but nothing of what follows the PROBE.  And it says how often
- * the cursor had gone back: the answer to one from before is of no use.  A window
- * that does not adapt waits so long before it asks that neither matters. */
-void window_tx_probe(const struct am_window_tx *tx, struct am_chan_hdr *hdr)
-{
-    hdr->seq = cursor_seq(tx);
-    hdr->hdr_bytes = (uint16_t)(1 + tx->round);
-}
-
-static bool wants_lost(const struct am_window_tx *tx,
-                       const struct am_chan_hdr *hdr)
-{
-    return hdr->hdr_bytes == 0 ||
-           (hdr->hdr_bytes == 1 + tx->round &&
-            am_seq_before(hdr->seq, hdr->message_bytes));
-}
-
-/* Packets that were sent before are sent again. */
-static void tx_went_back(struct am_window *window, uint32_t class, int stat)
-{
-    struct am_window_tx *tx = &window->tx[class];
-
-    window->stats[stat]++;
-    window_rate_lost(window, class);
-    if (window->params->adapts) {
-        tx->round = (tx->round + 1) % WINDOW_ROUNDS;
-    }
-}
-
-/* All from this packet on, of the chunk with that count, is sent again. */
-static void tx_go_back(struct am_window_tx *tx, uint32_t count, uint32_t packet)
-{
-    tx->chunk_cur = count;
-    tx->cur_packet = packet;
-    tx->again_next = tx->again_end;
-}
-
-/* Packets `first` to `end` are, besides those that are to be sent again already;
- * what lies between the two as well, which is rare. */
-static void tx_add_again(struct am_window_tx *tx, uint32_t count,
-                         uint32_t first, uint32_t end)
-{
-    bool none = tx->again_next == tx->again_end;
-
-    if (none || am_seq_before(first, tx->again_next)) {
-        tx->again_next = first;
-        tx->again_chunk = count;
-    }
-    if (none || am_seq_before(tx->again_end, end)) {
-        tx->again_end = end;
-    }
-}
-
-void window_tx_wanted(struct am_window *window, const struct am_chan_hdr *hdr)
-{
-    uint32_t class = hdr->class, first = hdr->seq, end = hdr->offset;
-    struct am_window_tx *tx = &window->tx[class];
-    uint32_t sent = cursor_seq(tx), count = tx->chunk_una;
-
-    window->stats[AM_CHAN_STAT_RX_NACK]++;
-    tx->backoff = 0; /* it listens */
-    if (first == tx->seq.next || am_seq_before(first, tx->seq.una)) {
-        return; /* it has all, or had it by the time of a later packet */
-    }
-    if (am_seq_before(tx->seq.next, first) || am_seq_before(end, first)) {
-        window->stats[AM_CHAN_STAT_RX_BAD]++;
-        return;
-    }
-    if (!wants_lost(tx, hdr) || !am_seq_before(first, sent)) {
-        return;
-    }
-    while (!am_seq_before(first, tx_chunk(tx, count)->seq +
-                                         tx_chunk(tx, count)->packets)) {
-        count++;
-    }
-    if (end == first) {
-        tx_go_back(tx, count, first - tx_chunk(tx, count)->seq);
-    } else {
-        tx_add_again(tx, count, first, am_seq_before(sent, end) ? sent : end);
-    }
-    tx_went_back(window, class,
-                 hdr->hdr_bytes == 0 ? AM_CHAN_STAT_TX_AGAIN_NACK
-                                     : AM_CHAN_STAT_TX_AGAIN_PROBE);
 }
 
 void window_tx_drop(struct am_window_tx *tx)
@@ -355,12 +261,17 @@ void window_tx_drop(struct am_window_tx *tx)
     tx->chunk_una = tx->chunk_cur = tx->chunk_next;
     tx->cur_packet = tx->full_count = 0;
     tx->again_next = tx->again_end;
+    tx->flying = tx->lost = 0;
+    tx->rate.timed = tx->rate.answered = false;
 }
 
 void window_tx_tick(struct am_window *window, uint32_t class, uint64_t now_ps)
 {
     struct am_window_tx *tx = &window->tx[class];
 
+    if (window->params->timer) {
+        window_rate_tick(&tx->rate, now_ps);
+    }
     if (!window_has_unacked(tx)) {
         return;
     }
@@ -375,9 +286,11 @@ void window_tx_tick(struct am_window *window, uint32_t class, uint64_t now_ps)
                            &tx->quiet_polls, &tx->quiet_ps, &tx->backoff)) {
         return;
     }
-    if (window->params->timer) {
-        tx_go_back(tx, tx->chunk_una, 0);
-        tx_went_back(window, class, AM_CHAN_STAT_TX_AGAIN_TIME);
+    if (tx->sent != NULL) {
+        window_sack_overdue(window, class);
+    } else if (window->params->timer) {
+        window_again_from(window, class, tx->seq.una,
+                          AM_CHAN_STAT_TX_AGAIN_TIME);
     } else {
         window->due |= WINDOW_DUE_PROBE << class;
         tx->rate.timed = false; /* the answer is not to the packet */

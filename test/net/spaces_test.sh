@@ -21,7 +21,10 @@ storm 2 0 400
 storm 2 10 400
 storm 2 50 200
 storm 2 200 60
-AM_RELIABILITY=timer storm 2 50 60
+AM_RELIABILITY=timer storm 2 50 200
+AM_RELIABILITY=timer storm 2 200 60
+AM_RELIABILITY=timer AM_FAULT=dup=1/50,reorder=1/20,corrupt=1/100 \
+    storm 2 10 200
 AM_FAULT=dup=1/50,reorder=1/20,corrupt=1/100 storm 2 10 200
 storm 4 10 60
 # a link that goes down and comes up again

@@ -2,7 +2,8 @@
  * One rank of a job in which everybody sends everybody messages of all sizes,
  * as fast as it goes, and looks at every byte that comes: each once, in order.
  *
- *   storm COUNT SEED    COUNT messages from each rank to each other one
+ *   storm COUNT SEED [WORDS]    COUNT messages from each rank to each other one,
+ *                               of at most WORDS words of 8 bytes
  */
 #include "base/prng.h"
 
@@ -27,7 +28,7 @@ struct flow { /* of messages to or from one peer */
 
 static struct am_ctx *ctx;
 static uint64_t seed, bytes_checked;
-static uint32_t count;
+static uint32_t count, words_max = WORDS_MAX;
 static struct flow out[RANKS_MAX], in[RANKS_MAX];
 
 static struct am_prng prng_of(uint32_t from, uint32_t to, uint32_t number)
@@ -43,8 +44,9 @@ static struct am_prng prng_of(uint32_t from, uint32_t to, uint32_t number)
 static size_t words_of(struct am_prng *prng)
 {
     static const uint32_t most[] = {1, 8, 8, 8, 512, 512, 8192, WORDS_MAX};
+    uint32_t max = most[am_prng_below(prng, 8)];
 
-    return am_prng_below(prng, most[am_prng_below(prng, 8)] + 1);
+    return am_prng_below(prng, (max < words_max ? max : words_max) + 1);
 }
 
 static void fail(const char *what, uint32_t peer, uint32_t number)
@@ -93,12 +95,12 @@ static void begin_receive(uint32_t peer)
     uint32_t slot = flow->begun % AHEAD;
     struct am_msg_envelope envelope = {0, peer, flow->begun % 100};
     struct am_msg_mask mask = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
-    struct am_data data = am_data_contig(flow->words[slot], WORDS_MAX * 8);
+    struct am_data data = am_data_contig(flow->words[slot], words_max * 8);
     struct am_msg_status ended;
     struct am_msg_req *req;
     am_status_t status;
 
-    memset(flow->words[slot], 0xee, WORDS_MAX * 8);
+    memset(flow->words[slot], 0xee, words_max * 8);
     flow->open[slot] = true;
     status = am_msg_irecv(ctx, &envelope, &mask, &data, on_end,
                           &flow->open[slot], &ended, &req);
@@ -120,7 +122,7 @@ static void check(uint32_t peer, uint32_t number, const uint64_t *got)
             fail("a wrong message", peer, number);
         }
     }
-    if (words < WORDS_MAX && got[words] != UINT64_C(0xeeeeeeeeeeeeeeee)) {
+    if (words < words_max && got[words] != UINT64_C(0xeeeeeeeeeeeeeeee)) {
         fail("a message is too long", peer, number);
     }
     bytes_checked += words * 8;
@@ -163,14 +165,18 @@ int main(int argc, char **argv)
 {
     bool more = true;
 
-    if (argc != 3 || am_init() != AM_OK) {
+    if (argc < 3 || argc > 4 || am_init() != AM_OK) {
         fprintf(stderr, "storm: %s\n",
-                argc != 3 ? "usage: storm COUNT SEED" : am_init_error());
+                argc < 3 || argc > 4 ? "usage: storm COUNT SEED [WORDS]"
+                                     : am_init_error());
         return EXIT_FAILURE;
     }
     ctx = am_default();
     count = (uint32_t)strtoul(argv[1], NULL, 0);
     seed = strtoull(argv[2], NULL, 0);
+    if (argc == 4 && strtoul(argv[3], NULL, 0) < WORDS_MAX) {
+        words_max = (uint32_t)strtoul(argv[3], NULL, 0);
+    }
     for (uint32_t peer = 0; peer < am_size(ctx) * AHEAD; peer++) {
         out[peer / AHEAD].words[peer % AHEAD] = calloc(WORDS_MAX, 8);
         in[peer / AHEAD].words[peer % AHEAD] = calloc(WORDS_MAX, 8);
@@ -186,11 +192,12 @@ int main(int argc, char **argv)
     }
     printf("rank %u: %u messages of each peer, %" PRIu64 " bytes are right; "
            "%" PRIu64 " packets, %" PRIu64 " of them again; halved %" PRIu64
-           ", again: nack %" PRIu64 " probe %" PRIu64 " time %" PRIu64 "\n",
+           ", again: nack %" PRIu64 " probe %" PRIu64 " time %" PRIu64
+           " ack %" PRIu64 "\n",
            am_rank(ctx), count, bytes_checked, counter("chan_tx_packets"),
            counter("chan_tx_retransmitted"), counter("chan_tx_halved"),
            counter("chan_tx_again_nack"), counter("chan_tx_again_probe"),
-           counter("chan_tx_again_time"));
+           counter("chan_tx_again_time"), counter("chan_tx_again_ack"));
     fflush(stdout);
     am_fini();
     return EXIT_SUCCESS;

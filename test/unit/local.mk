@@ -64,6 +64,7 @@ chan_tests = test/unit/chan_stack_test \
     test/unit/chan_window_random_test \
     test/unit/chan_window_rate_test \
     test/unit/chan_window_early_test \
+    test/unit/chan_window_sack_test \
     test/unit/chan_window_test \
     test/unit/dev_fault_test \
     test/unit/dev_meter_test test/unit/dev_profile_test \
@@ -97,6 +98,9 @@ test_unit_chan_window_rate_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_window_early_test_SOURCES = test/unit/chan_window_early_test.c \
     test/support/window_pair.c
 test_unit_chan_window_early_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_chan_window_sack_test_SOURCES = test/unit/chan_window_sack_test.c \
+    test/support/window_pair.c
+test_unit_chan_window_sack_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_window_random_test_SOURCES = \
     test/unit/chan_window_random_test.c test/support/window_pair.c
 test_unit_chan_window_random_test_CFLAGS = $(TEST_CFLAGS)

@@ -114,6 +114,7 @@ struct udp_tx {
 /* What one system call takes in, ready for the next. */
 struct udp_rx {
     uint8_t *memory; /* UDP_RX_RUNS * UDP_DATAGRAM_MAX */
+    bool many; /* the last call took in all that it could */
     struct mmsghdr messages[UDP_RX_RUNS];
     struct iovec pieces[UDP_RX_RUNS];
     union udp_sockaddr sources[UDP_RX_RUNS];

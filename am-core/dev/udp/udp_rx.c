@@ -192,7 +192,8 @@ static int rx_run(struct udp_dev *dev, uint32_t index)
 static int rx_some(struct udp_dev *dev, uint32_t packets_max)
 {
     struct udp_rx *rx = &dev->rx;
-    uint32_t runs = packets_max < UDP_RX_RUNS ? packets_max : UDP_RX_RUNS;
+    uint32_t runs_max = rx->many ? UDP_RX_RUNS : 1;
+    uint32_t runs = packets_max < runs_max ? packets_max : runs_max;
     int got, count = 0;
 
     for (uint32_t i = 0; i < runs; i++) {
@@ -206,6 +207,9 @@ static int rx_some(struct udp_dev *dev, uint32_t packets_max)
     if (got <= 0 && dev->refused_count > 0) {
         udp_refused_tell(dev); /* all that they had sent is read */
     }
+    /* After each datagram that it finds the kernel looks for another one: where
+     * they come one at a time, asking for one takes less. */
+    rx->many = got == (int)runs;
     for (int i = 0; i < got; i++) {
         count += rx_run(dev, (uint32_t)i);
     }

@@ -259,6 +259,22 @@ static uint32_t messages_make(
     return count;
 }
 
+/* The one datagram that waits, by the shortest way; false when there are more, or
+ * it cannot go so. */
+static bool flush_one(struct udp_dev *dev)
+{
+    struct udp_tx *tx = &dev->tx;
+    const struct udp_run *run = &tx->runs[tx->run_first];
+
+    if (tx->run_end != 1 || tx->run_first != 0 || run->count != 1 ||
+        sendto(dev->fd, tx->memory + run->offset, run->bytes, 0,
+               &run->ep->to.any, run->ep->to_bytes) < 0) {
+        return false;
+    }
+    tx->bytes = tx->run_end = 0;
+    return true;
+}
+
 void udp_tx_flush(struct udp_dev *dev)
 {
     struct udp_tx *tx = &dev->tx;
@@ -266,6 +282,9 @@ void udp_tx_flush(struct udp_dev *dev)
     struct iovec pieces[UDP_TX_RUNS];
     _Alignas(8) uint8_t controls[UDP_TX_RUNS][CMSG_SPACE(sizeof(uint16_t))];
 
+    if (flush_one(dev)) {
+        return;
+    }
     while (tx->run_first < tx->run_end) {
         uint32_t count = messages_make(dev, messages, pieces, controls);
         int sent = sendmmsg(dev->fd, messages, count, 0);
