@@ -251,6 +251,8 @@ uint32_t am_peer_find(const struct am_ctx *ctx, const struct am_blob *blob);
 /* Let go of those that nobody here asked for and that have left.
  * Not while a device is polled. */
 void am_peers_reap(struct am_ctx *ctx);
+/* Is nothing under way with it, so that it may be closed? */
+bool am_peer_is_idle(struct am_ctx *ctx, struct am_peer *peer);
 
 /* ------------------------------------------------------------- request.c */
 

@@ -42,12 +42,14 @@ static void operations_fail(struct am_ctx *ctx, struct am_peer *peer)
 }
 
 /* The job cannot go on without one of its ranks, so a poll fails; of a process
- * outside it only who waits for it is told. */
+ * outside it only who waits for it is told.  Where nobody does it may have ended in
+ * order, and its last packet was lost. */
 void am_peer_dead(void *user, const char *why)
 {
     struct am_peer *peer = user;
     struct am_ctx *ctx = peer->ctx;
     bool late = peer->index >= ctx->size;
+    bool is_missed = !late || !am_peer_is_idle(ctx, peer);
 
     peer->dead = true;
     peer->send = am_send_to_dead;
@@ -56,7 +58,8 @@ void am_peer_dead(void *user, const char *why)
     if (late) {
         snprintf(ctx->error, sizeof(ctx->error),
                  "a process outside the job is gone: %s", why);
-        am_log(&ctx->log, AM_LOG_WARN, "%s", ctx->error);
+        am_log(&ctx->log, is_missed ? AM_LOG_WARN : AM_LOG_INFO, "%s",
+               ctx->error);
     } else {
         ctx->failed = true;
         snprintf(ctx->error, sizeof(ctx->error), "rank %u is gone: %s",

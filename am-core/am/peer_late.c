@@ -92,7 +92,7 @@ static bool has_operation(const struct am_ctx *ctx, const struct am_peer *peer)
     return false;
 }
 
-static bool is_idle(struct am_ctx *ctx, struct am_peer *peer)
+bool am_peer_is_idle(struct am_ctx *ctx, struct am_peer *peer)
 {
     if (!am_list_is_empty(&peer->ordered) || !am_list_is_empty(&peer->bulk) ||
         peer->landing != 0 || has_operation(ctx, peer)) {
@@ -127,7 +127,7 @@ am_status_t am_disconnect(struct am_ctx *ctx, uint32_t index)
         ctx->peers[index] == NULL) {
         return AM_ERR_INVALID;
     }
-    if (!is_idle(ctx, ctx->peers[index])) {
+    if (!am_peer_is_idle(ctx, ctx->peers[index])) {
         return AM_ERR_AGAIN;
     }
     let_go(ctx, ctx->peers[index]);
@@ -143,7 +143,7 @@ void am_peers_reap(struct am_ctx *ctx)
         if (peer != NULL && !peer->named &&
             (peer->dead ||
              peer->dev->ops->presence(peer->ep) == AM_DEV_LEFT) &&
-            is_idle(ctx, peer)) {
+            am_peer_is_idle(ctx, peer)) {
             let_go(ctx, peer);
         }
     }
