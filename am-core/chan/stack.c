@@ -52,7 +52,7 @@ static const struct am_config_row chan_rows[] = {
                  "asked what it wants (nack)."),
         CHAN_ROW("AM_CHAN_RTO", "1000", AM_CONFIG_COUNT, "us", rto_us,
                  "Time without an acknowledgement after which all is sent "
-                 "again (timer); doubles each time.  Over udp only until the "
+                 "again (timer); doubles each time; over udp, until the "
                  "way there and back is measured."),
         CHAN_ROW("AM_CHAN_RTO_MAX", "100000", AM_CONFIG_COUNT, "us", rto_max_us,
                  "Largest AM_CHAN_RTO after doubling."),

@@ -165,7 +165,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Time without an acknowledgement after which all is sent again (timer); doubles
-        each time. Unit: us. libam's default: 1000.
+        each time; over udp, until the way there and back is measured. Unit: us. libam's
+        default: 1000.
     - name        : MPIR_CVAR_CH4_AM_CHAN_RTO_MAX
       category    : CH4_AM
       type        : string
