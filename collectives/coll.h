@@ -238,6 +238,9 @@ void am_coll_groups_dead(struct am_coll *coll, uint32_t peer_index);
  * memory. */
 struct am_coll_peer *am_coll_peer_of(struct am_coll *coll,
                                      struct am_peer *peer);
+/* The same of a member; NULL, too: it cannot be reached. */
+struct am_coll_peer *am_coll_member_peer(const struct am_coll_group *group,
+                                         uint32_t member);
 void am_coll_peer_free(struct am_peer *peer);
 void am_coll_peers_free(struct am_coll *coll);
 /* A DATA of it was used up: give credit back now and then. */

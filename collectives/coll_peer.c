@@ -54,6 +54,16 @@ struct am_coll_peer *am_coll_peer_of(struct am_coll *coll, struct am_peer *peer)
     return cp;
 }
 
+struct am_coll_peer *am_coll_member_peer(const struct am_coll_group *group,
+                                         uint32_t member)
+{
+    am_status_t status;
+    struct am_peer *peer = am_peer_get(group->coll->ctx,
+                                       am_coll_member(group, member), &status);
+
+    return peer == NULL ? NULL : am_coll_peer_of(group->coll, peer);
+}
+
 void am_coll_peer_free(struct am_peer *peer)
 {
     struct am_coll_peer *cp = peer->slots[AM_COLL_SLOT];

@@ -19,12 +19,7 @@ void am_coll_step_words(const struct am_step *step, uint64_t *words)
 
 static struct am_coll_peer *step_peer(const struct am_step *step)
 {
-    const struct am_coll_req *req = step->req;
-    am_status_t status;
-    struct am_peer *peer = am_peer_get(
-            req->coll->ctx, am_coll_member(req->group, step->member), &status);
-
-    return peer == NULL ? NULL : am_coll_peer_of(req->coll, peer);
+    return am_coll_member_peer(step->req->group, step->member);
 }
 
 static am_status_t send(struct am_coll_peer *cp, struct am_op *op,

@@ -4,7 +4,8 @@ libam_la_SOURCES += \
     am-core/am/ctx.c am-core/am/info.c am-core/am/peer.c am-core/am/death.c \
     am-core/am/peer_late.c am-core/am/forked.c \
     am-core/am/handle.c am-core/am/data.c am-core/am/dispatch.c \
-    am-core/am/request.c am-core/am/progress.c am-core/am/network.c am-core/am/wait.c am-core/am/region.c \
+    am-core/am/request.c am-core/am/progress.c am-core/am/network.c \
+    am-core/am/wait.c am-core/am/region.c \
     am-core/am/bulk.c am-core/am/bulk_copy.c am-core/am/bulk_rx.c \
     am-core/am/bulk_wire.h am-core/am/cost.c am-core/am/cost.h \
     am-core/am/costs.c am-core/am/costs.h \

@@ -6,22 +6,12 @@
 
 #include "collectives/coll.h"
 
-static struct am_coll_peer *member_peer(struct am_coll_group *group,
-                                        uint32_t member)
-{
-    am_status_t status;
-    struct am_peer *peer = am_peer_get(group->coll->ctx,
-                                       am_coll_member(group, member), &status);
-
-    return peer == NULL ? NULL : am_coll_peer_of(group->coll, peer);
-}
-
 /* May each be sent a message?  AM_ERR_AGAIN: not yet. */
 static am_status_t credits_look(struct am_coll_group *group)
 {
     for (uint32_t i = 0; i < group->size; i++) {
         const struct am_coll_peer *cp =
-                i == group->rank ? NULL : member_peer(group, i);
+                i == group->rank ? NULL : am_coll_member_peer(group, i);
 
         if (cp == NULL && i != group->rank) {
             return AM_ERR_PEER;
@@ -37,7 +27,7 @@ static void credits_take(struct am_coll_group *group)
 {
     for (uint32_t i = 0; i < group->size; i++) {
         if (i != group->rank) {
-            member_peer(group, i)->credit--;
+            am_coll_member_peer(group, i)->credit--;
         }
     }
 }

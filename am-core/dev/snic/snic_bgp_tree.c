@@ -24,7 +24,7 @@ static struct bgp *port_of(struct snic_dev *snic)
 }
 
 am_status_t snic_bgp_combine(struct am_dev *dev, uint32_t op,
-                                 const uint32_t words[AM_DEV_NETWORK_WORDS])
+                             const uint32_t words[AM_DEV_NETWORK_WORDS])
 {
     struct snic_dev *snic = snic_of(dev);
     struct bgp *bgp = port_of(snic);
@@ -50,7 +50,7 @@ am_status_t snic_bgp_combine(struct am_dev *dev, uint32_t op,
 }
 
 am_status_t snic_bgp_combined(struct am_dev *dev, uint32_t *op_p,
-                                 uint32_t words[AM_DEV_NETWORK_WORDS])
+                              uint32_t words[AM_DEV_NETWORK_WORDS])
 {
     struct snic_dev *snic = snic_of(dev);
     struct bgp *bgp = port_of(snic);

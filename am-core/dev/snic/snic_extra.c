@@ -78,8 +78,8 @@ am_status_t snic_get(struct am_dev_ep *base, const struct iovec *local,
 }
 
 static am_status_t snic_multicast(struct am_dev *dev, const void *hdr,
-                           size_t hdr_bytes, const void *data,
-                           size_t data_bytes)
+                                  size_t hdr_bytes, const void *data,
+                                  size_t data_bytes)
 {
     struct snic_dev *snic = snic_of(dev);
     const struct snic_info info = {.node = snic->port->node,
