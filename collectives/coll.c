@@ -57,6 +57,20 @@ const struct am_stat_row am_coll_stat_rows[AM_COLL_STAT_COUNT] = {
                                         "or too long"},
 };
 
+/* Longest DATA that can come: one packet, however large AM_COLL_EAGER_MAX is. */
+static size_t data_bytes_max(struct am_ctx *ctx, size_t eager_max)
+{
+    const struct am_dev *dev;
+    size_t most = 0;
+
+    for (uint32_t i = 0; (dev = am_ctx_device(ctx, i)) != NULL; i++) {
+        size_t bytes = am_dev_payload_max(dev, AM_COLL_DATA_WORDS);
+
+        most = bytes > most ? bytes : most;
+    }
+    return eager_max < most ? eager_max : most;
+}
+
 static am_status_t coll_open(struct am_ctx *ctx, uint32_t slot,
                              const void *values, uint64_t *stats)
 {
@@ -88,8 +102,9 @@ static am_status_t coll_open(struct am_ctx *ctx, uint32_t slot,
     am_pool_init(&coll->small, sizeof(struct am_coll_held), 0, POOL_SLAB,
                  UINT64_MAX);
     am_pool_init(&coll->large,
-                 sizeof(struct am_coll_held) + coll->config->eager_max, 0,
-                 POOL_SLAB, UINT64_MAX);
+                 sizeof(struct am_coll_held) +
+                         data_bytes_max(ctx, coll->config->eager_max),
+                 0, POOL_SLAB, UINT64_MAX);
     am_pool_init(&coll->xfers, sizeof(struct am_coll_xfer), 0, POOL_SLAB,
                  UINT64_MAX);
     am_module_set_data(ctx, slot, coll);

@@ -33,6 +33,7 @@ enum {
     AM_COLL_SLOT = 1, /* in am_modules */
     AM_COLL_GROUP_BUCKETS = 64,
     AM_COLL_STEP_BUCKETS = 8,
+    AM_COLL_DATA_WORDS = 2,    /* of a DATA, before its payload */
     AM_COLL_NOTES_MAX = 65536, /* RTS and READY held of one peer */
     AM_COLL_SMALL_BYTES = 128  /* payload of a small held message */
 };

@@ -19,7 +19,7 @@ bool am_coll_numbers_of(struct am_ctx *ctx, uint32_t peer_index,
     if (peer == NULL || peer->dev == NULL) {
         return false;
     }
-    packet_max = am_peer_payload_max(peer, 2);
+    packet_max = am_peer_payload_max(peer, AM_COLL_DATA_WORDS);
     *numbers = (struct am_coll_numbers){
             .perf = *am_peer_perf(peer),
             .caps = peer->dev->attr.caps,
@@ -41,7 +41,7 @@ struct am_coll_peer *am_coll_peer_of(struct am_coll *coll, struct am_peer *peer)
     if (cp == NULL) {
         return NULL;
     }
-    packet_max = am_peer_payload_max(peer, 2);
+    packet_max = am_peer_payload_max(peer, AM_COLL_DATA_WORDS);
     cp->peer = peer;
     cp->coll = coll;
     cp->eager_max = coll->config->eager_max < packet_max

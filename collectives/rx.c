@@ -120,7 +120,8 @@ static void handle_data(struct am_token *token, const uint64_t *words,
     struct am_coll *coll = am_coll_of(token->ctx);
     struct am_coll_held what;
     struct am_coll_peer *cp =
-            head_read(token, words, word_count, 2, AM_COLL_H_DATA, &what);
+            head_read(token, words, word_count, AM_COLL_DATA_WORDS,
+                      AM_COLL_H_DATA, &what);
     bool is_held = false;
 
     if (cp == NULL) {

@@ -90,18 +90,23 @@ static void test_many(void **state)
     world_close(&world);
 }
 
-/* The smallest window, and messages that nearly all are put. */
-static void test_narrow(void **state)
+/* The smallest window, with messages that nearly all are put, and the largest of
+ * both. */
+static void test_extremes(void **state)
 {
     static const struct am_option list[] = {
             {"AM_COLL_WINDOW", "1"}, {"AM_COLL_EAGER_MAX", "16"}, {NULL, NULL}};
     static const struct am_option none[] = {
             {"AM_COLL_WINDOW", "0"}, {"AM_COLL_EAGER_MAX", "0"}, {NULL, NULL}};
+    static const struct am_option most[] = {{"AM_COLL_WINDOW", "max"},
+                                            {"AM_COLL_EAGER_MAX", "max"},
+                                            {NULL, NULL}};
+    static const struct am_option *const lists[] = {list, none, most};
     struct world world;
 
     (void)state;
-    for (int i = 0; i < 2; i++) {
-        const struct am_option *o = i == 0 ? list : none;
+    for (int i = 0; i < 3; i++) {
+        const struct am_option *o = lists[i];
         const struct am_option *options[] = {o, o, o, o, o, o};
 
         world_open(&world, RANKS, options);
@@ -448,7 +453,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_many),
-            cmocka_unit_test(test_narrow),
+            cmocka_unit_test(test_extremes),
             cmocka_unit_test(test_lossy),
             cmocka_unit_test(test_ahead),
             cmocka_unit_test(test_disagreement),

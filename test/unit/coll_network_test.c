@@ -248,14 +248,15 @@ static void body(void *arg, struct ns_sim_node *view)
             {"AM_COLL_BCAST", "network"},
             {"AM_COLL_REDUCE", "network"},
             {"AM_COLL_ALLREDUCE", "network"}};
-    static const struct am_option casting[] = {{"AM_COLL_BCAST", "multicast"}};
+    static const struct am_option casting[] = {{"AM_COLL_BCAST", "multicast"},
+                                               {"AM_COLL_EAGER_MAX", "max"}};
     struct node node = {.view = view};
     uint32_t *failures = arg;
     bool combines = machine_combines(&node);
     char error[256] = "";
     const struct am_params params = {
             .options = combines ? combining : casting,
-            .option_count = combines ? 4 : 1,
+            .option_count = combines ? 4 : 2,
             .rank = view->rank,
             .size = view->size,
             .allgather = ns_sim_allgather,
