@@ -113,6 +113,7 @@ struct am_msg_info {
     size_t prefix_bytes; /* prefix */
     struct am_key key;   /* get */
     bool single;         /* get: the sender asks for a single copy */
+    bool ahead;          /* prefix: it is not in the region yet */
 };
 
 struct am_msg_req {
@@ -185,6 +186,8 @@ struct am_msg_peer {
     uint8_t *rx_base;
     size_t rx_bytes;
     bool rx_mapped, rx_wanted;
+    uint64_t ahead_id; /* of the prefix that comes in, and where it ends; 0: none */
+    size_t ahead_end;
     struct am_dev_key rx_key;
     uint64_t frees[AM_MSG_FREES_MAX];
     uint32_t free_count;

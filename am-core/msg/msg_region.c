@@ -4,6 +4,7 @@
 #include "msg/msg_region.h"
 
 #include "base/binalloc.h"
+#include "msg/proto.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,44 @@ bool am_msg_region_has(const struct am_msg_peer *mp, size_t offset,
     return bytes <= mp->rx_bytes && offset <= mp->rx_bytes - bytes;
 }
 
+bool am_msg_region_expect(const struct am_msg_info *info)
+{
+    if (info->prefix_bytes == 0 || info->remote_id == 0 ||
+        info->mp->ahead_id != 0) {
+        return false;
+    }
+    info->mp->ahead_id = info->remote_id;
+    info->mp->ahead_end = info->offset + info->prefix_bytes;
+    return true;
+}
+
+/* The message whose prefix is whole now; the latest are looked at first. */
+static struct am_msg_req *ahead_find(struct am_msg_peer *mp)
+{
+    for (struct am_list *at = mp->active.prev; at != &mp->active;
+         at = at->prev) {
+        struct am_msg_req *req = am_container(at, struct am_msg_req, active);
+
+        if (req->info.ahead && req->info.remote_id == mp->ahead_id) {
+            return req;
+        }
+    }
+    return NULL;
+}
+
+static void ahead_end(struct am_msg_peer *mp)
+{
+    struct am_msg_req *req = ahead_find(mp);
+
+    mp->ahead_id = 0;
+    if (req != NULL) {
+        req->info.ahead = false;
+        if (req->state == AM_REQ_RECEIVING) {
+            am_prefix_arrived(req);
+        }
+    }
+}
+
 static void store_handle(struct am_token *token, const uint64_t *words,
                          uint32_t word_count, void *data, size_t bytes)
 {
@@ -228,6 +267,9 @@ static void store_handle(struct am_token *token, const uint64_t *words,
         msg->stats[AM_MSG_COPIES]++;
         msg->stats[AM_MSG_COPY_BYTES] += bytes;
         am_env_charge(msg->env, AM_COST_COPY, bytes);
+    }
+    if (mp->ahead_id != 0 && offset + bytes == mp->ahead_end) {
+        ahead_end(mp);
     }
 }
 

@@ -12,8 +12,9 @@
  *               <---------------------   REGION_FREE(offsets), or the offsets
  *                                        ride on a BUFFERED going back
  *
- * Stores go straight to the memory where the device can map it, as packets
- * (REGION_STORE) in front of the envelope where it cannot.  Until the grant is
+ * Stores go straight to the memory where the device can map it.  Where it cannot
+ * they go as packets (REGION_STORE), those of a buffered message in front of its
+ * envelope, those of a prefix behind it.  Until the grant is
  * in, and when there is no space, messages go by other protocols.
  *
  * Frees are sent off the copying path: when AM_MSG_FREES_MAX offsets or a
@@ -38,6 +39,9 @@ am_status_t am_msg_region_store(struct am_msg_req *send, struct am_op *op);
 /* Receiver: is [offset, offset + bytes) inside the peer's region? */
 bool am_msg_region_has(const struct am_msg_peer *mp, size_t offset,
                        size_t bytes);
+/* Receiver: the prefix of this message comes next; am_prefix_arrived is called of
+ * its receive when it is there.  False: it cannot be so. */
+bool am_msg_region_expect(const struct am_msg_info *info);
 /* Receiver: the allocation at `offset`, of `bytes`, is not needed any more. */
 void am_msg_region_free(struct am_msg_peer *mp, size_t offset, size_t bytes);
 /* Receiver: up to `count` offsets that ride on a message to the peer. */

@@ -35,7 +35,7 @@ enum {
     /* the sender found no space: give back what is free */
     AM_MSG_H_REGION_WANT,
     /* envelope of a rendezvous: w2 sender's id, w3 length, w4 kind; get: w5..w8
-     * key of the source; prefix: w5 offset, w6 bytes in the region */
+     * key of the source; prefix, ahead: w5 offset, w6 bytes in the region */
     AM_MSG_H_RTS,
     /* w0 sender's id, w1 receiver's id, w2 bytes to send, w3..w6 key of the
      * destination */
@@ -67,7 +67,10 @@ enum {
     AM_MSG_RTS_PREFIX = 2,
     /* get, by a single copy: the sender has seen that a stream costs more, which
      * a receiver need not know, as it sees only how long its own copies take */
-    AM_MSG_RTS_GET_SINGLE = 3
+    AM_MSG_RTS_GET_SINGLE = 3,
+    /* prefix, whose bytes come next: nothing else in order comes before them */
+    AM_MSG_RTS_AHEAD = 4,
+    AM_MSG_RTS_COUNT
 };
 
 enum {

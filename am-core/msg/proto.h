@@ -31,6 +31,9 @@ extern const struct am_proto am_proto_eager, am_proto_buffered, am_proto_prefix,
 /* By am_proto_t. */
 extern const struct am_proto *const am_protos[AM_PROTO_COUNT];
 
+/* The prefix of a message that has met its receive is in the region now. */
+void am_prefix_arrived(struct am_msg_req *recv);
+
 /* The handlers of each protocol. */
 void am_proto_eager_register(struct am_msg *msg);
 void am_proto_buffered_register(struct am_msg *msg);

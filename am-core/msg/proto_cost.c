@@ -11,7 +11,9 @@
  *   eager     x(n) + c(n) / 16: now and then the receive comes too late
  *   buffered  allocation + c(n) or x(n) + s + c(n) + c(n) n / r, where the region
  *             of r bytes has no room for the next message meanwhile
- *   prefix    allocation + s + c(k) + max(s, c(k)) + p(n - k), k the prefix
+ *   prefix    allocation + s + c(k) + max(s, c(k)) + p(n - k), k the prefix, or
+ *             allocation + max(2 s, x(k)) + max(c(k), p(n - k)) in packets, which
+ *             leave while the answer comes
  *   get       s + s + b(n), and half a message to end it
  *   put       s + s + p(n)
  *   p(n)      b(n), with s more for a single copy, which the receiver does not
@@ -87,13 +89,19 @@ static uint64_t buffered_ps(const struct am_cost_in *in, size_t bytes)
 static uint64_t prefix_ps(const struct am_cost_in *in, size_t bytes)
 {
     size_t prefix = bytes < in->prefix_bytes ? bytes : in->prefix_bytes;
+    uint64_t rest = bytes > prefix ? put_ps(in, bytes - prefix) : 0;
 
     if (prefix > in->region_bytes) {
         return AM_COST_NEVER;
     }
+    if ((in->caps & AM_DEV_CAP_MAPPED) == 0) {
+        return ALLOC_PS +
+               larger(2 * short_ps(in) + in->perf.turn_ps,
+                      stream_ps(in, prefix)) +
+               larger(copy_ps(in, prefix), rest);
+    }
     return ALLOC_PS + short_ps(in) + copy_ps(in, prefix) +
-           larger(short_ps(in), copy_ps(in, prefix)) + in->perf.turn_ps +
-           (bytes > prefix ? put_ps(in, bytes - prefix) : 0);
+           larger(short_ps(in), copy_ps(in, prefix)) + in->perf.turn_ps + rest;
 }
 
 uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,

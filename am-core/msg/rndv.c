@@ -30,7 +30,8 @@ am_status_t am_rndv_get(struct am_msg_req *req)
         if (req->rndv == NULL) {
             return AM_ERR_MEMORY;
         }
-        req->rndv->is_open = req->rndv->busy = false;
+        req->rndv->is_open = req->rndv->busy = req->rndv->is_ahead = false;
+        req->rndv->answer.kind = AM_ANSWER_NONE;
     }
     return AM_OK;
 }
@@ -125,7 +126,8 @@ static void put_end_handle(struct am_token *token, const uint64_t *words,
     if (recv == NULL) {
         return;
     }
-    if (recv->state != AM_REQ_RECEIVING || recv->info.proto == AM_PROTO_GET) {
+    if (recv->state != AM_REQ_RECEIVING || recv->info.proto == AM_PROTO_GET ||
+        recv->info.ahead) {
         msg->stats[AM_MSG_RX_BAD_ID]++;
         return;
     }
@@ -150,7 +152,8 @@ static void fail_handle(struct am_token *token, const uint64_t *words,
         return;
     }
     if (recv->state != AM_REQ_RECEIVING || status >= 0 ||
-        status < AM_ERR_CANCELLED || (recv->rndv != NULL && recv->rndv->busy)) {
+        status < AM_ERR_CANCELLED || recv->info.ahead ||
+        (recv->rndv != NULL && recv->rndv->busy)) {
         msg->stats[AM_MSG_RX_BAD_ID]++;
         return;
     }
@@ -173,14 +176,64 @@ static void put_done(void *arg, am_status_t status)
     am_msg_send_finish(send, status);
 }
 
+static void transfer_start(struct am_msg_req *send,
+                           const struct am_answer *answer)
+{
+    size_t have = send->moved_bytes;
+
+    send->state = AM_REQ_TRANSFER;
+    send->rndv->busy = true;
+    am_bulk_put(&send->rndv->bulk, send->mp->peer,
+                &(struct am_transfer){.local = &send->data,
+                                      .local_offset = have,
+                                      .key = &answer->key,
+                                      .offset = have,
+                                      .bytes = answer->bytes - have,
+                                      .done = put_done,
+                                      .arg = send,
+                                      .handler = AM_MSG_H_PUT_END,
+                                      .words = &answer->remote_id,
+                                      .word_count = 1});
+}
+
+am_status_t am_rndv_resume(struct am_msg_req *send)
+{
+    const struct am_answer *answer = &send->rndv->answer;
+
+    switch (answer->kind) {
+    case AM_ANSWER_CTS:
+        transfer_start(send, answer);
+        return AM_OK;
+    case AM_ANSWER_END:
+        return answer->status == AM_OK ? AM_DONE : answer->status;
+    default:
+        return AM_OK;
+    }
+}
+
+/* Has its request gone, and is there no answer yet? */
+static bool awaits_answer(const struct am_msg_req *send)
+{
+    const struct am_rndv *rndv = send->rndv;
+
+    return (rndv == NULL || rndv->answer.kind == AM_ANSWER_NONE) &&
+           (send->state == AM_REQ_WAIT || (send->state == AM_REQ_QUEUED &&
+                                           rndv != NULL && rndv->is_ahead));
+}
+
+/* Its prefix has not left yet: the answer waits for that. */
+static bool is_early(const struct am_msg_req *send)
+{
+    return send->rndv != NULL && send->moved_bytes < send->info.prefix_bytes;
+}
+
 static void cts_handle(struct am_token *token, const uint64_t *words,
                        uint32_t word_count, void *data, size_t bytes)
 {
     struct am_msg *msg = token->arg;
     struct am_msg_peer *mp = token->peer->msg;
+    struct am_answer answer = {.kind = AM_ANSWER_CTS};
     struct am_msg_req *send;
-    uint64_t remote_id, end;
-    struct am_key key;
 
     if (mp == NULL || word_count != 7) {
         msg->stats[AM_MSG_RX_BAD_LENGTH]++;
@@ -190,30 +243,22 @@ static void cts_handle(struct am_token *token, const uint64_t *words,
     if (send == NULL) {
         return;
     }
-    remote_id = am_msg_word(words, 1);
-    end = am_msg_word(words, 2);
-    if (send->state != AM_REQ_WAIT || send->rndv == NULL ||
-        send->proto == AM_PROTO_GET || end > send->data.bytes ||
-        end <= send->moved_bytes) {
+    answer.remote_id = am_msg_word(words, 1);
+    answer.bytes = am_msg_word(words, 2);
+    if (!awaits_answer(send) || send->rndv == NULL ||
+        send->proto == AM_PROTO_GET || answer.bytes > send->data.bytes ||
+        answer.bytes <= send->info.prefix_bytes) {
         msg->stats[AM_MSG_RX_BAD_LENGTH]++;
         return;
     }
     for (uint32_t i = 0; i < 4; i++) {
-        key.w[i] = am_msg_word(words, 3 + i);
+        answer.key.w[i] = am_msg_word(words, 3 + i);
     }
-    send->state = AM_REQ_TRANSFER;
-    send->rndv->busy = true;
-    am_bulk_put(&send->rndv->bulk, mp->peer,
-                &(struct am_transfer){.local = &send->data,
-                                      .local_offset = send->moved_bytes,
-                                      .key = &key,
-                                      .offset = send->moved_bytes,
-                                      .bytes = end - send->moved_bytes,
-                                      .done = put_done,
-                                      .arg = send,
-                                      .handler = AM_MSG_H_PUT_END,
-                                      .words = &remote_id,
-                                      .word_count = 1});
+    if (is_early(send)) {
+        send->rndv->answer = answer;
+    } else {
+        transfer_start(send, &answer);
+    }
 }
 
 static void end_handle(struct am_token *token, const uint64_t *words,
@@ -237,12 +282,17 @@ static void end_handle(struct am_token *token, const uint64_t *words,
         send->sync = false; /* matched before its last packet left */
         return;
     }
-    if (send->state != AM_REQ_WAIT || status > 0 || status < AM_ERR_CANCELLED ||
+    if (!awaits_answer(send) || status > 0 || status < AM_ERR_CANCELLED ||
         (status == AM_ERR_CANCELLED && !send->cancel)) {
         msg->stats[AM_MSG_RX_BAD_ID]++;
         return;
     }
-    am_msg_send_finish(send, (am_status_t)status);
+    if (is_early(send)) {
+        send->rndv->answer = (struct am_answer){
+                .kind = AM_ANSWER_END, .status = (am_status_t)status};
+    } else {
+        am_msg_send_finish(send, (am_status_t)status);
+    }
 }
 
 /* --------------------------------------------------------------- the request */
@@ -255,15 +305,16 @@ static void rts_handle(struct am_token *token, const uint64_t *words,
             [AM_MSG_RTS_GET] = AM_PROTO_GET,
             [AM_MSG_RTS_PREFIX] = AM_PROTO_PREFIX,
             [AM_MSG_RTS_GET_SINGLE] = AM_PROTO_GET,
+            [AM_MSG_RTS_AHEAD] = AM_PROTO_PREFIX,
     };
-    static const uint32_t counts[] = {5, 9, 7, 9};
+    static const uint32_t counts[] = {5, 9, 7, 9, 7};
     struct am_msg *msg = token->arg;
     struct am_msg_info info = {.mp = am_msg_peer_of(msg, token->peer),
                                .charge = AM_CREDIT_MESSAGE};
     uint64_t kind, riding;
 
     kind = word_count < 5 ? UINT64_MAX : am_msg_word(words, 4);
-    if (info.mp == NULL || kind > AM_MSG_RTS_GET_SINGLE ||
+    if (info.mp == NULL || kind >= AM_MSG_RTS_COUNT ||
         word_count != counts[kind]) {
         msg->stats[AM_MSG_RX_BAD_LENGTH]++;
         return;
@@ -281,11 +332,13 @@ static void rts_handle(struct am_token *token, const uint64_t *words,
         for (uint32_t i = 0; i < 4; i++) {
             info.key.w[i] = am_msg_word(words, 5 + i);
         }
-    } else if (kind == AM_MSG_RTS_PREFIX) {
+    } else if (info.proto == AM_PROTO_PREFIX) {
         info.offset = am_msg_word(words, 5);
         info.prefix_bytes = am_msg_word(words, 6);
+        info.ahead = kind == AM_MSG_RTS_AHEAD;
         if (info.mp->rx_base == NULL || info.prefix_bytes > info.length ||
-            !am_msg_region_has(info.mp, info.offset, info.prefix_bytes)) {
+            !am_msg_region_has(info.mp, info.offset, info.prefix_bytes) ||
+            (info.ahead && !am_msg_region_expect(&info))) {
             msg->stats[AM_MSG_RX_BAD_REGION]++;
             return;
         }

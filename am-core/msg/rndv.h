@@ -7,11 +7,29 @@
 
 #include "msg/msg_core.h"
 
+/* What a receiver answered. */
+typedef enum {
+    AM_ANSWER_NONE,
+    AM_ANSWER_CTS,
+    AM_ANSWER_END
+} am_answer_kind_t;
+
+struct am_answer {
+    am_answer_kind_t kind;
+    am_status_t status; /* END */
+    uint64_t remote_id; /* CTS: the receive, its length and its key */
+    size_t bytes;
+    struct am_key key;
+};
+
 struct am_rndv {
     struct am_region region;
     struct am_bulk bulk;
     bool is_open; /* region */
     bool busy;    /* bulk: its done function will be called */
+    /* a prefix whose request has gone ahead of it, and what came meanwhile */
+    bool is_ahead;
+    struct am_answer answer;
 };
 
 /* Give a request its id and its transfer state.  AM_ERR_MEMORY. */
@@ -27,6 +45,10 @@ am_status_t am_rndv_open(struct am_msg_req *req, uint32_t caps, size_t bytes,
 /* Receiver: answer a request to send with the key of the receive buffer.
  * AM_DONE when nothing is left to come (`have` bytes are there). */
 am_status_t am_rndv_answer(struct am_msg_req *recv, size_t have);
+
+/* Sender: all has left that goes before an answer; act on one that has come.
+ * AM_DONE, AM_OK or the error of the send, as emit returns them. */
+am_status_t am_rndv_resume(struct am_msg_req *send);
 
 /* Tell the sender `id` that its message is matched, or fetched. */
 void am_rndv_end(struct am_msg_peer *mp, uint64_t id, am_status_t status);

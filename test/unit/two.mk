@@ -15,7 +15,8 @@ two_tests = test/unit/am_devices_test test/unit/am_auto_test \
     test/unit/msg_order_two \
     test/unit/msg_flow_two \
     test/unit/msg_choice_two \
-    test/unit/msg_cancel_two
+    test/unit/msg_cancel_two \
+    test/unit/msg_ahead_test
 check_PROGRAMS += $(two_tests)
 TESTS += $(two_tests)
 test_unit_am_auto_test_SOURCES = test/unit/am_auto_test.c \
@@ -45,6 +46,8 @@ test_unit_msg_choice_two_SOURCES = test/unit/msg_choice_test.c $(two_sources)
 test_unit_msg_choice_two_CFLAGS = $(TWO_CFLAGS)
 test_unit_msg_cancel_two_SOURCES = test/unit/msg_cancel_test.c $(two_sources)
 test_unit_msg_cancel_two_CFLAGS = $(TWO_CFLAGS)
+test_unit_msg_ahead_test_SOURCES = test/unit/msg_ahead_test.c $(two_devs)
+test_unit_msg_ahead_test_CFLAGS = $(TEST_CFLAGS)
 endif
 
 # the same with udp in the place of the pipe
