@@ -179,8 +179,20 @@ static bool allowed(const struct wish *wish, am_proto_t proto, size_t bytes)
     return true;
 }
 
-/* The lowest cost; `before`, the choice for the next smaller size, stays as
- * long as it costs at most a fiftieth more, so that near ties make no rows. */
+/* Does the choice for the next smaller size stay, so that near ties make no rows?
+ * One that costs at most a fiftieth more does; but over a network not eager where
+ * a rendezvous is cheaper, as what comes too early for its receive there holds up
+ * what is behind it. */
+static bool stays(const struct am_cost_in *in, am_proto_t before,
+                  uint64_t before_ps, am_proto_t best, uint64_t best_ps)
+{
+    bool at_once = (in->caps & AM_DEV_CAP_MAPPED) == 0 &&
+                   before == AM_PROTO_EAGER && best >= AM_PROTO_PREFIX;
+
+    return before_ps <= best_ps + (at_once ? 0 : best_ps / 50);
+}
+
+/* The lowest cost, or nearly that. */
 static am_proto_t by_cost(const struct wish *wish, const struct am_cost_in *in,
                           size_t bytes, am_proto_t before)
 {
@@ -197,7 +209,7 @@ static am_proto_t by_cost(const struct wish *wish, const struct am_cost_in *in,
         }
     }
     if (before != AM_PROTO_COUNT && allowed(wish, before, bytes) &&
-        am_proto_cost_ps(in, before, at) <= best_ps + best_ps / 50) {
+        stays(in, before, am_proto_cost_ps(in, before, at), best, best_ps)) {
         return before;
     }
     return best;

@@ -12,10 +12,12 @@
  *   buffered  allocation + c(n) or x(n) + s + c(n) + c(n) n / r, where the region
  *             of r bytes has no room for the next message meanwhile
  *   prefix    allocation + s + c(k) + max(s, c(k)) + p(n - k), k the prefix, or
- *             allocation + max(2 s, x(k)) + max(c(k), p(n - k)) in packets, which
- *             leave while the answer comes
+ *             allocation + p(n), and what 2 s is longer than l(k) and c(k) than
+ *             l(n - k), in packets, which leave while the answer comes; of no more
+ *             than the prefix x(n) + c(n)
  *   get       s + s + b(n), and half a message to end it
  *   put       s + s + p(n)
+ *   l(k)      k more bytes of a stream
  *   p(n)      b(n), with s more for a single copy, which the receiver does not
  *             see; the last packet of a stream tells of itself
  *
@@ -32,6 +34,12 @@
 static uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
+}
+
+/* What a is longer than b. */
+static uint64_t excess(uint64_t a, uint64_t b)
+{
+    return larger(a, b) - b;
 }
 
 static uint64_t short_ps(const struct am_cost_in *in)
@@ -86,6 +94,13 @@ static uint64_t buffered_ps(const struct am_cost_in *in, size_t bytes)
            in->perf.turn_ps * bytes / in->region_bytes;
 }
 
+/* Until they have left, and what is behind them can. */
+static uint64_t leave_ps(const struct am_cost_in *in, size_t bytes)
+{
+    return stream_ps(in, in->packet_max + bytes) -
+           stream_ps(in, in->packet_max);
+}
+
 static uint64_t prefix_ps(const struct am_cost_in *in, size_t bytes)
 {
     size_t prefix = bytes < in->prefix_bytes ? bytes : in->prefix_bytes;
@@ -94,14 +109,17 @@ static uint64_t prefix_ps(const struct am_cost_in *in, size_t bytes)
     if (prefix > in->region_bytes) {
         return AM_COST_NEVER;
     }
-    if ((in->caps & AM_DEV_CAP_MAPPED) == 0) {
-        return ALLOC_PS +
-               larger(2 * short_ps(in) + in->perf.turn_ps,
-                      stream_ps(in, prefix)) +
-               larger(copy_ps(in, prefix), rest);
+    if ((in->caps & AM_DEV_CAP_MAPPED) != 0) {
+        return ALLOC_PS + short_ps(in) + copy_ps(in, prefix) +
+               larger(short_ps(in), copy_ps(in, prefix)) + in->perf.turn_ps +
+               rest;
     }
-    return ALLOC_PS + short_ps(in) + copy_ps(in, prefix) +
-           larger(short_ps(in), copy_ps(in, prefix)) + in->perf.turn_ps + rest;
+    return ALLOC_PS +
+           (rest == 0 ? stream_ps(in, bytes)
+                      : put_ps(in, bytes) +
+                                excess(2 * short_ps(in) + in->perf.turn_ps,
+                                       leave_ps(in, prefix))) +
+           excess(copy_ps(in, prefix), leave_ps(in, bytes - prefix));
 }
 
 uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,
