@@ -13,7 +13,7 @@
  *             of r bytes has no room for the next message meanwhile
  *   prefix    allocation + s + c(k) + max(s, c(k)) + p(n - k), k the prefix, or
  *             allocation + p(n), and what 2 s is longer than l(k) and c(k) than
- *             l(n - k), in packets, which leave while the answer comes; of no more
+ *             c(n - k), in packets, which leave while the answer comes; of no more
  *             than the prefix x(n) + c(n)
  *   get       s + s + b(n), and half a message to end it
  *   put       s + s + p(n)
@@ -119,7 +119,7 @@ static uint64_t prefix_ps(const struct am_cost_in *in, size_t bytes)
                       : put_ps(in, bytes) +
                                 excess(2 * short_ps(in) + in->perf.turn_ps,
                                        leave_ps(in, prefix))) +
-           excess(copy_ps(in, prefix), leave_ps(in, bytes - prefix));
+           excess(copy_ps(in, prefix), copy_ps(in, bytes - prefix));
 }
 
 uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,

