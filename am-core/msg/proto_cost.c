@@ -12,9 +12,9 @@
  *   buffered  allocation + c(n) or x(n) + s + c(n) + c(n) n / r, where the region
  *             of r bytes has no room for the next message meanwhile
  *   prefix    allocation + s + c(k) + max(s, c(k)) + p(n - k), k the prefix, or
- *             allocation + p(n), and what 2 s is longer than l(k) and c(k) than
- *             c(n - k), in packets, which leave while the answer comes; of no more
- *             than the prefix x(n) + c(n)
+ *             allocation + x(k) + c(k) in packets, which leave while the answer
+ *             comes, or if it is longer p(n) and what 2 s is longer than l(k) and c(k)
+ *             than c(n - k)
  *   get       s + s + b(n), and half a message to end it
  *   put       s + s + p(n)
  *   l(k)      k more bytes of a stream
@@ -105,6 +105,7 @@ static uint64_t prefix_ps(const struct am_cost_in *in, size_t bytes)
 {
     size_t prefix = bytes < in->prefix_bytes ? bytes : in->prefix_bytes;
     uint64_t rest = bytes > prefix ? put_ps(in, bytes - prefix) : 0;
+    uint64_t whole;
 
     if (prefix > in->region_bytes) {
         return AM_COST_NEVER;
@@ -114,12 +115,16 @@ static uint64_t prefix_ps(const struct am_cost_in *in, size_t bytes)
                larger(short_ps(in), copy_ps(in, prefix)) + in->perf.turn_ps +
                rest;
     }
-    return ALLOC_PS +
-           (rest == 0 ? stream_ps(in, bytes)
-                      : put_ps(in, bytes) +
-                                excess(2 * short_ps(in) + in->perf.turn_ps,
-                                       leave_ps(in, prefix))) +
-           excess(copy_ps(in, prefix), copy_ps(in, bytes - prefix));
+    whole = stream_ps(in, prefix) + copy_ps(in, prefix);
+    if (rest > 0) {
+        whole = larger(whole,
+                       put_ps(in, bytes) +
+                               excess(2 * short_ps(in) + in->perf.turn_ps,
+                                      leave_ps(in, prefix)) +
+                               excess(copy_ps(in, prefix),
+                                      copy_ps(in, bytes - prefix)));
+    }
+    return ALLOC_PS + whole;
 }
 
 uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,
