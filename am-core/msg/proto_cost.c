@@ -101,30 +101,42 @@ static uint64_t leave_ps(const struct am_cost_in *in, size_t bytes)
            stream_ps(in, in->packet_max);
 }
 
+/* A prefix into memory that the sender has mapped: it is there before the answer
+ * is asked for. */
+static uint64_t prefix_first_ps(const struct am_cost_in *in, size_t prefix,
+                                size_t rest)
+{
+    return short_ps(in) + copy_ps(in, prefix) +
+           larger(short_ps(in), copy_ps(in, prefix)) + in->perf.turn_ps +
+           (rest > 0 ? put_ps(in, rest) : 0);
+}
+
+/* A prefix in packets, which leave while the answer comes. */
+static uint64_t prefix_behind_ps(const struct am_cost_in *in, size_t prefix,
+                                 size_t rest)
+{
+    uint64_t answer_ps = 2 * short_ps(in) + in->perf.turn_ps;
+    uint64_t alone_ps = stream_ps(in, prefix) + copy_ps(in, prefix);
+
+    if (rest == 0) {
+        return alone_ps;
+    }
+    return larger(alone_ps,
+                  put_ps(in, prefix + rest) +
+                          excess(answer_ps, leave_ps(in, prefix)) +
+                          excess(copy_ps(in, prefix), copy_ps(in, rest)));
+}
+
 static uint64_t prefix_ps(const struct am_cost_in *in, size_t bytes)
 {
     size_t prefix = bytes < in->prefix_bytes ? bytes : in->prefix_bytes;
-    uint64_t rest = bytes > prefix ? put_ps(in, bytes - prefix) : 0;
-    uint64_t whole;
 
     if (prefix > in->region_bytes) {
         return AM_COST_NEVER;
     }
-    if ((in->caps & AM_DEV_CAP_MAPPED) != 0) {
-        return ALLOC_PS + short_ps(in) + copy_ps(in, prefix) +
-               larger(short_ps(in), copy_ps(in, prefix)) + in->perf.turn_ps +
-               rest;
-    }
-    whole = stream_ps(in, prefix) + copy_ps(in, prefix);
-    if (rest > 0) {
-        whole = larger(whole,
-                       put_ps(in, bytes) +
-                               excess(2 * short_ps(in) + in->perf.turn_ps,
-                                      leave_ps(in, prefix)) +
-                               excess(copy_ps(in, prefix),
-                                      copy_ps(in, bytes - prefix)));
-    }
-    return ALLOC_PS + whole;
+    return ALLOC_PS + ((in->caps & AM_DEV_CAP_MAPPED) != 0
+                               ? prefix_first_ps(in, prefix, bytes - prefix)
+                               : prefix_behind_ps(in, prefix, bytes - prefix));
 }
 
 uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,
