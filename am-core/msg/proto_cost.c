@@ -12,7 +12,7 @@
  *   buffered  allocation + c(n) or x(n) + s + c(n) + c(n) n / r, where the region
  *             of r bytes has no room for the next message meanwhile
  *   prefix    allocation + s + c(k) + max(s, c(k)) + p(n - k), k the prefix, or
- *             allocation + x(k) + c(k) in packets, which leave while the answer
+ *             allocation + s + x(k) + c(k) in packets, which leave while the answer
  *             comes, or if it is longer p(n) and what 2 s is longer than l(k) and c(k)
  *             than c(n - k)
  *   get       s + s + b(n), and half a message to end it
@@ -116,7 +116,8 @@ static uint64_t prefix_behind_ps(const struct am_cost_in *in, size_t prefix,
                                  size_t rest)
 {
     uint64_t answer_ps = 2 * short_ps(in) + in->perf.turn_ps;
-    uint64_t alone_ps = stream_ps(in, prefix) + copy_ps(in, prefix);
+    uint64_t alone_ps =
+            short_ps(in) + stream_ps(in, prefix) + copy_ps(in, prefix);
 
     if (rest == 0) {
         return alone_ps;
