@@ -49,11 +49,12 @@ static const struct am_config_row chan_rows[] = {
         CHAN_ROW("AM_CHAN_KEEPALIVE", "1000", AM_CONFIG_COUNT, "polls",
                  keepalive_polls,
                  "Polls without an acknowledgement after which the peer is "
-                 "asked what it wants (nack)."),
+                 "asked what it wants (nack); doubles each time."),
         CHAN_ROW("AM_CHAN_RTO", "1000", AM_CONFIG_COUNT, "us", rto_us,
                  "Time without an acknowledgement after which all is sent "
-                 "again (timer); doubles each time; over udp, until the "
-                 "way there and back is measured."),
+                 "again (timer), over udp until the way there and back is "
+                 "measured, or the peer is asked if polls are few (nack); "
+                 "doubles each time."),
         CHAN_ROW("AM_CHAN_RTO_MAX", "100000", AM_CONFIG_COUNT, "us", rto_max_us,
                  "Largest AM_CHAN_RTO after doubling."),
         CHAN_ROW("AM_CHAN_ACK_DELAY", "100", AM_CONFIG_COUNT, "us",
