@@ -204,6 +204,9 @@ am_status_t am_chan_wrap(struct am_dev *lower,
     am_list_init(&chan->waiting);
     am_twheel_init(&chan->wheel, am_env_now(params->env), AM_TWHEEL_TICK_SHIFT);
     chan->wrap.base.ops = &chan_ops;
+    chan->wrap.base.reliability = chan->window_params.timer
+                                          ? AM_RELIABILITY_TIMER
+                                          : AM_RELIABILITY_NACK;
     chan->wrap.base.up = params->up;
     chan->wrap.lower = lower;
     chan->wrap.ep_new = chan_ep_new;
