@@ -6,6 +6,7 @@
 
 #include "am/ctx.h"
 #include "am/devices.h"
+#include "chan/chan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@ static size_t padded(size_t bytes)
 static am_status_t part_write(struct am_blob *blob, struct am_dev *dev,
                               uint32_t short_ns)
 {
-    struct am_blob_part part = {.number = (uint16_t)dev->bottom->number,
+    struct am_blob_part part = {.number = (uint8_t)dev->bottom->number,
+                                .reliability = dev->reliability,
                                 .short_ns = short_ns};
     uint8_t *at = (uint8_t *)blob + blob->bytes;
     size_t room = sizeof(*blob) - blob->bytes;
@@ -106,6 +108,27 @@ const void *am_blob_part(const struct am_blob *blob, const struct am_dev *dev,
     }
     *part = (struct am_blob_part){0};
     return NULL;
+}
+
+am_status_t am_blob_agrees(struct am_ctx *ctx, const struct am_blob *blob,
+                           const struct am_dev *dev, uint32_t rank)
+{
+    struct am_blob_part part;
+    char who[48] = "a process outside the job";
+
+    if (am_blob_part(blob, dev, &part) == NULL ||
+        part.reliability == dev->reliability) {
+        return AM_OK;
+    }
+    if (rank != UINT32_MAX) {
+        snprintf(who, sizeof(who), "rank %u", rank);
+    }
+    snprintf(ctx->error, sizeof(ctx->error),
+             "AM_RELIABILITY and AM_FAULT have to be the same on all ranks: over "
+             "%s it is %s here, on rank %u, and %s on %s",
+             dev->bottom->name, am_reliability_text(dev->reliability), ctx->rank,
+             am_reliability_text(part.reliability), who);
+    return AM_ERR_CONFIG;
 }
 
 am_status_t am_address(struct am_ctx *ctx, void *to)
@@ -190,6 +213,19 @@ static am_status_t job_blobs_keep(struct am_ctx *ctx, const void *blobs)
     return AM_OK;
 }
 
+static am_status_t device_connect_all(struct am_ctx *ctx, struct am_dev *dev,
+                                      const void *const *parts,
+                                      const size_t *part_bytes)
+{
+    am_status_t status =
+            dev->ops->connect_all(dev, parts, part_bytes, ctx->size);
+
+    if (status != AM_OK && dev->error != NULL) {
+        snprintf(ctx->error, sizeof(ctx->error), "%s", dev->error);
+    }
+    return status;
+}
+
 am_status_t am_connect_all(struct am_ctx *ctx, const void *blobs)
 {
     const void **parts = calloc(ctx->size, sizeof(*parts));
@@ -209,15 +245,15 @@ am_status_t am_connect_all(struct am_ctx *ctx, const void *blobs)
         if (dev == ctx->self) {
             continue;
         }
-        for (uint32_t rank = 0; rank < ctx->size; rank++) {
+        for (uint32_t rank = 0; rank < ctx->size && status == AM_OK; rank++) {
             struct am_blob_part part;
 
             parts[rank] = am_blob_part(ctx->blobs[rank], dev, &part);
             part_bytes[rank] = part.bytes;
+            status = am_blob_agrees(ctx, ctx->blobs[rank], dev, rank);
         }
-        status = dev->ops->connect_all(dev, parts, part_bytes, ctx->size);
-        if (status != AM_OK && dev->error != NULL) {
-            snprintf(ctx->error, sizeof(ctx->error), "%s", dev->error);
+        if (status == AM_OK) {
+            status = device_connect_all(ctx, dev, parts, part_bytes);
         }
     }
     if (status == AM_OK) {

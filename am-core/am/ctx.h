@@ -91,14 +91,14 @@ struct am_handle {
  * context and, for each device, has a part that the device alone can read:
  *
  *   magic, version, bytes, rank, flags, nonce | part | part | ...
- *                       a part: number, bytes | the device's bytes | padding
+ *          a part: number, reliability, bytes | the device's bytes | padding
  *
  * A reader passes over the parts of devices that it does not know.  A part
  * begins at a multiple of 8 bytes, and the blob is as long as its parts; what
  * follows that in the room of AM_ADDRESS_BYTES is zero and need not be sent.
  */
 #define AM_BLOB_MAGIC   0x616d6164u /* "amad" */
-#define AM_BLOB_VERSION 2
+#define AM_BLOB_VERSION 3
 /* AM_DEVICES is auto, and there are devices that open when ranks need them. */
 #define AM_BLOB_MORE 1u
 
@@ -115,8 +115,9 @@ struct am_blob {
 AM_STATIC_ASSERT(sizeof(struct am_blob) == AM_ADDRESS_BYTES, "wire format");
 
 struct am_blob_part {
-    uint16_t number; /* AM_DEV_NUMBER_... */
-    uint16_t bytes;  /* of what follows, without the padding */
+    uint8_t number;      /* AM_DEV_NUMBER_... */
+    uint8_t reliability; /* as of struct am_dev */
+    uint16_t bytes;      /* of what follows, without the padding */
     uint32_t short_ns; /* what its owner pays for a short message by it */
 };
 

@@ -35,4 +35,11 @@ struct am_dev *am_device_for(const struct am_ctx *ctx,
                              const struct am_blob *blob, const void **address_p,
                              size_t *bytes_p);
 
+/* address.c: does the owner of a blob that was read make packets of this device
+ * reliable as this context does?  Else they would wait for each other for ever:
+ * AM_ERR_CONFIG with a sentence as the context's error.  `rank` UINT32_MAX: it is
+ * outside the job. */
+am_status_t am_blob_agrees(struct am_ctx *ctx, const struct am_blob *blob,
+                           const struct am_dev *dev, uint32_t rank);
+
 #endif

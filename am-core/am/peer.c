@@ -74,6 +74,10 @@ static am_status_t peer_connect(struct am_ctx *ctx, struct am_peer *peer,
                  ctx->values.devices);
         return AM_ERR_PEER;
     }
+    status = am_blob_agrees(ctx, blob, dev, rank);
+    if (status != AM_OK) {
+        return status;
+    }
     status = dev->ops->connect(dev, address, bytes, rank, peer, &ep);
     if (status == AM_OK) {
         peer_bind(peer, ep);

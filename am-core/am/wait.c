@@ -7,6 +7,8 @@
 
 #define CHECK_WAITS 4    /* between looks at the clock */
 #define IDLE_LONG   4096 /* waits after which one may be long */
+#define IDLE_LATE   8    /* waits after which it does not matter to ask */
+#define REST_LONG_PS UINT64_C(20000000) /* 20 us: more than a look at any device */
 
 static bool all_drained(struct am_ctx *ctx)
 {
@@ -77,6 +79,21 @@ static void device_rest(struct am_ctx *ctx, struct am_dev *dev,
     }
 }
 
+/* After a rest that was long the next poll leaves no device out: were others to
+ * have the core for milliseconds, a packet would wait for dozens of such rests. */
+static void rest_timed(struct am_ctx *ctx, struct am_dev *dev,
+                       am_dev_rest_t rest)
+{
+    uint64_t start_ps = am_env_now(ctx->env);
+
+    device_rest(ctx, dev, rest);
+    if (am_env_now(ctx->env) - start_ps > REST_LONG_PS) {
+        for (uint32_t i = 0; i < ctx->used_count; i++) {
+            ctx->used[i].left = 0;
+        }
+    }
+}
+
 /* Nothing came.  The device waits as AM_WAIT says. */
 static void wait_once(struct am_ctx *ctx, bool for_space)
 {
@@ -88,7 +105,9 @@ static void wait_once(struct am_ctx *ctx, bool for_space)
         am_list_is_empty(&ctx->busy) && all_drained(ctx)) {
         rest = count <= 1 ? AM_DEV_REST_LONG : AM_DEV_REST_ASK;
     }
-    if (count > 1 || !wait_passes(ctx, dev)) {
+    if (count > 1 && ctx->idle > IDLE_LATE) {
+        rest_timed(ctx, dev, rest);
+    } else if (count > 1 || !wait_passes(ctx, dev)) {
         device_rest(ctx, dev, rest);
     }
     if (ctx->idle % CHECK_WAITS == 0) { /* each may be a sleep of 20 ms */

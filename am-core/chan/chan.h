@@ -24,6 +24,9 @@ typedef enum {
     AM_RELIABILITY_TIMER /* LCI's I-hrx: timers, no negative acknowledgement */
 } am_reliability_t;
 
+/* The value of AM_RELIABILITY, as a word; of another number "something else". */
+const char *am_reliability_text(uint32_t reliability);
+
 /* As the user gave them; am_chan_wrap brings each into its range. */
 struct am_chan_values {
     int reliability; /* am_reliability_t */

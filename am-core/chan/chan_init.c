@@ -107,10 +107,12 @@ static uint64_t time_ps(uint64_t us, uint64_t us_max)
     return (us < us_max ? us : us_max) * PS_PER_US;
 }
 
-/* Bring the values into their ranges: any number works. */
+/* Bring the values into their ranges: any number works.  A simulated host polls
+ * as often as its program does: there counting them is enough. */
 static void params_set(struct am_window_params *params,
                        const struct am_chan_values *values,
-                       const struct am_dev_attr *lower)
+                       const struct am_dev_attr *lower,
+                       const struct am_env *env)
 {
     bool timer = values->reliability == AM_RELIABILITY_TIMER;
     uint32_t payload_max = within(lower->packet_bytes_max - CHAN_HDR_BYTES, 1,
@@ -132,6 +134,7 @@ static void params_set(struct am_window_params *params,
             .keepalive_polls =
                     within(values->keepalive_polls, 1, CHAN_KEEPALIVE_MAX),
             .timer = timer,
+            .asks_by_time = !timer && !env->simulated,
             .adapts = (lower->caps & AM_DEV_CAP_DROPS) != 0,
             .rto_ps = time_ps(values->rto_us, CHAN_RTO_MAX_US),
             .rto_max_ps = time_ps(values->rto_max_us, CHAN_RTO_MAX_US),
@@ -193,7 +196,7 @@ am_status_t am_chan_wrap(struct am_dev *lower,
     if (chan == NULL) {
         return AM_ERR_MEMORY;
     }
-    params_set(&chan->window_params, values, &lower->attr);
+    params_set(&chan->window_params, values, &lower->attr, params->env);
     attr_set(&chan->wrap.base.attr, &lower->attr, &chan->window_params);
     am_crc32c_init(&chan->crc32c);
     am_list_init(&chan->eps);
@@ -201,6 +204,9 @@ am_status_t am_chan_wrap(struct am_dev *lower,
     am_list_init(&chan->waiting);
     am_twheel_init(&chan->wheel, am_env_now(params->env), AM_TWHEEL_TICK_SHIFT);
     chan->wrap.base.ops = &chan_ops;
+    chan->wrap.base.reliability = chan->window_params.timer
+                                          ? AM_RELIABILITY_TIMER
+                                          : AM_RELIABILITY_NACK;
     chan->wrap.base.up = params->up;
     chan->wrap.lower = lower;
     chan->wrap.ep_new = chan_ep_new;

@@ -4,7 +4,7 @@
  * base only.
  *
  * A window of the nack variant counts polls, so it is ticked by every poll
- * while it has anything to do.  One of the timer variant that only waits (for
+ * while it has anything to do; with the time, since polls may be far apart.  One of the timer variant that only waits (for
  * an acknowledgement, or to send one) goes on the timer wheel until its time:
  * a poll costs the same however many peers are waited for.
  */
@@ -43,6 +43,9 @@ void chan_tick(struct chan_dev *chan)
         (!am_list_is_empty(&chan->busy) || !am_list_is_empty(&chan->waiting))) {
         now_ps = am_env_now(chan->env);
         (void)am_twheel_advance(&chan->wheel, now_ps, UINT32_MAX);
+    } else if (chan->window_params.asks_by_time &&
+               !am_list_is_empty(&chan->busy)) {
+        now_ps = am_env_now(chan->env);
     }
     for (link = chan->busy.next; link != &chan->busy; link = next) {
         struct chan_ep *ep = am_container(link, struct chan_ep, busy_link);

@@ -49,11 +49,12 @@ static const struct am_config_row chan_rows[] = {
         CHAN_ROW("AM_CHAN_KEEPALIVE", "1000", AM_CONFIG_COUNT, "polls",
                  keepalive_polls,
                  "Polls without an acknowledgement after which the peer is "
-                 "asked what it wants (nack)."),
+                 "asked what it wants (nack); doubles each time."),
         CHAN_ROW("AM_CHAN_RTO", "1000", AM_CONFIG_COUNT, "us", rto_us,
                  "Time without an acknowledgement after which all is sent "
-                 "again (timer); doubles each time; over udp, until the "
-                 "way there and back is measured."),
+                 "again (timer), over udp until the way there and back is "
+                 "measured, or the peer is asked if polls are few (nack); "
+                 "doubles each time."),
         CHAN_ROW("AM_CHAN_RTO_MAX", "100000", AM_CONFIG_COUNT, "us", rto_max_us,
                  "Largest AM_CHAN_RTO after doubling."),
         CHAN_ROW("AM_CHAN_ACK_DELAY", "100", AM_CONFIG_COUNT, "us",
@@ -71,6 +72,14 @@ static const struct am_config_row chan_rows[] = {
 const struct am_config_table am_chan_config = {
         chan_rows, sizeof(chan_rows) / sizeof(chan_rows[0])};
 
+const char *am_reliability_text(uint32_t reliability)
+{
+    static const char *const texts[] = {"auto", "none", "nack", "timer"};
+
+    return reliability < sizeof(texts) / sizeof(texts[0]) ? texts[reliability]
+                                                          : "something else";
+}
+
 /* Put what is needed around an open device; on error it is still open. */
 static am_status_t stack_wrap(struct am_dev *lower,
                               const struct am_dev_params *params,
@@ -83,13 +92,15 @@ static am_status_t stack_wrap(struct am_dev *lower,
     if (values->reliability == AM_RELIABILITY_NONE ||
         (values->reliability == AM_RELIABILITY_AUTO &&
          (lower->attr.caps & sound) == sound)) {
+        lower->reliability = AM_RELIABILITY_NONE;
         *dev_p = lower;
         return AM_OK;
     }
     chosen = *values;
-    if (chosen.reliability == AM_RELIABILITY_AUTO &&
-        (lower->attr.caps & AM_DEV_CAP_TIMER) != 0) {
-        chosen.reliability = AM_RELIABILITY_TIMER;
+    if (chosen.reliability == AM_RELIABILITY_AUTO) {
+        chosen.reliability = (lower->attr.caps & AM_DEV_CAP_TIMER) != 0
+                                     ? AM_RELIABILITY_TIMER
+                                     : AM_RELIABILITY_NACK;
     }
     return am_chan_wrap(lower, params, &chosen, dev_p);
 }

@@ -249,7 +249,9 @@ bool window_is_overdue(const struct am_window *window, uint64_t patience,
         if (now_ps - *ps < rto_of(params, patience, *backoff)) {
             return false;
         }
-    } else if (*polls < patience << *backoff) {
+    } else if (*polls < patience << *backoff &&
+               (!params->asks_by_time ||
+                now_ps - *ps < rto_of(params, params->rto_ps, *backoff))) {
         return false;
     }
     *polls = 0;

@@ -32,7 +32,8 @@
  * Loss at the end.  A sender whose oldest packet is not acknowledged for
  * keepalive_polls ticks sends a PROBE, which the peer answers with what it
  * wants next.  The wait doubles with each probe without an answer, up to
- * 2^AM_WINDOW_BACKOFF_MAX times.
+ * 2^AM_WINDOW_BACKOFF_MAX times.  Ticks can be far apart, where others have the
+ * core as well: with asks_by_time no wait is longer than the timer variant's.
  *
  * The timer variant (LCI's I-hrx, Verstoep et al. 2004) is the same machine
  * without negative acknowledgements and probes: after rto_ps of the oldest
@@ -119,6 +120,8 @@ struct am_window_params {
     uint32_t ack_fraction;    /* 4: a quarter of the sender's window */
     uint32_t keepalive_polls; /* at least 1 */
     bool timer;               /* the variant; else nack */
+    bool asks_by_time; /* nack: a wait for the peer ends by rto_ps, too, doubled
+                        * up to rto_max_ps; not with am_window_pass */
     bool adapts;              /* to a network that drops: window_rate.c */
     uint32_t early_packets;   /* that came too early, kept, at most; 0: go-back-N */
     uint64_t rto_ps, rto_max_ps, ack_delay_ps;
@@ -202,6 +205,7 @@ struct am_window_tx {
     uint32_t quiet_polls; /* ticks since una moved or was transmitted */
     uint32_t backoff;     /* probes or timeouts since una moved or a nack */
     uint64_t quiet_ps;    /* time of the first of them */
+    bool recovers; /* una moved after several timeouts: more is lost */
     uint32_t round;       /* times that it went back, modulo WINDOW_ROUNDS */
     uint32_t flying, lost; /* packets in these states of window_sack.c */
     uint32_t in_end;       /* after the latest packet that the peer has */
@@ -290,7 +294,8 @@ bool am_window_has_room(struct am_window *window, uint32_t class);
 void am_window_packet(struct am_window *window, const struct am_chan_hdr *hdr,
                       void *data, size_t data_bytes);
 
-/* After each poll of the device; now_ps, not 0, is used by the timer variant only. */
+/* After each poll of the device; now_ps, not 0, is used by the timer variant and
+ * with asks_by_time only. */
 void am_window_tick(struct am_window *window, uint64_t now_ps);
 
 /*

@@ -54,8 +54,9 @@ static inline bool window_may_deliver(const struct am_window *window,
 
 /*
  * Count one more tick without progress, on *polls since *ps.  True when it is
- * time to do something about it, once, after `patience` ticks (nack) or
- * picoseconds (timer); the next wait is twice as long.
+ * time to do something about it, once, after `patience` ticks (nack; with
+ * asks_by_time, or after rto_ps if that is earlier) or picoseconds (timer); the
+ * next wait is twice as long.
  */
 bool window_is_overdue(const struct am_window *window, uint64_t patience,
                        uint64_t now_ps, uint32_t *polls, uint64_t *ps,

@@ -214,9 +214,6 @@ static void tx_pop(struct am_window *window, uint32_t class)
     if (tx->sent != NULL) {
         window_sack_popped(tx, chunk);
     }
-    if (tx->backoff != 0) {
-        window_rate_overdue(window, class);
-    }
     am_seq_tx_acked(&tx->seq, chunk->packets);
     tx->full_count -= tx_is_full(window, chunk->packets);
     if (tx->chunk_cur == tx->chunk_una) {
@@ -225,7 +222,22 @@ static void tx_pop(struct am_window *window, uint32_t class)
     }
     tx->chunk_una++;
     tx->quiet_polls = 0;
-    tx->backoff = 0;
+}
+
+/* The wait for acknowledgements, which has doubled, is over.  After several in a
+ * row what else was on its way is as likely lost as what was sent again: where
+ * that is only some of it (window_sack.c), the next time-out is a second one. */
+static void tx_waited(struct am_window *window, uint32_t class)
+{
+    struct am_window_tx *tx = &window->tx[class];
+    bool twice = tx->backoff > 1;
+
+    if (tx->backoff != 0 && !tx->recovers) {
+        window_rate_overdue(window, class);
+    }
+    tx->recovers = twice && window_names_packets(window) &&
+                   window_has_unacked(tx);
+    tx->backoff = tx->recovers ? 1 : 0;
 }
 
 void window_tx_acked(struct am_window *window, uint32_t class, uint32_t ack)
@@ -247,6 +259,9 @@ void window_tx_acked(struct am_window *window, uint32_t class, uint32_t ack)
         }
         tx_pop(window, class);
     }
+    if (tx->seq.una != una) {
+        tx_waited(window, class);
+    }
     window_again_acked(tx);
     window_rate_acked(window, class, tx->seq.una - una);
     if (tx->sent != NULL) {
@@ -262,6 +277,7 @@ void window_tx_drop(struct am_window_tx *tx)
     tx->cur_packet = tx->full_count = 0;
     tx->again_next = tx->again_end;
     tx->flying = tx->lost = 0;
+    tx->recovers = false;
     tx->rate.timed = tx->rate.answered = false;
 }
 

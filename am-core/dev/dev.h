@@ -324,6 +324,9 @@ struct am_dev {
                 * this one may wait for it; a device may leave that unheard */
     bool words; /* set by the sender around a send: the data is whole words, of
                  * which a device may send each in fewer bytes */
+    uint8_t reliability; /* what makes packets reliable above the device: an
+                          * am_reliability_t of chan/chan.h; set by who opens the
+                          * stack */
     bool abandoned; /* set before close: the job did not come about, so to peers
                      * that wait for this rank it has not left in order */
     const char *error; /* why connect_all or connect failed, as one sentence that

@@ -108,16 +108,17 @@ AM_API size_t am_address_bytes(const void *blob);
 /*
  * Tell the context the addresses of ranks 0..size-1 (size * AM_ADDRESS_BYTES,
  * copied).  Returns at once; the peers connect by being polled.  Errors:
- * AM_ERR_INVALID (a blob is not an address), AM_ERR_MEMORY, AM_ERR_SYSTEM.  Not
- * in a handler.
+ * AM_ERR_INVALID (a blob is not an address), AM_ERR_CONFIG (a variable that has to
+ * be the same on all ranks is not), AM_ERR_MEMORY, AM_ERR_SYSTEM.  Not in a
+ * handler.
  */
 AM_API am_status_t am_connect_all(struct am_ctx *ctx, const void *blobs);
 
 /*
  * Connect late to the context with this address; *peer_p is its index here.
  * One that it has connected to gives its index.  Errors: AM_ERR_INVALID
- * (not an address), AM_ERR_PEER (no device reaches it), AM_ERR_MEMORY.  Not in
- * a handler.
+ * (not an address), AM_ERR_PEER (no device reaches it), AM_ERR_CONFIG (as above),
+ * AM_ERR_MEMORY.  Not in a handler.
  */
 AM_API am_status_t am_connect(struct am_ctx *ctx, const void *blob,
                               uint32_t *peer_p);

@@ -27,7 +27,7 @@ skip() {
 }
 
 [ "$(id -u)" = 0 ] || skip "network namespaces are for root"
-for tool in ip "$launcher"; do
+for tool in ip unshare "$launcher"; do
     command -v "$tool" >/dev/null || skip "there is no $tool"
 done
 PATH=$PATH:/usr/sbin:/sbin
@@ -108,16 +108,19 @@ if [ $hosts = no ]; then
     run "$launcher" $ranks
 fi
 
-# Hydra calls its launcher with the host and a line for that host's shell.  What
-# the launcher itself listens on has an address in the hub.
+# Hydra calls its launcher with the host and a line for that host's shell, which
+# has the host's address as its own host name: a program that tells it to others
+# (MPI_Get_processor_name) is found by it.  What the launcher itself listens on has
+# an address in the hub.
 ip -n "$hub" addr add 10.77.0.254/24 dev bridge
 ip -n "$hub" link set lo up
 folder=$(mktemp -d)
 cat >"$folder/enter" <<END
 #!/bin/sh
-host=\${1##*.}
+host=\$1
 shift
-exec ip netns exec "am$$-\$((host - 1))" sh -c "\$*"
+exec ip netns exec "am$$-\$((\${host##*.} - 1))" unshare --uts sh -c \\
+    "echo \$host >/proc/sys/kernel/hostname; \$*"
 END
 cat >"$folder/mpiexec" <<END
 #!/bin/sh

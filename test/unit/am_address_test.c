@@ -9,13 +9,14 @@
 
 #include "am/ctx.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define HEAD_BYTES offsetof(struct am_blob, parts)
 
 /* Append a part of `bytes` times the byte `fill`. */
-static void part_add(struct am_blob *blob, uint16_t number, uint16_t bytes,
+static void part_add(struct am_blob *blob, uint8_t number, uint16_t bytes,
                      uint8_t fill)
 {
     struct am_blob_part part = {.number = number, .bytes = bytes};
@@ -60,7 +61,7 @@ static void test_parts(void **state)
     struct am_blob blob = blob_new(), read, *copy;
 
     part_add(&blob, AM_DEV_NUMBER_SHM, 32, 's');
-    part_add(&blob, 999, 5, '?'); /* of a device that this build lacks */
+    part_add(&blob, 99, 5, '?'); /* of a device that this build lacks */
     part_add(&blob, AM_DEV_NUMBER_SIM, 1, 'i');
     part_add(&blob, AM_DEV_NUMBER_OFI, 120, 'o');
     assert_int_equal(am_blob_read(&blob, blob.bytes, &read), AM_OK);
@@ -189,6 +190,61 @@ static void test_of_a_context(void **state)
     am_close(ctx);
 }
 
+static struct am_ctx *open_reliable(uint32_t rank, const char *reliability)
+{
+    struct am_option options[] = {{"AM_LOG", "none"},
+                                  {"AM_DEVICES", "shm"},
+                                  {"AM_RELIABILITY", reliability}};
+    struct am_params params = {
+            .rank = rank, .size = 2, .options = options, .option_count = 3};
+    struct am_ctx *ctx;
+
+    assert_int_equal(am_open(&params, &ctx), AM_OK);
+    return ctx;
+}
+
+/* What one rank says of the other. */
+static void assert_told(struct am_ctx *ctx, const void *addresses,
+                        const char *mine, const char *other, uint32_t other_rank)
+{
+    char want[200];
+
+    snprintf(want, sizeof(want),
+             "AM_RELIABILITY and AM_FAULT have to be the same on all ranks: over "
+             "shm it is %s here, on rank %u, and %s on rank %u",
+             mine, 1 - other_rank, other, other_rank);
+    assert_int_equal(am_connect_all(ctx, addresses), AM_ERR_CONFIG);
+    assert_string_equal(am_error_text(ctx), want);
+}
+
+/* Ranks that do not make packets reliable in the same way would wait for each
+ * other for ever: both are told, with both values. */
+static void test_reliability_differs(void **state)
+{
+    static const char *const pairs[][4] = {{"nack", "timer", "nack", "timer"},
+                                           {"auto", "nack", "none", "nack"},
+                                           {"timer", "none", "timer", "none"}};
+
+    for (int i = 0; i < 3; i++) {
+        struct am_ctx *ctx[2];
+        _Alignas(struct am_blob) uint8_t room[2][AM_ADDRESS_BYTES];
+        uint32_t peer;
+
+        for (uint32_t rank = 0; rank < 2; rank++) {
+            ctx[rank] = open_reliable(rank, pairs[i][rank]);
+            assert_int_equal(am_address(ctx[rank], room[rank]), AM_OK);
+        }
+        assert_told(ctx[0], room, pairs[i][2], pairs[i][3], 1);
+        assert_told(ctx[1], room, pairs[i][3], pairs[i][2], 0);
+        /* and who calls somebody outside the job */
+        ((struct am_blob *)room[1])->nonce++;
+        assert_int_equal(am_connect(ctx[0], room[1], &peer), AM_ERR_CONFIG);
+        assert_non_null(strstr(am_error_text(ctx[0]), "a process outside"));
+        am_close(ctx[0]);
+        am_close(ctx[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +252,7 @@ int main(void)
             cmocka_unit_test(test_refused),
             cmocka_unit_test(test_mutated),
             cmocka_unit_test(test_of_a_context),
+            cmocka_unit_test(test_reliability_differs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

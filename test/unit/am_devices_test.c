@@ -447,6 +447,54 @@ static void test_rest(void **state)
     world_close(&world);
 }
 
+static bool wait_long(struct am_dev *dev, uint64_t idle, am_dev_rest_t rest)
+{
+    (void)dev, (void)idle, (void)rest;
+    two_net.now_ps += UINT64_C(3000000000); /* others have the core */
+    return false;
+}
+
+/* After a wait that took long every device is polled, however rare its polls have
+ * become: a packet would wait for dozens of such waits. */
+static void test_rest_of_a_wait(void **state)
+{
+    enum {
+        WAITS = 100
+    };
+
+    const struct am_dev_ops *old[3];
+    struct am_dev_ops ops[3];
+    uint32_t calls = 0, used;
+    struct world world;
+    uint64_t polls;
+
+    two_devs_init(TWO_FAR, SOUND);
+    two_net.poll_rest_max = 31;
+    world_open(&world, 3, NULL);
+    each_to_each(&world, &calls);
+    (void)polls_of_pipe(world.ctx[1], 100 * 32 * 32);
+    used = world.ctx[1]->used_count;
+    assert_in_range(used, 2, 3); /* both, and the loop-back */
+    for (uint32_t i = 0; i < used; i++) {
+        old[i] = world.ctx[1]->used[i].dev->ops;
+        ops[i] = *old[i];
+        ops[i].wait = wait_long;
+        world.ctx[1]->used[i].dev->ops = &ops[i];
+    }
+    for (int i = 0; i < 10; i++) { /* the first are not asked */
+        (void)am_ctx_poll_wait(world.ctx[1]);
+    }
+    polls = two_net.polls;
+    for (int i = 0; i < WAITS; i++) {
+        (void)am_ctx_poll_wait(world.ctx[1]);
+    }
+    assert_in_range(two_net.polls - polls, WAITS, 2 * WAITS);
+    for (uint32_t i = 0; i < used; i++) {
+        world.ctx[1]->used[i].dev->ops = old[i];
+    }
+    world_close(&world);
+}
+
 /* Who waits with two devices does so as AM_WAIT says, by shared memory, in
  * whatever order the devices came to be used. */
 static void test_who_waits(void **state)
@@ -588,6 +636,7 @@ int main(void)
             cmocka_unit_test(test_stranger_by_unused),
             cmocka_unit_test(test_stranger_by_unused_memory),
             cmocka_unit_test(test_rest),
+            cmocka_unit_test(test_rest_of_a_wait),
             cmocka_unit_test(test_who_waits),
             cmocka_unit_test(test_devices_that_do_not_open),
             cmocka_unit_test(test_left_out_is_told),

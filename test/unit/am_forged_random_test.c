@@ -165,7 +165,9 @@ static am_status_t on_receive(void *arg, struct am_recv *recv, uint32_t source,
     uint32_t number = OPS;
     struct op *op;
 
-    memcpy(&number, info, info_bytes < 4 ? info_bytes : 4);
+    if (info_bytes > 0) {
+        memcpy(&number, info, info_bytes < 4 ? info_bytes : 4);
+    }
     if (source != FORGER && number < FAIR) {
         op = &storm.ops[number];
         assert_int_equal(info_bytes, sizeof(number));

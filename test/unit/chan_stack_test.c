@@ -341,6 +341,31 @@ static void test_give_up(void **state)
     }
 }
 
+/* ------------------------------------------------------------------ slow polls */
+
+/* Where others have the core, and a yield lasts as long as their turn, what was
+ * sent is acknowledged all the same before the program that flushes gets
+ * impatient: MPI_Finalize took half a minute. */
+static void test_slow_polls(void **state)
+{
+    static const char *const reliabilities[] = {"nack", "timer"};
+
+    for (int i = 0; i < 2; i++) {
+        struct world *world = open_give_up(reliabilities[i], "", "0");
+        struct am_dev *dev = world->nodes[0].dev;
+        uint64_t start_ps = world->net.now_ps;
+
+        world->net.poll_ps = 3 * PS_PER_MS;
+        world_push(world, 0, 1, AM_DEV_REQUEST, false);
+        do {
+            world_poll(world);
+        } while (world_got(world, 0, 1, AM_DEV_REQUEST) == 0 ||
+                 !dev->ops->drained(dev));
+        assert_true(world->net.now_ps - start_ps < 100 * PS_PER_MS);
+        world_close(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +373,7 @@ int main(void)
             cmocka_unit_test(test_any_value), cmocka_unit_test(test_nack),
             cmocka_unit_test(test_timer),     cmocka_unit_test(test_counters),
             cmocka_unit_test(test_leave),     cmocka_unit_test(test_give_up),
+            cmocka_unit_test(test_slow_polls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,7 @@ endif
 noinst_HEADERS += test/support/dev_open.h test/support/window_pair.h
 if HAVE_CMOCKA
 chan_tests = test/unit/chan_stack_test \
+    test/unit/chan_window_cut_test \
     test/unit/chan_window_loss_test \
     test/unit/chan_window_peer_test \
     test/unit/chan_window_random_test \
@@ -86,6 +87,9 @@ test_unit_shm_near_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_window_test_SOURCES = test/unit/chan_window_test.c \
     test/support/window_pair.c
 test_unit_chan_window_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_chan_window_cut_test_SOURCES = test/unit/chan_window_cut_test.c \
+    test/support/window_pair.c
+test_unit_chan_window_cut_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_window_loss_test_SOURCES = test/unit/chan_window_loss_test.c \
     test/support/window_pair.c
 test_unit_chan_window_loss_test_CFLAGS = $(TEST_CFLAGS)
