@@ -7,6 +7,7 @@
  *   shm_seg.c   making, mapping and checking a segment
  *   shm_tx.c    the data path: send
  *   shm_front.c how much of a large data ring is in use
+ *   shm_pages.c pages that are made ahead of need
  *   shm_rx.c    the data path: poll
  *   shm_lanes.c which lanes polls look at
  *   shm_mem.c   put, get, fetch-and-add, memory that peers may write
@@ -33,6 +34,7 @@ struct shm_seg {
             header; /* a checked copy; the shared one is not trusted */
     struct shm_geometry geometry;
     uint32_t self; /* my index in it */
+    uint32_t front_bytes; /* made of each data ring for requests */
     int fd;        /* kept by its maker until all have it; or -1 */
     uint32_t attached_seen;
     uint32_t core_turn; /* index looked at last for who waits on my CPU */
@@ -70,9 +72,9 @@ struct shm_tx {
     char *data;
     uint64_t told;        /* of the tail, to the receiver */
     uint32_t front_bytes; /* of a large ring: what is used of it so far */
-    uint64_t front_used;  /* bytes that went through it, with near cores */
-    uint64_t front_lost;  /* ps, at the ends of laps through it as it is */
-};                        /* two cache lines */
+    uint64_t front_used;  /* packets that went through it, with near cores */
+    uint64_t pad;
+}; /* two cache lines */
 
 struct shm_rx {
     struct shm_slot *next; /* to be consumed */
@@ -191,7 +193,7 @@ struct shm_dev {
     struct shm_near near; /* of a CPU that this context may run on */
     bool near_known;
     uint64_t near_ps; /* SHM_NEAR_PS; another in tests */
-    uint64_t page_ps; /* the least that a ring's new page cost; 0: none */
+    uint64_t page_ps; /* the least that a lane's new page cost; 0: none */
     /* memory */
     bool cma;                 /* process_vm_readv works here */
     struct am_binalloc *heap; /* free blocks of my heap in the job segment */
@@ -240,6 +242,8 @@ void shm_seg_close(struct shm_seg *seg);
 struct shm_rank *shm_seg_rank(struct shm_seg *seg, uint32_t index);
 /* My heap in the segment. */
 char *shm_seg_heap(struct shm_seg *seg, uint32_t index);
+/* The lane from one to another. */
+char *shm_seg_lane(struct shm_seg *seg, uint32_t to, uint32_t from);
 /* Point the ep's lanes into its segment. */
 void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index);
 /* Tell the peer that my lane to it is in use. */
@@ -248,6 +252,20 @@ void shm_ep_announce(struct shm_ep *ep);
 bool shm_ep_is_announced(const struct shm_ep *ep);
 /* Is the lane from `index` to me in use? */
 bool shm_seg_announced(struct shm_seg *seg, uint32_t index);
+
+/* ----------------------------------------------------------- shm_pages.c */
+
+/* Have these pages made and mapped at once; false: the kernel cannot. */
+bool shm_pages_make(char *from, size_t bytes);
+/* Write to each of these pages, at its end: under some hypervisors the first write
+ * costs more than the page did (6 us and 2).  For the sender of a lane, before it has
+ * sent anything. */
+void shm_pages_write(char *from, size_t bytes);
+/* So many pages took so long: the least counts, as others want the core. */
+void shm_page_took(struct shm_dev *dev, uint64_t elapsed_ps, uint64_t pages);
+/* In a segment that is new here, before anything is sent: those pages of the lanes
+ * that packets use first. */
+void shm_seg_pages_make(struct shm_seg *seg);
 
 /* -------------------------------------------------------- shm_tx.c, shm_rx.c */
 
@@ -268,7 +286,7 @@ bool shm_tx_advance(struct shm_tx *tx);
  * `at`: the bytes to skip, to the ring's start, or 0: it goes where it is. */
 uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
                          uint64_t need);
-/* Bytes that go through the front before the whole ring is worth its pages, where
+/* Packets that go through the front before the whole ring is worth its pages, where
  * a new one costs so much. */
 uint64_t shm_front_worth(uint32_t ring_bytes, uint64_t page_ps);
 bool shm_reply_ready(struct am_dev_ep *ep);

@@ -260,6 +260,7 @@ am_status_t shm_seg_attach(struct shm_dev *dev, int fd, uint32_t count,
 
 void shm_seg_add(struct shm_dev *dev, struct shm_seg *seg)
 {
+    shm_seg_pages_make(seg);
     seg->next = dev->segs;
     dev->segs = dev->seg_at = seg;
 }
@@ -290,7 +291,7 @@ char *shm_seg_heap(struct shm_seg *seg, uint32_t index)
     return seg->base + seg->geometry.heaps + index * seg->header.heap_bytes;
 }
 
-static char *seg_lane(struct shm_seg *seg, uint32_t to, uint32_t from)
+char *shm_seg_lane(struct shm_seg *seg, uint32_t to, uint32_t from)
 {
     uint64_t index = (uint64_t)to * seg->header.count + from;
 
@@ -305,8 +306,8 @@ static _Atomic unsigned char *seg_bitmap(struct shm_seg *seg, uint32_t to)
 
 void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
 {
-    char *out = seg_lane(seg, index, seg->self);
-    char *in = seg_lane(seg, seg->self, index);
+    char *out = shm_seg_lane(seg, index, seg->self);
+    char *in = shm_seg_lane(seg, seg->self, index);
 
     ep->seg = seg;
     ep->index = index;
@@ -336,6 +337,7 @@ void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
         };
         shm_rx_start(&ep->rx[c]);
     }
+    ep->tx[AM_DEV_REQUEST].front_bytes = seg->front_bytes;
     seg->eps[index] = ep;
     shm_costs_place(seg->dev, ep);
 }
