@@ -27,6 +27,7 @@ enum {
 static struct {
     uint32_t arrived;
     uint32_t wrong;
+    const void *at; /* the last payload */
 } got;
 
 /* The byte at `at` of payload number `number`. */
@@ -45,6 +46,7 @@ static void on_check(struct am_token *token, const uint64_t *words,
         right = payload[i] == pattern(words[0], i);
     }
     got.wrong += !right;
+    got.at = data;
     got.arrived++;
 }
 
@@ -218,6 +220,47 @@ static void test_dear_pages(void **state)
                 UINT32_MAX / 64);
 }
 
+/* Where the receiver expects the next short payload is where it comes, but for the
+ * start of a lap; after a longer one, and after a while of packets without one, it
+ * expects none. */
+static void test_expected(void **state)
+{
+    struct shm_dev *dev;
+    struct world world;
+    const char *expected = NULL;
+    uint64_t sent = 0, missed = 0;
+
+    open_two(&world);
+    dev = shm_dev_of(world.ctx[1]->devs[0]);
+    for (; sent < 4000; sent++) {
+        assert_true(send_one(&world, sent, 64));
+        world_poll(&world);
+        if (sent == 0) {
+            world_settle(&world);
+        }
+        missed += got.at != expected;
+        expected = dev->expected;
+    }
+    /* each takes a line, and a slot; the first is not expected */
+    assert_in_range(missed, 1,
+                    1 + 4000 * SHM_LINE / SHM_FRONT_FIRST + 4000 / 64);
+    assert_true(send_one(&world, sent++, 1000));
+    world_settle(&world);
+    assert_null(dev->expected);
+    assert_true(send_one(&world, sent++, 64));
+    world_settle(&world);
+    assert_non_null(dev->expected);
+    for (int i = 0; i < 300; i++) {
+        assert_true(send_one(&world, sent++, 1));
+        world_poll(&world);
+    }
+    world_settle(&world);
+    assert_null(dev->expected);
+    assert_int_equal(got.arrived, sent);
+    assert_int_equal(got.wrong, 0);
+    world_close(&world);
+}
+
 /* A receiver that is behind: no message waits while the ring has room. */
 static void test_behind(void **state)
 {
@@ -272,7 +315,7 @@ int main(void)
             cmocka_unit_test(test_kept_up),    cmocka_unit_test(test_by_and_by),
             cmocka_unit_test(test_far),        cmocka_unit_test(test_short),
             cmocka_unit_test(test_dear_pages), cmocka_unit_test(test_behind),
-            cmocka_unit_test(test_random),
+            cmocka_unit_test(test_random),     cmocka_unit_test(test_expected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

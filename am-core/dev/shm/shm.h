@@ -208,6 +208,7 @@ struct shm_dev {
     bool core_shared;     /* another context waits on my CPU */
     char error[160];      /* base.error, when there is one */
     struct shm_round round;
+    const char *expected; /* the next short payload, perhaps: to be fetched */
 };
 
 extern const struct am_dev_ops am_shm_ops;
