@@ -10,6 +10,7 @@
 
 #include <am.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 enum {
@@ -48,25 +49,79 @@ static uint32_t mapped_pages(const char *from, size_t bytes)
     return count;
 }
 
-/* What a lane has before the data ring for requests, and that ring's front. */
-static size_t first_bytes(const struct shm_seg *seg)
-{
-    return seg->geometry.data[AM_DEV_REQUEST] + SHM_FRONT_FIRST;
-}
-
-/* Pages of both lanes between two ranks that `rank` has mapped. */
-static uint32_t pages_of(struct world *world, uint32_t rank, uint32_t other)
+/* Pages of a lane's slots, and of its front, that `rank` has mapped. */
+static uint32_t lane_pages(struct world *world, uint32_t rank, uint32_t to,
+                           uint32_t from)
 {
     struct shm_seg *seg = dev_of(world, rank)->job;
 
-    return mapped_pages(shm_seg_lane(seg, rank, other), first_bytes(seg)) +
-           mapped_pages(shm_seg_lane(seg, other, rank), first_bytes(seg));
+    return mapped_pages(shm_seg_lane(seg, to, from), seg->geometry.lane_bytes) +
+           mapped_pages(shm_seg_rings(seg, to, from), SHM_FRONT_FIRST);
 }
 
-static uint32_t pages_all(const struct world *world)
+/* Of both lanes between two ranks. */
+static uint32_t pages_of(struct world *world, uint32_t rank, uint32_t other)
 {
-    return 2 * (uint32_t)(first_bytes(shm_dev_of(world->ctx[0]->devs[0])->job) /
-                          SHM_PAGE);
+    return lane_pages(world, rank, rank, other) +
+           lane_pages(world, rank, other, rank);
+}
+
+static uint32_t pages_all(struct world *world)
+{
+    struct shm_seg *seg = dev_of(world, 0)->job;
+
+    return 2 *
+           (uint32_t)((seg->geometry.lane_bytes + SHM_FRONT_FIRST) / SHM_PAGE);
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const char *x = *(char *const *)a, *y = *(char *const *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* All lie in their part of the segment, and so far from each other. */
+static void places_check(char **places, uint32_t count, const char *from,
+                         const char *to, uint64_t bytes)
+{
+    qsort(places, count, sizeof(*places), by_address);
+    assert_true(places[0] >= from && places[count - 1] + bytes <= to);
+    for (uint32_t i = 1; i < count; i++) {
+        assert_true(places[i] - places[i - 1] >= (ptrdiff_t)bytes);
+    }
+}
+
+/* No two lanes share a byte, however many contexts there are. */
+static void test_apart(void **state)
+{
+    enum {
+        MOST = 40
+    };
+
+    static char nowhere[1]; /* only an address */
+    char *lanes[MOST * MOST], *rings[MOST * MOST];
+
+    for (uint32_t n = 1; n <= MOST; n++) {
+        struct shm_seg seg = {.base = nowhere,
+                              .header = {.magic = SHM_MAGIC,
+                                         .count = n,
+                                         .depth = {256, 16},
+                                         .ring_bytes = {65536, 4096},
+                                         .packet_bytes = {16384, 1024},
+                                         .heap_bytes = SHM_PAGE}};
+        const struct shm_geometry *g = &seg.geometry;
+
+        assert_int_equal(shm_geometry_compute(&seg.header, &seg.geometry), 0);
+        for (uint32_t i = 0; i < n * n; i++) {
+            lanes[i] = shm_seg_lane(&seg, i / n, i % n);
+            rings[i] = shm_seg_rings(&seg, i / n, i % n);
+        }
+        places_check(lanes, n * n, seg.base + g->lanes, seg.base + g->rings,
+                     g->lane_bytes);
+        places_check(rings, n * n, seg.base + g->rings, seg.base + g->heaps,
+                     g->rings_bytes);
+    }
 }
 
 /* The kernel may be too old for it. */
@@ -149,6 +204,7 @@ static void test_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_apart),
             cmocka_unit_test(test_few),
             cmocka_unit_test(test_short_ring),
             cmocka_unit_test(test_many),

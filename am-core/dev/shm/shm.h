@@ -243,8 +243,9 @@ void shm_seg_close(struct shm_seg *seg);
 struct shm_rank *shm_seg_rank(struct shm_seg *seg, uint32_t index);
 /* My heap in the segment. */
 char *shm_seg_heap(struct shm_seg *seg, uint32_t index);
-/* The lane from one to another. */
+/* The lane from one to another, and its data rings. */
 char *shm_seg_lane(struct shm_seg *seg, uint32_t to, uint32_t from);
+char *shm_seg_rings(struct shm_seg *seg, uint32_t to, uint32_t from);
 /* Point the ep's lanes into its segment. */
 void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index);
 /* Tell the peer that my lane to it is in use. */

@@ -32,18 +32,24 @@ void shm_pages_write(char *from, size_t bytes)
     }
 }
 
-/* Both lanes between me and another; false: the kernel cannot. */
-static bool lanes_make(struct shm_seg *seg, uint32_t other, size_t bytes)
+/* The slots of a lane and `front` bytes of its data ring for requests; false: the
+ * kernel cannot. */
+static bool lane_make(struct shm_seg *seg, uint32_t to, uint32_t from,
+                      size_t front)
 {
-    char *in = shm_seg_lane(seg, seg->self, other);
-    char *out = shm_seg_lane(seg, other, seg->self);
+    char *lane = shm_seg_lane(seg, to, from);
+    char *data =
+            shm_seg_rings(seg, to, from) + seg->geometry.data[AM_DEV_REQUEST];
 
-    /* first what I read, so that it is near to me */
-    if (!shm_pages_make(in, bytes) || !shm_pages_make(out, bytes)) {
+    if (!shm_pages_make(lane, seg->geometry.lane_bytes) ||
+        !shm_pages_make(data, front)) {
         return false;
     }
-    /* what the other writes in it is at the start of its first page */
-    shm_pages_write(out, bytes);
+    if (from == seg->self) {
+        /* what the other writes in it is at the start of its first page */
+        shm_pages_write(lane, seg->geometry.lane_bytes);
+        shm_pages_write(data, front);
+    }
     return true;
 }
 
@@ -62,7 +68,7 @@ void shm_seg_pages_make(struct shm_seg *seg)
     uint32_t ring_bytes = seg->header.ring_bytes[AM_DEV_REQUEST];
     uint32_t front =
             ring_bytes < SHM_FRONT_FIRST ? ring_bytes : SHM_FRONT_FIRST;
-    size_t bytes = seg->geometry.data[AM_DEV_REQUEST] + front;
+    uint64_t pages = (seg->geometry.lane_bytes + front) / SHM_PAGE;
     uint64_t start = am_env_now(dev->env);
     uint32_t others = seg->header.count - 1;
 
@@ -70,11 +76,12 @@ void shm_seg_pages_make(struct shm_seg *seg)
         return;
     }
     for (uint32_t i = 0; i < seg->header.count; i++) {
-        if (i != seg->self && !lanes_make(seg, i, bytes)) {
+        /* first what I read, so that it is near to me */
+        if (i != seg->self && (!lane_make(seg, seg->self, i, front) ||
+                               !lane_make(seg, i, seg->self, front))) {
             return;
         }
     }
     seg->front_bytes = front;
-    shm_page_took(dev, am_env_now(dev->env) - start,
-                  2 * others * (bytes / SHM_PAGE));
+    shm_page_took(dev, am_env_now(dev->env) - start, 2 * others * pages);
 }
