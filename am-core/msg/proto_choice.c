@@ -189,12 +189,12 @@ static am_proto_t by_cost(const struct wish *wish, const struct am_cost_in *in,
     size_t at = bytes < CHOICE_BYTES_MAX ? bytes : CHOICE_BYTES_MAX;
     am_proto_t last = wish->rndv_set ? wish->rndv : AM_PROTO_PUT, best = last;
     uint64_t best_ps = AM_COST_NEVER, before_ps = AM_COST_NEVER;
+    uint64_t costs_ps[AM_PROTO_COUNT];
 
+    am_proto_costs_ps(in, at, costs_ps);
     for (int i = 0; i < AM_PROTO_COUNT; i++) {
         bool may = allowed(wish, (am_proto_t)i, bytes);
-        uint64_t ps = may || i == (int)last
-                              ? am_proto_cost_ps(in, (am_proto_t)i, at)
-                              : AM_COST_NEVER;
+        uint64_t ps = may || i == (int)last ? costs_ps[i] : AM_COST_NEVER;
 
         if (ps < best_ps) {
             best = (am_proto_t)i;
