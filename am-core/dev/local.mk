@@ -18,6 +18,7 @@ libam_la_SOURCES += \
     am-core/dev/shm/shm_wait_round.h \
     am-core/dev/shm/shm_event.c am-core/dev/shm/shm_alive.c \
     am-core/dev/shm/shm_front.c am-core/dev/shm/shm_pages.c \
+    am-core/dev/shm/shm_pages.h \
     am-core/dev/shm/shm_lanes.c am-core/dev/shm/shm_look.c
 libam_la_SOURCES += \
     am-core/dev/wrap.c am-core/dev/wrap.h \

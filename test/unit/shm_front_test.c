@@ -10,6 +10,7 @@
 
 #include "am/ctx.h"
 #include "dev/shm/shm_inl.h"
+#include "dev/shm/shm_pages.h"
 
 #include <am.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 
 #include "am/ctx.h"
 #include "dev/shm/shm_inl.h"
+#include "dev/shm/shm_pages.h"
 
 #include <am.h>
 #include <stdio.h>

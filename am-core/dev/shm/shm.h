@@ -6,8 +6,7 @@
  *   shm_sock.c  the sockets that pass a segment's descriptor round
  *   shm_seg.c   making, mapping and checking a segment
  *   shm_tx.c    the data path: send
- *   shm_front.c how much of a large data ring is in use
- *   shm_pages.c pages that are made ahead of need
+ *   shm_pages.h pages that are made ahead of need: shm_pages.c, shm_front.c
  *   shm_rx.c    the data path: poll
  *   shm_lanes.c which lanes polls look at
  *   shm_mem.c   put, get, fetch-and-add, memory that peers may write
@@ -255,20 +254,6 @@ bool shm_ep_is_announced(const struct shm_ep *ep);
 /* Is the lane from `index` to me in use? */
 bool shm_seg_announced(struct shm_seg *seg, uint32_t index);
 
-/* ----------------------------------------------------------- shm_pages.c */
-
-/* Have these pages made and mapped at once; false: the kernel cannot. */
-bool shm_pages_make(char *from, size_t bytes);
-/* Write to each of these pages, at its end: under some hypervisors the first write
- * costs more than the page did (6 us and 2).  For the sender of a lane, before it has
- * sent anything. */
-void shm_pages_write(char *from, size_t bytes);
-/* So many pages took so long: the least counts, as others want the core. */
-void shm_page_took(struct shm_dev *dev, uint64_t elapsed_ps, uint64_t pages);
-/* In a segment that is new here, before anything is sent: those pages of the lanes
- * that packets use first. */
-void shm_seg_pages_make(struct shm_seg *seg);
-
 /* -------------------------------------------------------- shm_tx.c, shm_rx.c */
 
 am_status_t shm_send(struct am_dev_ep *ep, uint32_t class, const void *hdr,
@@ -284,13 +269,6 @@ am_status_t shm_send_fill(struct am_dev_ep *ep, uint32_t class, const void *hdr,
 bool shm_tx_refresh(struct shm_tx *tx);
 /* Start the next run; false when no slot is free. */
 bool shm_tx_advance(struct shm_tx *tx);
-/* A packet that needs `need` bytes of a large ring, and would leave its front at
- * `at`: the bytes to skip, to the ring's start, or 0: it goes where it is. */
-uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
-                         uint64_t need);
-/* Packets that go through the front before the whole ring is worth its pages, where
- * a new one costs so much. */
-uint64_t shm_front_worth(uint32_t ring_bytes, uint64_t page_ps);
 bool shm_reply_ready(struct am_dev_ep *ep);
 int shm_poll(struct am_dev *dev, uint32_t packets_max);
 /* Deliver all that a dead peer has left. */

@@ -22,6 +22,7 @@
 
 #include "base/assert.h"
 #include "dev/shm/shm_inl.h"
+#include "dev/shm/shm_pages.h"
 
 /* What a packet gains whose lines have left the receiver's cache, ... */
 #define GAIN_PS UINT64_C(45000)

@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "dev/shm/shm_inl.h"
+#include "dev/shm/shm_pages.h"
 
 #include <sys/mman.h>
 
