@@ -53,14 +53,6 @@ uint64_t am_cost_stream_ps(const struct am_dev_perf *perf, size_t packet_bytes,
                                      : larger(send_ps, recv_ps));
 }
 
-static uint64_t bulk_stream_ps(const struct am_dev_perf *perf,
-                               size_t packet_bytes, am_cost_way_t way,
-                               size_t bytes)
-{
-    return am_cost_stream_ps(perf, packet_bytes, bytes) +
-           (way == AM_COST_GET ? am_cost_short_ps(perf) + perf->turn_ps : 0);
-}
-
 static uint64_t single_ps(const struct am_dev_perf *perf, uint32_t caps,
                           am_cost_way_t way, size_t bytes)
 {
@@ -74,13 +66,24 @@ static uint64_t single_ps(const struct am_dev_perf *perf, uint32_t caps,
            (way == AM_COST_PUT_TOLD ? am_cost_short_ps(perf) : 0);
 }
 
+uint64_t am_cost_bulk_of_ps(const struct am_dev_perf *perf, uint32_t caps,
+                            uint64_t stream_ps, am_cost_way_t way, size_t bytes,
+                            bool *single_p)
+{
+    uint64_t single = single_ps(perf, caps, way, bytes);
+
+    if (way == AM_COST_GET) {
+        stream_ps += am_cost_short_ps(perf) + perf->turn_ps;
+    }
+    *single_p = single < stream_ps;
+    return *single_p ? single : stream_ps;
+}
+
 uint64_t am_cost_bulk_ps(const struct am_dev_perf *perf, uint32_t caps,
                          size_t packet_bytes, am_cost_way_t way, size_t bytes,
                          bool *single_p)
 {
-    uint64_t stream = bulk_stream_ps(perf, packet_bytes, way, bytes);
-    uint64_t single = single_ps(perf, caps, way, bytes);
-
-    *single_p = single < stream;
-    return *single_p ? single : stream;
+    return am_cost_bulk_of_ps(perf, caps,
+                              am_cost_stream_ps(perf, packet_bytes, bytes), way,
+                              bytes, single_p);
 }

@@ -45,5 +45,9 @@ typedef enum {
 uint64_t am_cost_bulk_ps(const struct am_dev_perf *perf, uint32_t caps,
                          size_t packet_bytes, am_cost_way_t way, size_t bytes,
                          bool *single_p);
+/* The same, where it is known what am_cost_stream_ps says of so many bytes. */
+uint64_t am_cost_bulk_of_ps(const struct am_dev_perf *perf, uint32_t caps,
+                            uint64_t stream_ps, am_cost_way_t way, size_t bytes,
+                            bool *single_p);
 
 #endif

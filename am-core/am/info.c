@@ -90,7 +90,7 @@ static const struct am_config_row ctx_rows[] = {
         {"AM_LEARN", "much", AM_CONFIG_CHOICE, "",
          "the costs that protocols are chosen by follow what long copies are "
          "seen to take: yes, where that differs by a quarter; much, only where "
-         "it differs by a factor of eight (two while both ends send), as when "
+         "it differs by a factor of eight (three while both ends send), as when "
          "the cores turn out to be far from each other; no, they stay as they "
          "are at the start",
          offsetof(struct am_values, learn), "no|much|yes", NULL},

@@ -17,7 +17,9 @@ libam_la_SOURCES += \
     am-core/dev/shm/shm_wait.c am-core/dev/shm/shm_wait_round.c \
     am-core/dev/shm/shm_wait_round.h \
     am-core/dev/shm/shm_event.c am-core/dev/shm/shm_alive.c \
-    am-core/dev/shm/shm_front.c am-core/dev/shm/shm_lanes.c am-core/dev/shm/shm_look.c
+    am-core/dev/shm/shm_front.c am-core/dev/shm/shm_pages.c \
+    am-core/dev/shm/shm_pages.h \
+    am-core/dev/shm/shm_lanes.c am-core/dev/shm/shm_look.c
 libam_la_SOURCES += \
     am-core/dev/wrap.c am-core/dev/wrap.h \
     am-core/dev/fault/fault.h am-core/dev/fault/fault_dev.c \

@@ -20,10 +20,13 @@ enum {
                        * core that was taken away says nothing about copies */
     METER_SURE = 16,  /* samples before the mean is believed, ... */
     METER_SURE_TRIAL = 4, /* ... and in a trial, which may be dear */
-    METER_RATIO = 4, /* a change of more than one in so many is used */
+    METER_RATIO = 4, /* a change of more than one in so many is used; ... */
+    METER_RATIO_SEEN = 8, /* ... so many, of what is much */
     METER_MUCH = 8,  /* so many times the prior, or one in so many, is much */
-    METER_MUCH_BOTH = 2, /* ... of streams both ways, as in memory that no cache
-                          * holds they cost more than a single copy */
+    METER_MUCH_BOTH = 3, /* ... of streams both ways, as in memory that no cache
+                          * holds they cost more than a single copy; ... */
+    METER_MUCH_LESS = 4, /* ... and less by one in so many, once it is used: what
+                          * lies at the limit does not go to and fro */
     METER_PUT_MORE = 8,  /* a put costs by one in so many more than a get */
     METER_REST = 32,     /* samples between two changes */
     METER_TRIAL = 4096,  /* samples of others until the unseen is tried again */
@@ -107,12 +110,18 @@ void am_meter_turns(struct am_meter *meter, bool shared_core, uint64_t turn_ps)
     }
 }
 
-static bool differs(uint64_t a, uint64_t b)
+static bool differs(uint64_t a, uint64_t b, uint64_t ratio)
 {
     uint64_t least = a < b ? a : b;
     uint64_t gap = a < b ? b - a : a - b;
 
-    return gap > least / METER_RATIO;
+    return gap > least / ratio;
+}
+
+/* Has a rate been seen that was much, and is it used? */
+static bool is_much(const struct am_meter *meter, const struct am_rate *rate)
+{
+    return meter->learn == AM_LEARN_MUCH && rate->from == AM_FROM_RUN;
 }
 
 /* A single copy's prior is a measurement, which a little cannot outdo. */
@@ -121,10 +130,13 @@ static bool differs_much(const struct am_meter *meter,
 {
     const struct am_rate *both = meter->rates[AM_WAYS_BOTH];
     bool stream = rate == &both[AM_COPY_IN] || rate == &both[AM_COPY_OUT];
+    uint64_t much = METER_MUCH_LESS * (stream ? METER_MUCH_BOTH : METER_MUCH);
     uint64_t a = rate->seen_fs, b = rate->prior_fs;
 
-    return (a < b ? b : a) / (stream ? METER_MUCH_BOTH : METER_MUCH) >
-           (a < b ? a : b);
+    if (is_much(meter, rate)) {
+        much -= much / METER_MUCH_LESS;
+    }
+    return (a < b ? b : a) * METER_MUCH_LESS / much > (a < b ? a : b);
 }
 
 /* Use what was seen if it is far from what is used, and not just after a
@@ -135,7 +147,8 @@ static bool adopt(struct am_meter *meter, struct am_rate *rate)
     uint64_t wanted = prior ? rate->prior_fs : rate->seen_fs;
 
     if (meter->rest > 0 || rate->samples < rate->sure ||
-        !differs(wanted, rate->used_fs)) {
+        !differs(wanted, rate->used_fs,
+                 is_much(meter, rate) ? METER_RATIO_SEEN : METER_RATIO)) {
         return false;
     }
     rate->used_fs = wanted;
@@ -155,7 +168,7 @@ static bool try_prior(struct am_meter *meter, struct am_rate *rate)
     rate->unseen = 0;
     rate->samples = 0;
     rate->sure = METER_SURE_TRIAL;
-    if (!differs(rate->prior_fs, rate->used_fs)) {
+    if (!differs(rate->prior_fs, rate->used_fs, METER_RATIO)) {
         return false;
     }
     rate->used_fs = rate->prior_fs;

@@ -10,7 +10,7 @@
  *     +-------  seen  ---------+  <---- am_meter_sample
  *
  * With AM_LEARN_YES enough is a quarter.  With AM_LEARN_MUCH, the default, what is
- * seen counts only where it is eight times the prior (a stream both ways: twice),
+ * seen counts only where it is eight times the prior (a stream both ways: three times),
  * and the prior stays in use elsewhere; the unseen does not fade, but is tried for
  * four samples after 4,096 of others.
  *

@@ -12,6 +12,8 @@
 
 /* Sizes up to here are compared by cost; larger ones go as this one does. */
 #define CHOICE_BYTES_MAX ((size_t)1 << 36)
+/* Up to here the copy of the bytes is the least of the costs. */
+#define CHOICE_BYTES_SHORT ((size_t)1 << 10)
 
 enum {
     LIST_MAX = 8
@@ -197,22 +199,25 @@ static am_proto_t by_cost(const struct wish *wish, const struct am_cost_in *in,
                           size_t bytes, am_proto_t before)
 {
     size_t at = bytes < CHOICE_BYTES_MAX ? bytes : CHOICE_BYTES_MAX;
-    am_proto_t best = wish->rndv_set ? wish->rndv : AM_PROTO_PUT;
-    uint64_t best_ps = am_proto_cost_ps(in, best, at);
+    am_proto_t last = wish->rndv_set ? wish->rndv : AM_PROTO_PUT, best = last;
+    uint64_t best_ps = AM_COST_NEVER, before_ps = AM_COST_NEVER;
+    uint64_t costs_ps[AM_PROTO_COUNT];
 
+    am_proto_costs_ps(in, at, costs_ps);
     for (int i = 0; i < AM_PROTO_COUNT; i++) {
-        uint64_t ps = am_proto_cost_ps(in, (am_proto_t)i, at);
+        bool may = allowed(wish, (am_proto_t)i, bytes);
+        uint64_t ps = may || i == (int)last ? costs_ps[i] : AM_COST_NEVER;
 
-        if (allowed(wish, (am_proto_t)i, bytes) && ps < best_ps) {
+        if (ps < best_ps) {
             best = (am_proto_t)i;
             best_ps = ps;
         }
+        before_ps = may && i == (int)before ? ps : before_ps;
     }
-    if (before != AM_PROTO_COUNT && allowed(wish, before, bytes) &&
-        stays(in, before, am_proto_cost_ps(in, before, at), best, best_ps)) {
-        return before;
-    }
-    return best;
+    return before_ps != AM_COST_NEVER &&
+                           stays(in, before, before_ps, best, best_ps)
+                   ? before
+                   : best;
 }
 
 static struct am_proto_row choose(const struct wish *wish,
@@ -270,12 +275,15 @@ static size_t last_like(const struct wish *wish, const struct am_cost_in *in,
     return low;
 }
 
-/* The next size to look at: steps of a quarter, and the user's limits. */
+/* The next size to look at: steps of a quarter where protocols differ, of the whole
+ * where short messages cost nearly the same and where all costs are lines; and the
+ * user's limits. */
 static size_t next_size(const struct wish *wish, size_t bytes)
 {
-    size_t next = bytes < 4              ? bytes + 1
-                  : bytes > SIZE_MAX / 2 ? SIZE_MAX
-                                         : bytes + bytes / 4;
+    size_t next = bytes >= CHOICE_BYTES_MAX ? SIZE_MAX
+                  : bytes < CHOICE_BYTES_SHORT || bytes >= AM_MSG_REGION_MAX
+                          ? 2 * bytes + 1
+                          : bytes + bytes / 4;
 
     for (int i = 0; i < 3; i++) {
         if (wish->limit_set[i] && wish->limit[i] > bytes &&
@@ -355,12 +363,11 @@ void am_proto_kind_fill(struct am_proto_kind *kind, struct am_msg *msg)
                                     : AM_MSG_REGION_MAX,
             .prefix_bytes = msg->config->prefix_bytes,
     };
+    kind->msg = msg;
     kind->rndv = plain_rndv(&wish, &kind->cost);
-    for (int contiguous = 0; contiguous < 2; contiguous++) {
-        kind->cost.contiguous = contiguous == 1;
-        kind->row_count[contiguous] =
-                table_fill(&wish, &kind->cost, kind->rows[contiguous]);
-    }
+    kind->cost.contiguous = true;
+    kind->row_count[0] = 0;
+    kind->row_count[1] = table_fill(&wish, &kind->cost, kind->rows[1]);
     if (first->proto == AM_PROTO_EAGER && wish.buffering != AM_BUFFERING_PVM) {
         kind->eager_limit =
                 1 + (first->bytes_max < kind->packet_max ? first->bytes_max
@@ -368,4 +375,14 @@ void am_proto_kind_fill(struct am_proto_kind *kind, struct am_msg *msg)
     } else {
         kind->eager_limit = 0;
     }
+}
+
+void am_proto_kind_fill_other(struct am_proto_kind *kind)
+{
+    struct am_cost_in in = kind->cost;
+    struct wish wish;
+
+    wish_load(kind->msg->config, &wish);
+    in.contiguous = false;
+    kind->row_count[0] = table_fill(&wish, &in, kind->rows[0]);
 }

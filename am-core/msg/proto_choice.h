@@ -26,8 +26,11 @@ struct am_proto_row {
     am_proto_why_t why;
 };
 
+struct am_msg;
+
 struct am_proto_kind {
     struct am_proto_kind *next; /* on msg->kinds */
+    struct am_msg *msg;
     const struct am_dev *dev;
     struct am_meter *meter; /* NULL: the device has none */
     const struct am_dev_perf *perf; /* that `cost` was made from */
@@ -35,12 +38,15 @@ struct am_proto_kind {
     size_t eager_limit; /* smaller contiguous ones go the short way */
     am_proto_t rndv;    /* when there is no credit or no region */
     struct am_cost_in cost;
-    uint32_t row_count[2]; /* [contiguous] */
+    /* [contiguous]; that of other data is made when it is first asked for */
+    uint32_t row_count[2];
     struct am_proto_row rows[2][AM_PROTO_ROWS_MAX];
 };
 
 /* Make its tables from what it costs now. */
 void am_proto_kind_fill(struct am_proto_kind *kind, struct am_msg *msg);
+/* Make the table of data that is not contiguous; called by am_proto_rows. */
+void am_proto_kind_fill_other(struct am_proto_kind *kind);
 /* The kind of this peer, computed on first use; NULL without memory. */
 const struct am_proto_kind *am_proto_kind_of(struct am_msg *msg,
                                              struct am_peer *peer);
@@ -54,13 +60,24 @@ void am_proto_kinds_free(struct am_msg *msg);
 void am_proto_long_sent(struct am_msg_peer *mp, size_t bytes);
 void am_proto_long_received(struct am_msg_peer *mp, size_t bytes);
 
+/* The table; its last row's bytes_max is SIZE_MAX. */
+static inline const struct am_proto_row *
+am_proto_rows(const struct am_proto_kind *kind, bool contiguous)
+{
+    if (kind->row_count[contiguous] == 0) {
+        /* no kind is a constant: who asks only may not change it */
+        am_proto_kind_fill_other((struct am_proto_kind *)(uintptr_t)kind);
+    }
+    return kind->rows[contiguous];
+}
+
 static inline am_proto_t am_proto_select(const struct am_proto_kind *kind,
                                          size_t bytes, bool contiguous)
 {
-    const struct am_proto_row *row = kind->rows[contiguous];
+    const struct am_proto_row *row = am_proto_rows(kind, contiguous);
 
     while (bytes > row->bytes_max) {
-        row++; /* the last row's bytes_max is SIZE_MAX */
+        row++;
     }
     return row->proto;
 }

@@ -57,41 +57,45 @@ static uint64_t stream_ps(const struct am_cost_in *in, size_t bytes)
     return am_cost_stream_ps(&in->perf, in->packet_max, bytes);
 }
 
-static uint64_t get_ps(const struct am_cost_in *in, size_t bytes)
+/* What several formulas ask of a size. */
+struct terms {
+    size_t bytes;
+    uint64_t short_ps, copy_ps, stream_ps;
+};
+
+static uint64_t bulk_ps(const struct am_cost_in *in, am_cost_way_t way,
+                        size_t bytes, uint64_t stream)
 {
     bool single;
 
-    return am_cost_bulk_ps(&in->perf, in->contiguous ? in->caps : 0,
-                           in->packet_max, AM_COST_GET, bytes, &single);
-}
-
-static uint64_t put_ps(const struct am_cost_in *in, size_t bytes)
-{
-    bool single;
-
-    return am_cost_bulk_ps(&in->perf, in->contiguous ? in->caps : 0,
-                           in->packet_max, AM_COST_PUT_TOLD, bytes, &single);
+    return am_cost_bulk_of_ps(&in->perf, in->contiguous ? in->caps : 0, stream,
+                              way, bytes, &single);
 }
 
 /* A sender that does not wait for an answer is ahead of its receiver by a turn:
  * more receives come too late. */
-static uint64_t eager_ps(const struct am_cost_in *in, size_t bytes)
+static uint64_t eager_ps(const struct am_cost_in *in, const struct terms *of)
 {
-    return stream_ps(in, bytes) +
-           copy_ps(in, bytes) / (in->perf.turn_ps != 0 ? 2 : 16);
+    return of->stream_ps + of->copy_ps / (in->perf.turn_ps != 0 ? 2 : 16);
 }
 
-static uint64_t buffered_ps(const struct am_cost_in *in, size_t bytes)
+static uint64_t buffered_ps(const struct am_cost_in *in, const struct terms *of)
 {
     bool mapped = (in->caps & AM_DEV_CAP_MAPPED) != 0;
+    size_t bytes = of->bytes;
 
     if (bytes > in->region_bytes || in->region_bytes == 0) {
         return AM_COST_NEVER;
     }
-    return ALLOC_PS + short_ps(in) + copy_ps(in, bytes) +
-           (mapped ? copy_ps(in, bytes) : stream_ps(in, bytes)) +
+    return ALLOC_PS + of->short_ps + of->copy_ps +
+           (mapped ? of->copy_ps : of->stream_ps) +
            copy_ps(in, bytes * bytes / in->region_bytes) +
            in->perf.turn_ps * bytes / in->region_bytes;
+}
+
+static uint64_t put_ps(const struct am_cost_in *in, size_t bytes)
+{
+    return bulk_ps(in, AM_COST_PUT_TOLD, bytes, stream_ps(in, bytes));
 }
 
 /* Until they have left, and what is behind them can. */
@@ -104,57 +108,64 @@ static uint64_t leave_ps(const struct am_cost_in *in, size_t bytes)
 /* A prefix into memory that the sender has mapped: it is there before the answer
  * is asked for. */
 static uint64_t prefix_first_ps(const struct am_cost_in *in, size_t prefix,
-                                size_t rest)
+                                size_t rest, uint64_t short_ps)
 {
-    return short_ps(in) + copy_ps(in, prefix) +
-           larger(short_ps(in), copy_ps(in, prefix)) + in->perf.turn_ps +
+    return short_ps + copy_ps(in, prefix) +
+           larger(short_ps, copy_ps(in, prefix)) + in->perf.turn_ps +
            (rest > 0 ? put_ps(in, rest) : 0);
 }
 
 /* A prefix in packets, which leave while the answer comes. */
 static uint64_t prefix_behind_ps(const struct am_cost_in *in, size_t prefix,
-                                 size_t rest)
+                                 const struct terms *of)
 {
-    uint64_t answer_ps = 2 * short_ps(in) + in->perf.turn_ps;
+    uint64_t answer_ps = 2 * of->short_ps + in->perf.turn_ps;
     uint64_t alone_ps =
-            short_ps(in) + stream_ps(in, prefix) + copy_ps(in, prefix);
+            of->short_ps + stream_ps(in, prefix) + copy_ps(in, prefix);
 
-    if (rest == 0) {
+    if (of->bytes == prefix) {
         return alone_ps;
     }
     return larger(alone_ps,
-                  put_ps(in, prefix + rest) +
+                  bulk_ps(in, AM_COST_PUT_TOLD, of->bytes, of->stream_ps) +
                           excess(answer_ps, leave_ps(in, prefix)) +
-                          excess(copy_ps(in, prefix), copy_ps(in, rest)));
+                          excess(copy_ps(in, prefix),
+                                 copy_ps(in, of->bytes - prefix)));
 }
 
-static uint64_t prefix_ps(const struct am_cost_in *in, size_t bytes)
+static uint64_t prefix_ps(const struct am_cost_in *in, const struct terms *of)
 {
-    size_t prefix = bytes < in->prefix_bytes ? bytes : in->prefix_bytes;
+    size_t prefix = of->bytes < in->prefix_bytes ? of->bytes : in->prefix_bytes;
+    size_t rest = of->bytes - prefix;
 
     if (prefix > in->region_bytes) {
         return AM_COST_NEVER;
     }
     return ALLOC_PS + ((in->caps & AM_DEV_CAP_MAPPED) != 0
-                               ? prefix_first_ps(in, prefix, bytes - prefix)
-                               : prefix_behind_ps(in, prefix, bytes - prefix));
+                               ? prefix_first_ps(in, prefix, rest, of->short_ps)
+                               : prefix_behind_ps(in, prefix, of));
+}
+
+void am_proto_costs_ps(const struct am_cost_in *in, size_t bytes,
+                       uint64_t costs_ps[AM_PROTO_COUNT])
+{
+    const struct terms of = {bytes, short_ps(in), copy_ps(in, bytes),
+                             stream_ps(in, bytes)};
+
+    costs_ps[AM_PROTO_EAGER] = eager_ps(in, &of);
+    costs_ps[AM_PROTO_BUFFERED] = buffered_ps(in, &of);
+    costs_ps[AM_PROTO_PREFIX] = prefix_ps(in, &of);
+    costs_ps[AM_PROTO_GET] =
+            5 * of.short_ps / 2 + bulk_ps(in, AM_COST_GET, bytes, of.stream_ps);
+    costs_ps[AM_PROTO_PUT] = 2 * of.short_ps + in->perf.turn_ps +
+                             bulk_ps(in, AM_COST_PUT_TOLD, bytes, of.stream_ps);
 }
 
 uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,
                           size_t bytes)
 {
-    switch (proto) {
-    case AM_PROTO_EAGER:
-        return eager_ps(in, bytes);
-    case AM_PROTO_BUFFERED:
-        return buffered_ps(in, bytes);
-    case AM_PROTO_PREFIX:
-        return prefix_ps(in, bytes);
-    case AM_PROTO_GET:
-        return 5 * short_ps(in) / 2 + get_ps(in, bytes);
-    case AM_PROTO_PUT:
-        return 2 * short_ps(in) + in->perf.turn_ps + put_ps(in, bytes);
-    default:
-        return AM_COST_NEVER;
-    }
+    uint64_t costs_ps[AM_PROTO_COUNT];
+
+    am_proto_costs_ps(in, bytes, costs_ps);
+    return costs_ps[proto];
 }

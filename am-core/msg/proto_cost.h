@@ -22,4 +22,8 @@ struct am_cost_in {
 uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,
                           size_t bytes);
 
+/* The same of all protocols at once, which takes little longer than one. */
+void am_proto_costs_ps(const struct am_cost_in *in, size_t bytes,
+                       uint64_t costs_ps[AM_PROTO_COUNT]);
+
 #endif

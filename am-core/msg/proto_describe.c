@@ -93,15 +93,14 @@ static void out_kind(struct am_text *out, const struct am_proto_kind *kind,
                      const char *origin)
 {
     for (int contiguous = 1; contiguous >= 0; contiguous--) {
+        const struct am_proto_row *rows = am_proto_rows(kind, contiguous == 1);
         size_t from = 0;
 
         am_text_add(out, "device %s, %s data\n", kind->dev->bottom->name,
                     contiguous ? "contiguous" : "other");
         for (uint32_t i = 0; i < kind->row_count[contiguous]; i++) {
-            const struct am_proto_row *row = &kind->rows[contiguous][i];
-
-            out_row(out, kind, row, from, contiguous == 1);
-            from = row->bytes_max + 1;
+            out_row(out, kind, &rows[i], from, contiguous == 1);
+            from = rows[i].bytes_max + 1;
         }
     }
     am_text_add(out, "  one packet carries ");

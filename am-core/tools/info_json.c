@@ -122,13 +122,14 @@ static json_t *rows_json(const struct am_proto_kind *kind, bool contiguous)
     static const char *const why[] = {[AM_WHY_COST] = "lowest cost",
                                       [AM_WHY_SET] = "set by a variable",
                                       [AM_WHY_POLICY] = "AM_BUFFERING"};
+    const struct am_proto_row *rows = am_proto_rows(kind, contiguous);
     struct am_cost_in in = kind->cost;
     json_t *list = json_array();
     size_t from = 0;
 
     in.contiguous = contiguous;
     for (uint32_t i = 0; i < kind->row_count[contiguous]; i++) {
-        const struct am_proto_row *row = &kind->rows[contiguous][i];
+        const struct am_proto_row *row = &rows[i];
 
         json_array_append_new(
                 list,

@@ -8,6 +8,7 @@ am_tests = test/unit/am_address_test \
     test/unit/am_fork_test test/unit/am_forged_test \
     test/unit/am_forged_random_test test/unit/am_post_test \
     test/unit/shm_death_test test/unit/shm_front_test \
+    test/unit/shm_pages_test \
     test/unit/shm_hostile_test test/unit/shm_lanes_test \
     test/unit/shm_late_test test/unit/shm_neighbour_test \
     test/unit/shm_process_test \
@@ -49,6 +50,9 @@ test_unit_shm_hostile_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_front_test_SOURCES = test/unit/shm_front_test.c \
     $(msg_world)
 test_unit_shm_front_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_pages_test_SOURCES = test/unit/shm_pages_test.c \
+    test/support/msg_world.c
+test_unit_shm_pages_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_neighbour_test_SOURCES = test/unit/shm_neighbour_test.c \
     test/support/process.c test/support/process.h
 test_unit_shm_neighbour_test_CFLAGS = $(TEST_CFLAGS)

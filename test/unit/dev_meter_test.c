@@ -180,7 +180,7 @@ static void test_both_ways(void **state)
     assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 40000));
 }
 
-/* Both ways, twice the prior is much: 125 ps/B for both copies of a stream in
+/* Both ways, three times the prior is much: 125 ps/B for both copies of a stream in
  * memory that no cache holds, and 90 for a single one. */
 static void test_much_both(void **state)
 {
@@ -194,12 +194,36 @@ static void test_much_both(void **state)
     for (int i = 0; i < 20; i++) {
         am_meter_sent(&meter, true);
     }
-    see(&meter, AM_COPY_IN, 200, 30000);
+    see(&meter, AM_COPY_IN, 200, 50000);
     assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
     see(&meter, AM_COPY_IN, 200, 60000);
     see(&meter, AM_COPY_OUT, 200, 65000);
     assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 60000));
     assert_true(is_near(meter.perf.recv_overhead.per_byte_fs, 65000));
+}
+
+/* What lies now above and now below the limit is used or not, and does not go to and
+ * fro; what is used follows. */
+static void test_much_steady(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    meter.learn = AM_LEARN_MUCH;
+    for (int i = 0; i < 20; i++) {
+        am_meter_sent(&meter, true);
+    }
+    for (int i = 0; i < 20; i++) {
+        see(&meter, AM_COPY_IN, 100, 58000);
+        assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 58000));
+        see(&meter, AM_COPY_IN, 100, 48000);
+        assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 48000));
+    }
+    see(&meter, AM_COPY_IN, 200, 48000);
+    assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 48000));
+    see(&meter, AM_COPY_IN, 200, 36000);
+    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
 }
 
 /* Shorter than its constant part, and as long as can be: no number that the
@@ -323,6 +347,7 @@ int main(void)
             cmocka_unit_test(test_much),      cmocka_unit_test(test_both_ways),
             cmocka_unit_test(test_extremes),  cmocka_unit_test(test_turns),
             cmocka_unit_test(test_times_few), cmocka_unit_test(test_much_both),
+            cmocka_unit_test(test_much_steady),
             cmocka_unit_test(test_faults),
     };
 

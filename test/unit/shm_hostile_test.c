@@ -241,12 +241,13 @@ static void test_geometry(void **state)
             assert_true(g.slots[c] +
                                 header.depth[c] * sizeof(struct shm_slot) <=
                         g.lane_bytes);
-            assert_true(g.data[c] + header.ring_bytes[c] <= g.lane_bytes);
+            assert_true(g.data[c] + header.ring_bytes[c] <= g.rings_bytes);
             assert_true(4 * (uint64_t)header.packet_bytes[c] <=
                         header.ring_bytes[c]);
         }
         assert_true(g.ranks < g.bitmaps && g.bitmaps < g.lanes &&
-                    g.lanes < g.heaps && g.heaps <= g.total);
+                    g.lanes < g.rings && g.rings < g.heaps &&
+                    g.heaps <= g.total);
     }
     print_message("%u accepted\n", accepted);
     assert_true(accepted > 1000);

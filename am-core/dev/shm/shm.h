@@ -6,7 +6,7 @@
  *   shm_sock.c  the sockets that pass a segment's descriptor round
  *   shm_seg.c   making, mapping and checking a segment
  *   shm_tx.c    the data path: send
- *   shm_front.c how much of a large data ring is in use
+ *   shm_pages.h pages that are made ahead of need: shm_pages.c, shm_front.c
  *   shm_rx.c    the data path: poll
  *   shm_lanes.c which lanes polls look at
  *   shm_mem.c   put, get, fetch-and-add, memory that peers may write
@@ -33,6 +33,7 @@ struct shm_seg {
             header; /* a checked copy; the shared one is not trusted */
     struct shm_geometry geometry;
     uint32_t self; /* my index in it */
+    uint32_t front_bytes; /* made of each data ring for requests */
     int fd;        /* kept by its maker until all have it; or -1 */
     uint32_t attached_seen;
     uint32_t core_turn; /* index looked at last for who waits on my CPU */
@@ -70,9 +71,9 @@ struct shm_tx {
     char *data;
     uint64_t told;        /* of the tail, to the receiver */
     uint32_t front_bytes; /* of a large ring: what is used of it so far */
-    uint64_t front_used;  /* bytes that went through it, with near cores */
-    uint64_t front_lost;  /* ps, at the ends of laps through it as it is */
-};                        /* two cache lines */
+    uint64_t front_used;  /* packets that went through it, with near cores */
+    uint64_t pad;
+}; /* two cache lines */
 
 struct shm_rx {
     struct shm_slot *next; /* to be consumed */
@@ -191,7 +192,7 @@ struct shm_dev {
     struct shm_near near; /* of a CPU that this context may run on */
     bool near_known;
     uint64_t near_ps; /* SHM_NEAR_PS; another in tests */
-    uint64_t page_ps; /* the least that a ring's new page cost; 0: none */
+    uint64_t page_ps; /* the least that a lane's new page cost; 0: none */
     /* memory */
     bool cma;                 /* process_vm_readv works here */
     struct am_binalloc *heap; /* free blocks of my heap in the job segment */
@@ -206,6 +207,7 @@ struct shm_dev {
     bool core_shared;     /* another context waits on my CPU */
     char error[160];      /* base.error, when there is one */
     struct shm_round round;
+    const char *expected; /* the next short payload, perhaps: to be fetched */
 };
 
 extern const struct am_dev_ops am_shm_ops;
@@ -240,6 +242,9 @@ void shm_seg_close(struct shm_seg *seg);
 struct shm_rank *shm_seg_rank(struct shm_seg *seg, uint32_t index);
 /* My heap in the segment. */
 char *shm_seg_heap(struct shm_seg *seg, uint32_t index);
+/* The lane from one to another, and its data rings. */
+char *shm_seg_lane(struct shm_seg *seg, uint32_t to, uint32_t from);
+char *shm_seg_rings(struct shm_seg *seg, uint32_t to, uint32_t from);
 /* Point the ep's lanes into its segment. */
 void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index);
 /* Tell the peer that my lane to it is in use. */
@@ -264,13 +269,6 @@ am_status_t shm_send_fill(struct am_dev_ep *ep, uint32_t class, const void *hdr,
 bool shm_tx_refresh(struct shm_tx *tx);
 /* Start the next run; false when no slot is free. */
 bool shm_tx_advance(struct shm_tx *tx);
-/* A packet that needs `need` bytes of a large ring, and would leave its front at
- * `at`: the bytes to skip, to the ring's start, or 0: it goes where it is. */
-uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
-                         uint64_t need);
-/* Bytes that go through the front before the whole ring is worth its pages, where
- * a new one costs so much. */
-uint64_t shm_front_worth(uint32_t ring_bytes, uint64_t page_ps);
 bool shm_reply_ready(struct am_dev_ep *ep);
 int shm_poll(struct am_dev *dev, uint32_t packets_max);
 /* Deliver all that a dead peer has left. */

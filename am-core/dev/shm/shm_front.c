@@ -7,52 +7,39 @@
  * The receiver has not consumed what lies at the start: then the front doubles at
  * once, so that no message waits while the ring has room.
  *
- * Or it pays to use more.  At the end of each lap the sender looks whether the
- * receiver has consumed the start, which loads a line from the receiver's cache: 60
- * to 350 ns.  And a line that the receiver's cache holds takes longer to write than
- * one that has left for the cache that both cores share: 4 KiB took 0.3 us longer
- * where the cores share one (where they do not, payloads of 2 to 64 KiB took the same
- * time through 32 KiB and through 2 MiB).  But a page that is used for the first time
- * costs both sides a fault: 0.5 us each on a bare machine, 15 us each under a
- * hypervisor that shadows page tables.  So the sender measures what a page costs when
- * it makes the first ones, and doubles the front when its laps' ends have cost as much
- * as the pages would; it uses the whole ring when as much has been lost to lines in
- * the receiver's cache as the ring's pages cost.  In the end no more than twice the
- * best is paid for either (the rule for a choice between renting and buying).
+ * Or it pays to use more.  Where the cores share a cache, a line that the receiver's
+ * own cache holds takes longer to write than one that has left for the shared one:
+ * payloads of 2 to 4 KiB took 30 to 60 ns longer through fronts of 16 to 512 KiB than
+ * through a ring of 2 MiB.  (Where the cores do not share one, payloads of 64 bytes to
+ * 32 KiB took as long through 32 KiB as through any longer front.)  But a page that is
+ * used for the first time costs both sides a fault: 0.5 us each on a bare machine, 15
+ * us each under a hypervisor that shadows page tables.  So the sender measures what a
+ * page costs, and uses the whole ring when as much has been lost to lines in the
+ * receiver's cache as the ring's pages cost.  In the end no more than twice the best is
+ * paid (the rule for a choice between renting and buying).
  */
 #include "config.h"
 
 #include "base/assert.h"
 #include "dev/shm/shm_inl.h"
+#include "dev/shm/shm_pages.h"
 
-#include <sys/mman.h>
-
-#ifndef MADV_POPULATE_WRITE
-/* since Linux 5.14; else an error, and no harm */
-#define MADV_POPULATE_WRITE 23
-#endif
-
-/* A front grows to this at once, for packets of a quarter of it. */
-#define FRONT_FIRST ((uint32_t)32 << 10)
-/* What it gains to write a page whose lines have left the receiver's cache. */
-#define GAIN_PS UINT64_C(250000)
-/* The ring is gone through so many times at least, and at most, before it is used
- * whole. */
-#define RINGS_LEAST ((uint64_t)4)
-#define RINGS_MOST  ((uint64_t)256)
-/* Payloads up to here gain nothing. */
+/* What a packet gains whose lines have left the receiver's cache, ... */
+#define GAIN_PS UINT64_C(45000)
+/* ... if its payload is longer than this. */
 #define SHORT_BYTES 512
-/* More than a look takes between far cores: something else came in between. */
-#define LOOK_MOST_PS UINT64_C(500000)
+/* What a page costs is taken to be at least, and at most. */
+#define PAGE_LEAST_PS UINT64_C(100000)
+#define PAGE_MOST_PS  UINT64_C(16000000)
 /* One in so many laps is timed, and counts as all of them; a power of two. */
 #define LAPS_TIMED ((uint64_t)16)
 
 uint64_t shm_front_worth(uint32_t ring_bytes, uint64_t page_ps)
 {
-    uint64_t most = RINGS_MOST * GAIN_PS / 2;
-    uint64_t rings = 2 * (page_ps < most ? page_ps : most) / GAIN_PS;
-
-    return ring_bytes * (rings < RINGS_LEAST ? RINGS_LEAST : rings);
+    page_ps = page_ps < PAGE_LEAST_PS  ? PAGE_LEAST_PS
+              : page_ps > PAGE_MOST_PS ? PAGE_MOST_PS
+                                       : page_ps;
+    return ring_bytes / SHM_PAGE * 2 * page_ps / GAIN_PS;
 }
 
 /* The front that packets which need so many bytes begin with: room for some of
@@ -61,7 +48,7 @@ static uint32_t front_first(uint64_t need)
 {
     uint32_t bytes = SHM_FRONT_LEAST;
 
-    while (bytes < FRONT_FIRST && bytes < 4 * need) {
+    while (bytes < SHM_FRONT_FIRST && bytes < 4 * need) {
         bytes *= 2;
     }
     return bytes;
@@ -70,45 +57,32 @@ static uint32_t front_first(uint64_t need)
 /* The front ends at `bytes` from now on; have its new pages made at once. */
 static void front_set(struct shm_tx *tx, uint32_t bytes)
 {
-    (void)madvise(tx->data + tx->front_bytes, bytes - tx->front_bytes,
-                  MADV_POPULATE_WRITE);
+    (void)shm_pages_make(tx->data + tx->front_bytes, bytes - tx->front_bytes);
     tx->front_bytes = bytes;
-    tx->front_lost = 0;
 }
 
-/* The ring's first payload: its first pages, and what one costs.  Each is written
- * to, as under some hypervisors the first write costs more than the page did (6 us
- * and 2).  That is safe here only, where nothing lies in the ring yet.  The least
- * counts: others want the core. */
+/* The ring's first payload, where its pages were not made before: the first of them,
+ * and what one costs. */
 static void front_open(struct shm_dev *dev, struct shm_tx *tx, uint32_t bytes)
 {
-    uint64_t start = am_env_now(dev->env), page_ps;
+    uint64_t start = am_env_now(dev->env);
 
     AM_ASSERT(tx->data_tail == 0);
     front_set(tx, bytes);
-    for (uint32_t at = 0; at < bytes; at += SHM_PAGE) {
-        *(volatile char *)(tx->data + at) = 0;
-    }
-    page_ps = (am_env_now(dev->env) - start) / (bytes / SHM_PAGE);
-    if (dev->page_ps == 0 || page_ps < dev->page_ps) {
-        dev->page_ps = page_ps;
-    }
+    shm_pages_write(tx->data, bytes);
+    shm_page_took(dev, am_env_now(dev->env) - start, bytes / SHM_PAGE);
 }
 
-/* A lap that is timed is over, of `bytes`, and to look whether the receiver had
- * consumed its start took so long: grow if that is worth it by now. */
-static void front_lap(struct shm_dev *dev, struct shm_tx *tx, uint32_t bytes,
-                      bool is_short, uint64_t look_ps)
+/* A lap that is timed is over, of so many packets, and to look whether the receiver
+ * had consumed its start, which loads a line from the receiver's cache (60 to 350 ns),
+ * took so long: grow if that is worth it by now. */
+static void front_lap(struct shm_dev *dev, struct shm_tx *tx, uint64_t packets,
+                      uint64_t look_ps)
 {
-    uint64_t pages = tx->front_bytes / SHM_PAGE;
-
-    tx->front_lost +=
-            LAPS_TIMED * (look_ps < LOOK_MOST_PS ? look_ps : LOOK_MOST_PS);
-    if (!is_short && look_ps <= dev->near_ps) {
-        tx->front_used += LAPS_TIMED * bytes;
+    if (look_ps <= dev->near_ps) {
+        tx->front_used += LAPS_TIMED * packets;
     }
-    if (tx->front_lost >= pages * 2 * dev->page_ps ||
-        tx->front_used >= shm_front_worth(tx->ring_bytes, dev->page_ps)) {
+    if (tx->front_used >= shm_front_worth(tx->ring_bytes, dev->page_ps)) {
         front_set(tx, 2 * tx->front_bytes);
     }
 }
@@ -120,7 +94,8 @@ uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
     uint32_t bytes = front_first(need);
     /* each lap takes the tail to the next multiple of the ring's size */
     bool timed = (tx->data_tail & (LAPS_TIMED - 1) * tx->ring_bytes) == 0 &&
-                 tx->front_bytes < tx->ring_bytes;
+                 tx->front_bytes < tx->ring_bytes &&
+                 need > SHORT_BYTES + SHM_GAP_BYTES;
 
     if (tx->front_bytes == 0) {
         front_open(dev, tx, bytes);
@@ -143,8 +118,7 @@ uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
         return 0;
     }
     if (timed) {
-        front_lap(dev, tx, at, need <= SHORT_BYTES + SHM_GAP_BYTES,
-                  am_env_now(dev->env) - start);
+        front_lap(dev, tx, at / need, am_env_now(dev->env) - start);
     }
     return skip;
 }

@@ -142,6 +142,10 @@ static inline uint32_t shm_data_lead(const void *data, uint64_t bytes)
  * (shm_front.c). */
 #define SHM_FRONT_LEAST ((uint32_t)SHM_PAGE)
 
+/* A front grows to this at once, for packets of a quarter of it; where a segment's
+ * pages are made ahead of need, it begins with so many bytes. */
+#define SHM_FRONT_FIRST ((uint32_t)64 << 10)
+
 /* A line that the receiver has written takes so long to load at most if the cores
  * share a cache: 60 to 90 ns, and 250 to 350 if they do not. */
 #define SHM_NEAR_PS UINT64_C(150000)

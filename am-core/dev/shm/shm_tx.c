@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "dev/shm/shm_inl.h"
+#include "dev/shm/shm_pages.h"
 #include "dev/shm/shm_wait.h"
 
 #include <string.h>

@@ -1,0 +1,88 @@
+/*
+ * Pages of lanes that are made before a packet needs them: where two to four contexts
+ * share a segment the slots and the start of the data ring for requests.  A page that
+ * a packet is the first to use costs both sides a fault: 2.7 us of the sender's time
+ * and 1.3 us of the receiver's on a virtual machine, and 15 us each under a hypervisor
+ * that shadows page tables.  Of many contexts most never speak to each other: there
+ * pages come when they are used.
+ */
+#include "config.h"
+
+#include "dev/shm/shm_inl.h"
+#include "dev/shm/shm_pages.h"
+
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE
+/* since Linux 5.14; else an error, and no harm */
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* In a segment of so many contexts each has its lanes with all others made. */
+#define PAGES_RANKS_MOST 4
+
+bool shm_pages_make(char *from, size_t bytes)
+{
+    return madvise(from, bytes, MADV_POPULATE_WRITE) == 0;
+}
+
+void shm_pages_write(char *from, size_t bytes)
+{
+    for (size_t at = SHM_PAGE - 1; at < bytes; at += SHM_PAGE) {
+        *(volatile char *)(from + at) = 0;
+    }
+}
+
+/* The slots of a lane and `front` bytes of its data ring for requests; false: the
+ * kernel cannot. */
+static bool lane_make(struct shm_seg *seg, uint32_t to, uint32_t from,
+                      size_t front)
+{
+    char *lane = shm_seg_lane(seg, to, from);
+    char *data =
+            shm_seg_rings(seg, to, from) + seg->geometry.data[AM_DEV_REQUEST];
+
+    if (!shm_pages_make(lane, seg->geometry.lane_bytes) ||
+        !shm_pages_make(data, front)) {
+        return false;
+    }
+    if (from == seg->self) {
+        /* what the other writes in it is at the start of its first page */
+        shm_pages_write(lane, seg->geometry.lane_bytes);
+        shm_pages_write(data, front);
+    }
+    return true;
+}
+
+void shm_page_took(struct shm_dev *dev, uint64_t elapsed_ps, uint64_t pages)
+{
+    uint64_t page_ps = elapsed_ps / pages;
+
+    if (dev->page_ps == 0 || page_ps < dev->page_ps) {
+        dev->page_ps = page_ps;
+    }
+}
+
+void shm_seg_pages_make(struct shm_seg *seg)
+{
+    struct shm_dev *dev = seg->dev;
+    uint32_t ring_bytes = seg->header.ring_bytes[AM_DEV_REQUEST];
+    uint32_t front =
+            ring_bytes < SHM_FRONT_FIRST ? ring_bytes : SHM_FRONT_FIRST;
+    uint64_t pages = (seg->geometry.lane_bytes + front) / SHM_PAGE;
+    uint64_t start = am_env_now(dev->env);
+    uint32_t others = seg->header.count - 1;
+
+    if (others == 0 || others >= PAGES_RANKS_MOST) {
+        return;
+    }
+    for (uint32_t i = 0; i < seg->header.count; i++) {
+        /* first what I read, so that it is near to me */
+        if (i != seg->self && (!lane_make(seg, seg->self, i, front) ||
+                               !lane_make(seg, i, seg->self, front))) {
+            return;
+        }
+    }
+    seg->front_bytes = front;
+    shm_page_took(dev, am_env_now(dev->env) - start, 2 * others * pages);
+}

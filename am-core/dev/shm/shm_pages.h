@@ -1,0 +1,30 @@
+/*
+ * Which pages of lanes there are, and when they are made: those that packets use first
+ * (shm_pages.c), and how much of a large data ring is in use (shm_front.c).
+ */
+#ifndef AM_DEV_SHM_SHM_PAGES_H
+#define AM_DEV_SHM_SHM_PAGES_H
+
+#include "dev/shm/shm.h"
+
+/* Have these pages made and mapped at once; false: the kernel cannot. */
+bool shm_pages_make(char *from, size_t bytes);
+/* Write to each of these pages, at its end: under some hypervisors the first write
+ * costs more than the page did (6 us and 2).  For the sender of a lane, before it has
+ * sent anything. */
+void shm_pages_write(char *from, size_t bytes);
+/* So many pages took so long: the least counts, as others want the core. */
+void shm_page_took(struct shm_dev *dev, uint64_t elapsed_ps, uint64_t pages);
+/* In a segment that is new here, before anything is sent: those pages of the lanes
+ * that packets use first. */
+void shm_seg_pages_make(struct shm_seg *seg);
+
+/* A packet that needs `need` bytes of a large ring, and would leave its front at
+ * `at`: the bytes to skip, to the ring's start, or 0: it goes where it is. */
+uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
+                         uint64_t need);
+/* Packets that go through the front before the whole ring is worth its pages, where
+ * a new one costs so much. */
+uint64_t shm_front_worth(uint32_t ring_bytes, uint64_t page_ps);
+
+#endif
