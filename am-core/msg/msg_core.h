@@ -166,13 +166,12 @@ struct am_msg_peer {
     uint64_t granted_messages, granted_bytes; /* ever, for checks */
     uint64_t debt; /* packed: to be taken from what comes back */
     struct am_list held;
-    bool stall_said;
+    bool stall_said, tx_want_said;
     uint32_t slots_free; /* bit mask */
     am_region_state_t tx_state;
     struct am_binalloc *tx_alloc;
     size_t tx_bytes;
     uint8_t *tx_map; /* direct pointer to the region, or NULL */
-    bool tx_want_said;
     size_t packed_bytes; /* pvm: packed and not yet gone */
     /* receiving */
     uint64_t share; /* packed: what this side grants */
@@ -184,14 +183,12 @@ struct am_msg_peer {
     uint64_t watch_received;
     struct am_msg_req *streams[AM_MSG_SLOTS];
     uint8_t *rx_base;
-    size_t rx_bytes;
+    size_t rx_bytes, free_bytes, ahead_end;
     bool rx_mapped, rx_wanted;
-    uint64_t ahead_id; /* of the prefix that comes in, and where it ends; 0: none */
-    size_t ahead_end;
+    uint64_t ahead_id; /* of the prefix that comes in, 0: none */
     struct am_dev_key rx_key;
     uint64_t frees[AM_MSG_FREES_MAX];
     uint32_t free_count;
-    size_t free_bytes;
     /* both */
     uint32_t one_way; /* messages of several packets sent since one has come */
     struct am_list active; /* sends under way, receives matched */
