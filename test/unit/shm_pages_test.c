@@ -57,7 +57,7 @@ static uint32_t lane_pages(struct world *world, uint32_t rank, uint32_t to,
     struct shm_seg *seg = dev_of(world, rank)->job;
 
     return mapped_pages(shm_seg_lane(seg, to, from), seg->geometry.lane_bytes) +
-           mapped_pages(shm_seg_rings(seg, to, from), SHM_FRONT_FIRST);
+           mapped_pages(shm_seg_rings(seg, to, from), SHM_FRONT_MADE);
 }
 
 /* Of both lanes between two ranks. */
@@ -72,7 +72,7 @@ static uint32_t pages_all(struct world *world)
     struct shm_seg *seg = dev_of(world, 0)->job;
 
     return 2 *
-           (uint32_t)((seg->geometry.lane_bytes + SHM_FRONT_FIRST) / SHM_PAGE);
+           (uint32_t)((seg->geometry.lane_bytes + SHM_FRONT_MADE) / SHM_PAGE);
 }
 
 static int by_address(const void *a, const void *b)
