@@ -202,13 +202,38 @@ static void test_many(void **state)
     world_close(&world);
 }
 
+/* A pair that connects late gets its pages when they are used, as a process may have
+ * many of them. */
+static void test_late(void **state)
+{
+    char blob[AM_ADDRESS_BYTES];
+    struct world a, b;
+    struct shm_seg *seg;
+    uint32_t peer;
+
+    world_open(&a, 1, NULL);
+    world_open(&b, 1, NULL);
+    assert_int_equal(am_address(b.ctx[0], blob), AM_OK);
+    assert_int_equal(am_connect(a.ctx[0], blob, &peer), AM_OK);
+    seg = dev_of(&a, 0)->segs;
+    assert_non_null(seg);
+    assert_int_equal(seg->front_bytes, 0);
+    assert_in_range(mapped_pages(shm_seg_rings(seg, 1, 0), SHM_FRONT_MADE), 0,
+                    1);
+    for (int i = 0; i < 1000; i++) {
+        (void)world_poll(&a);
+        (void)world_poll(&b);
+    }
+    world_close(&a);
+    world_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_apart),
-            cmocka_unit_test(test_few),
-            cmocka_unit_test(test_short_ring),
-            cmocka_unit_test(test_many),
+            cmocka_unit_test(test_apart),      cmocka_unit_test(test_few),
+            cmocka_unit_test(test_short_ring), cmocka_unit_test(test_many),
+            cmocka_unit_test(test_late),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * Pages of lanes that are made before a packet needs them: where two to four contexts
- * share a segment the slots and the start of the data ring for requests.  A page that
+ * Pages of lanes that are made before a packet needs them: where a job has two to four
+ * contexts on a node the slots and the start of the data ring for requests.  A page that
  * a packet is the first to use costs both sides a fault: 2.7 us of the sender's time
  * and 1.3 us of the receiver's on a virtual machine, and 15 us each under a hypervisor
  * that shadows page tables.  Of many contexts most never speak to each other: there
