@@ -22,7 +22,7 @@ enum {
     RING_BYTES = 1 << 20,
     PAYLOAD_MOST = 16 << 10,
     FRONT_PAGES =
-            SHM_FRONT_FIRST / SHM_PAGE + 1 /* and what lies behind the ring */
+            SHM_FRONT_MADE / SHM_PAGE + 1 /* and what lies behind the ring */
 };
 
 static struct {

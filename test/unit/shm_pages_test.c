@@ -57,7 +57,7 @@ static uint32_t lane_pages(struct world *world, uint32_t rank, uint32_t to,
     struct shm_seg *seg = dev_of(world, rank)->job;
 
     return mapped_pages(shm_seg_lane(seg, to, from), seg->geometry.lane_bytes) +
-           mapped_pages(shm_seg_rings(seg, to, from), SHM_FRONT_FIRST);
+           mapped_pages(shm_seg_rings(seg, to, from), SHM_FRONT_MADE);
 }
 
 /* Of both lanes between two ranks. */
@@ -72,7 +72,7 @@ static uint32_t pages_all(struct world *world)
     struct shm_seg *seg = dev_of(world, 0)->job;
 
     return 2 *
-           (uint32_t)((seg->geometry.lane_bytes + SHM_FRONT_FIRST) / SHM_PAGE);
+           (uint32_t)((seg->geometry.lane_bytes + SHM_FRONT_MADE) / SHM_PAGE);
 }
 
 static int by_address(const void *a, const void *b)
@@ -202,13 +202,38 @@ static void test_many(void **state)
     world_close(&world);
 }
 
+/* A pair that connects late gets its pages when they are used, as a process may have
+ * many of them. */
+static void test_late(void **state)
+{
+    char blob[AM_ADDRESS_BYTES];
+    struct world a, b;
+    struct shm_seg *seg;
+    uint32_t peer;
+
+    world_open(&a, 1, NULL);
+    world_open(&b, 1, NULL);
+    assert_int_equal(am_address(b.ctx[0], blob), AM_OK);
+    assert_int_equal(am_connect(a.ctx[0], blob, &peer), AM_OK);
+    seg = dev_of(&a, 0)->segs;
+    assert_non_null(seg);
+    assert_int_equal(seg->front_bytes, 0);
+    assert_in_range(mapped_pages(shm_seg_rings(seg, 1, 0), SHM_FRONT_MADE), 0,
+                    1);
+    for (int i = 0; i < 1000; i++) {
+        (void)world_poll(&a);
+        (void)world_poll(&b);
+    }
+    world_close(&a);
+    world_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_apart),
-            cmocka_unit_test(test_few),
-            cmocka_unit_test(test_short_ring),
-            cmocka_unit_test(test_many),
+            cmocka_unit_test(test_apart),      cmocka_unit_test(test_few),
+            cmocka_unit_test(test_short_ring), cmocka_unit_test(test_many),
+            cmocka_unit_test(test_late),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

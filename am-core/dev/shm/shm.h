@@ -33,7 +33,7 @@ struct shm_seg {
             header; /* a checked copy; the shared one is not trusted */
     struct shm_geometry geometry;
     uint32_t self; /* my index in it */
-    uint32_t front_bytes; /* made of each data ring for requests */
+    uint32_t front_bytes; /* that each data ring for requests begins with */
     int fd;        /* kept by its maker until all have it; or -1 */
     uint32_t attached_seen;
     uint32_t core_turn; /* index looked at last for who waits on my CPU */

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "dev/shm/shm.h"
+#include "dev/shm/shm_pages.h"
 #include "dev/shm/shm_wait.h"
 
 #include <stdlib.h>
@@ -241,6 +241,7 @@ am_dev_presence_t shm_presence(struct am_dev_ep *dep)
 void shm_job_ready(struct shm_dev *dev, struct shm_seg *seg)
 {
     dev->job = seg;
+    shm_seg_pages_make(seg);
     shm_seg_add(dev, seg);
     for (struct shm_ep *ep = dev->eps; ep != NULL; ep = ep->next) {
         if (ep->seg == NULL && ep->rank != UINT32_MAX) {

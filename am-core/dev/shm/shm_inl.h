@@ -143,8 +143,13 @@ static inline uint32_t shm_data_lead(const void *data, uint64_t bytes)
 #define SHM_FRONT_LEAST ((uint32_t)SHM_PAGE)
 
 /* A front grows to this at once, for packets of a quarter of it; where a segment's
- * pages are made ahead of need, it begins with so many bytes. */
+ * pages are made ahead of need, it begins with so many bytes.  A longer one costs more
+ * in its first lap, whose lines are in no cache. */
 #define SHM_FRONT_FIRST ((uint32_t)64 << 10)
+
+/* So much of a ring is made ahead of need: a window of 64 packets of 2 KiB fits, which
+ * makes the front grow at once. */
+#define SHM_FRONT_MADE ((uint32_t)256 << 10)
 
 /* A line that the receiver has written takes so long to load at most if the cores
  * share a cache: 60 to 90 ns, and 250 to 350 if they do not. */

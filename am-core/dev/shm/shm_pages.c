@@ -1,6 +1,6 @@
 /*
- * Pages of lanes that are made before a packet needs them: where two to four contexts
- * share a segment the slots and the start of the data ring for requests.  A page that
+ * Pages of lanes that are made before a packet needs them: where a job has two to four
+ * contexts on a node the slots and the start of the data ring for requests.  A page that
  * a packet is the first to use costs both sides a fault: 2.7 us of the sender's time
  * and 1.3 us of the receiver's on a virtual machine, and 15 us each under a hypervisor
  * that shadows page tables.  Of many contexts most never speak to each other: there
@@ -31,6 +31,11 @@ void shm_pages_write(char *from, size_t bytes)
     for (size_t at = SHM_PAGE - 1; at < bytes; at += SHM_PAGE) {
         *(volatile char *)(from + at) = 0;
     }
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
 }
 
 /* The slots of a lane and `front` bytes of its data ring for requests; false: the
@@ -67,9 +72,8 @@ void shm_seg_pages_make(struct shm_seg *seg)
 {
     struct shm_dev *dev = seg->dev;
     uint32_t ring_bytes = seg->header.ring_bytes[AM_DEV_REQUEST];
-    uint32_t front =
-            ring_bytes < SHM_FRONT_FIRST ? ring_bytes : SHM_FRONT_FIRST;
-    uint64_t pages = (seg->geometry.lane_bytes + front) / SHM_PAGE;
+    uint32_t made = smaller(ring_bytes, SHM_FRONT_MADE);
+    uint64_t pages = (seg->geometry.lane_bytes + made) / SHM_PAGE;
     uint64_t start = am_env_now(dev->env);
     uint32_t others = seg->header.count - 1;
 
@@ -78,11 +82,11 @@ void shm_seg_pages_make(struct shm_seg *seg)
     }
     for (uint32_t i = 0; i < seg->header.count; i++) {
         /* first what I read, so that it is near to me */
-        if (i != seg->self && (!lane_make(seg, seg->self, i, front) ||
-                               !lane_make(seg, i, seg->self, front))) {
+        if (i != seg->self && (!lane_make(seg, seg->self, i, made) ||
+                               !lane_make(seg, i, seg->self, made))) {
             return;
         }
     }
-    seg->front_bytes = front;
+    seg->front_bytes = smaller(ring_bytes, SHM_FRONT_FIRST);
     shm_page_took(dev, am_env_now(dev->env) - start, 2 * others * pages);
 }

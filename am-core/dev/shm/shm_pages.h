@@ -15,8 +15,8 @@ bool shm_pages_make(char *from, size_t bytes);
 void shm_pages_write(char *from, size_t bytes);
 /* So many pages took so long: the least counts, as others want the core. */
 void shm_page_took(struct shm_dev *dev, uint64_t elapsed_ps, uint64_t pages);
-/* In a segment that is new here, before anything is sent: those pages of the lanes
- * that packets use first. */
+/* In the job's segment when it is new here, before anything is sent: those pages of the
+ * lanes that packets use first.  Of pairs that connect late a process may have many. */
 void shm_seg_pages_make(struct shm_seg *seg);
 
 /* A packet that needs `need` bytes of a large ring, and would leave its front at

@@ -6,7 +6,6 @@
 #include "config.h"
 
 #include "dev/shm/shm_inl.h"
-#include "dev/shm/shm_pages.h"
 #include "dev/shm/shm_wait.h"
 
 #include <fcntl.h>
@@ -265,7 +264,6 @@ am_status_t shm_seg_attach(struct shm_dev *dev, int fd, uint32_t count,
 
 void shm_seg_add(struct shm_dev *dev, struct shm_seg *seg)
 {
-    shm_seg_pages_make(seg);
     seg->next = dev->segs;
     dev->segs = dev->seg_at = seg;
 }
