@@ -20,6 +20,7 @@ enum {
 struct clock {
     struct am_env env;
     uint64_t now_ps;
+    uint64_t yield_ps; /* passes with each yield */
 };
 
 static struct clock clock_virtual;
@@ -36,7 +37,8 @@ static void clock_charge(struct am_env *env, am_cost_t kind, uint64_t units)
 
 static void clock_relax(struct am_env *env, uint64_t deadline_ps)
 {
-    am_env_relax(am_env_real(), 0); /* the core, not the time */
+    am_env_relax(am_env_real(), 0); /* the core; not the real time */
+    am_container(env, struct clock, env)->now_ps += clock_virtual.yield_ps;
 }
 
 static uint64_t clock_random(struct am_env *env)
@@ -56,7 +58,7 @@ static void job_open(const char *silence_s)
                                         {"AM_UDP_SILENCE", silence_s},
                                         {"AM_RELIABILITY", "none"}};
 
-    clock_virtual = (struct clock){{.ops = &clock_ops}, PS_PER_S};
+    clock_virtual = (struct clock){{.ops = &clock_ops}, PS_PER_S, 0};
     dev_pair_open(nodes, &am_udp_ops, &clock_virtual.env, options, 3);
 }
 
@@ -130,12 +132,37 @@ static void test_back(void **state)
     dev_pair_close(nodes);
 }
 
+/* Whoever waits yields the core, and does not sleep while work is queued; but when
+ * a yield took as long as somebody's time slice, the next wait is a sleep, which a
+ * packet ends. */
+static void test_yield_long(void **state)
+{
+    const uint64_t *sleeps = &nodes[0].stats[AM_DEV_STAT_SLEEP];
+    struct am_dev *dev;
+
+    job_open("0");
+    dev = nodes[0].dev;
+    for (int i = 0; i < 10; i++) {
+        (void)dev->ops->wait(dev, 1000, AM_DEV_REST_BRIEF);
+    }
+    assert_int_equal(*sleeps, 0);
+    clock_virtual.yield_ps = PS_PER_S / 200;
+    for (int i = 0; i < 10; i++) {
+        (void)dev->ops->wait(dev, 1000, AM_DEV_REST_BRIEF);
+    }
+    assert_int_equal(*sleeps, 5); /* a yield, a sleep, a yield, ... */
+    (void)dev->ops->wait(dev, 1000, AM_DEV_REST_LONG);
+    assert_true(dev->ops->wait(dev, 1000, AM_DEV_REST_ASK));
+    dev_pair_close(nodes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_closed),
             cmocka_unit_test(test_silent),
             cmocka_unit_test(test_back),
+            cmocka_unit_test(test_yield_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

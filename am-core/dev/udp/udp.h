@@ -127,6 +127,7 @@ struct udp_dev {
     int fd; /* -1 in the child of a fork */
     bool segments;  /* the kernel cuts runs into datagrams */
     bool coalesces; /* and gives them back as runs */
+    bool crowded;   /* the last yield took long */
     bool polling;   /* in poll, at whose end what is staged goes out */
     uint32_t refused_count;
     uint64_t *stats;

@@ -26,6 +26,8 @@
 #define WAIT_SPIN     256  /* empty polls, about 0.1 ms: look on */
 #define WAIT_YIELD    4096 /* then yield, then sleep */
 #define WAIT_SLEEP_MS 20   /* dead peers are looked for */
+#define WAIT_BRIEF_MS 1    /* what is sent again is looked for */
+#define SLICE_PS      (PS_PER_S / 1000) /* a yield for so long: somebody computes */
 
 /* ----------------------------------------------------------------- refusals */
 
@@ -209,6 +211,16 @@ am_status_t udp_arm(struct am_dev *base, uint64_t *most_ns)
     return AM_OK;
 }
 
+/* Whoever takes the core for a time slice takes it after each yield; who sleeps
+ * gets it back when a packet comes.  So the next wait is a sleep. */
+static void yield(struct udp_dev *dev)
+{
+    uint64_t start_ps = am_env_now(dev->env);
+
+    am_env_relax(dev->env, 0);
+    dev->crowded = am_env_now(dev->env) - start_ps > SLICE_PS;
+}
+
 bool udp_wait(struct am_dev *base, uint64_t idle, am_dev_rest_t rest)
 {
     struct udp_dev *dev = udp_dev_of(base);
@@ -217,14 +229,17 @@ bool udp_wait(struct am_dev *base, uint64_t idle, am_dev_rest_t rest)
     if (idle < WAIT_SPIN) {
         return false;
     }
-    if (idle < WAIT_YIELD || rest == AM_DEV_REST_BRIEF || dev->fd < 0) {
-        am_env_relax(dev->env, 0);
+    if (dev->fd < 0 ||
+        (!dev->crowded && (idle < WAIT_YIELD || rest == AM_DEV_REST_BRIEF))) {
+        yield(dev);
         return false;
     }
+    dev->crowded = false;
     if (rest == AM_DEV_REST_ASK) {
         return true;
     }
     dev->stats[AM_DEV_STAT_SLEEP]++;
-    (void)poll(&look, 1, WAIT_SLEEP_MS);
+    (void)poll(&look, 1,
+               rest == AM_DEV_REST_BRIEF ? WAIT_BRIEF_MS : WAIT_SLEEP_MS);
     return false;
 }
