@@ -116,7 +116,7 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Polls without an acknowledgement after which the peer is asked what it wants
-        (nack). Unit: polls. libam's default: 1000.
+        (nack); doubles each time. Unit: polls. libam's default: 1000.
     - name        : MPIR_CVAR_CH4_AM_CHAN_LINGER
       category    : CH4_AM
       type        : string
@@ -164,9 +164,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Time without an acknowledgement after which all is sent again (timer); doubles
-        each time; over udp, until the way there and back is measured. Unit: us. libam's
-        default: 1000.
+        Time without an acknowledgement after which all is sent again (timer), over udp
+        until the way there and back is measured, or the peer is asked if polls are few
+        (nack); doubles each time. Unit: us. libam's default: 1000.
     - name        : MPIR_CVAR_CH4_AM_CHAN_RTO_MAX
       category    : CH4_AM
       type        : string
