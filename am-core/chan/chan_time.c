@@ -3,10 +3,11 @@
  * an answer may say nothing, and whose memory goes back.  May call chan, dev and
  * base only.
  *
- * A window of the nack variant counts polls, so it is ticked by every poll
- * while it has anything to do; with the time, since polls may be far apart.  One of the timer variant that only waits (for
- * an acknowledgement, or to send one) goes on the timer wheel until its time:
- * a poll costs the same however many peers are waited for.
+ * A window of the nack variant counts polls, so every poll ticks it while it has
+ * anything to do, and tells it the time, since polls may be far apart.  One of the
+ * timer variant that only waits (for an acknowledgement, or to send one) goes on
+ * the timer wheel until its time: a poll costs the same however many peers are
+ * waited for.
  */
 #include "chan/chan_dev.h"
 

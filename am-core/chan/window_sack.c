@@ -27,8 +27,8 @@
  * answer to them says is news, so that a second time-out follows.
  *
  * A SACK that names a later packet than any before, as in or as missing first,
- * makes the time-out that follows a second one at most; so does the acknowledgement
-of a chunk that comes after two time-outs or more.
+ * makes the time-out that follows a second one at most; so does the
+ * acknowledgement of a chunk that comes after two time-outs or more.
  *
  * Later ones are in: a packet is LOST when one is in that is REORDER - 1 numbers
  * or more beyond the first that was first sent after it.  That one went later,
