@@ -86,15 +86,13 @@ void am_msg_drop(struct am_msg_req *message)
     am_rndv_end(mp, info.remote_id, AM_ERR_CANCELLED);
 }
 
-/* The message that nobody has received yet; the latest are looked at first. */
-static struct am_msg_req *find(struct am_msg_peer *mp, uint64_t remote_id)
+struct am_msg_req *am_msg_remote(struct am_msg_peer *mp, uint64_t remote_id)
 {
     for (struct am_list *at = mp->active.prev; at != &mp->active;
          at = at->prev) {
         struct am_msg_req *req = am_container(at, struct am_msg_req, active);
 
-        if (req->state == AM_REQ_UNEXPECTED &&
-            req->info.remote_id == remote_id) {
+        if (req->info.remote_id == remote_id) {
             return req;
         }
     }
@@ -114,8 +112,8 @@ static void cancel_handle(struct am_token *token, const uint64_t *words,
         return;
     }
     id = am_msg_word(words, 0);
-    message = id == 0 ? NULL : find(mp, id);
-    if (message == NULL) {
+    message = id == 0 ? NULL : am_msg_remote(mp, id);
+    if (message == NULL || message->state != AM_REQ_UNEXPECTED) {
         return; /* it is matched */
     }
     if (message->info.proto == AM_PROTO_EAGER &&

@@ -11,6 +11,10 @@
  * space, and tell the sender so. */
 void am_msg_drop(struct am_msg_req *message);
 
+/* Receiver: what the peer's send `remote_id`, not 0, is here: a message, or the
+ * receive that it met; NULL: it is over.  The latest are looked at first. */
+struct am_msg_req *am_msg_remote(struct am_msg_peer *mp, uint64_t remote_id);
+
 /* Handler of AM_MSG_H_CANCEL. */
 void am_msg_cancel_register(struct am_msg *msg);
 

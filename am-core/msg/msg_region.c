@@ -4,6 +4,7 @@
 #include "msg/msg_region.h"
 
 #include "base/binalloc.h"
+#include "msg/msg_cancel.h"
 #include "msg/proto.h"
 
 #include <stdlib.h>
@@ -224,26 +225,13 @@ bool am_msg_region_expect(const struct am_msg_info *info)
     return true;
 }
 
-/* The message whose prefix is whole now; the latest are looked at first. */
-static struct am_msg_req *ahead_find(struct am_msg_peer *mp)
-{
-    for (struct am_list *at = mp->active.prev; at != &mp->active;
-         at = at->prev) {
-        struct am_msg_req *req = am_container(at, struct am_msg_req, active);
-
-        if (req->info.ahead && req->info.remote_id == mp->ahead_id) {
-            return req;
-        }
-    }
-    return NULL;
-}
-
+/* A prefix is whole now. */
 static void ahead_end(struct am_msg_peer *mp)
 {
-    struct am_msg_req *req = ahead_find(mp);
+    struct am_msg_req *req = am_msg_remote(mp, mp->ahead_id);
 
     mp->ahead_id = 0;
-    if (req != NULL) {
+    if (req != NULL && req->info.ahead) {
         req->info.ahead = false;
         if (req->state == AM_REQ_RECEIVING) {
             am_prefix_arrived(req);
