@@ -11,9 +11,12 @@
 
 #include <am.h>
 #include <am_msg.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
     H_PING = AM_HANDLER_USER,
@@ -35,6 +38,17 @@ static void on_ping(struct am_token *token, const uint64_t *words,
                     uint32_t count, void *data, size_t bytes)
 {
     ((struct rank *)am_token_arg(token))->pings++;
+}
+
+/* Is the file still there that the provider shm had of the rank that died? */
+static bool file_is_left(const char *death)
+{
+    const char *name = strstr(death, "fi_shm://");
+    char path[128] = "/";
+
+    return name != NULL &&
+           sscanf(name, "fi_shm://%100[0-9a-f:-]", path + 1) == 1 &&
+           shm_open(path, O_RDONLY, 0) >= 0;
 }
 
 /* Each `return` is a step. */
@@ -64,6 +78,9 @@ static int survivor(struct rank *me)
     if (am_msg_isend(me->ctx, 1, &to, &none, 0, NULL, NULL, &req) !=
         AM_ERR_PEER) {
         return 5;
+    }
+    if (file_is_left(am_peer_death(me->ctx, 1))) {
+        return 6;
     }
     am_close(me->ctx);
     return 0;

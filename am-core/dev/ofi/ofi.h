@@ -248,7 +248,9 @@ am_status_t ofi_provider_choose(struct ofi_dev *dev, char *error,
                                 size_t error_bytes);
 /* How much the chosen provider is given at once: inject_bytes, flying_bytes_max. */
 void ofi_provider_limits(struct ofi_dev *dev);
-/* Does it stay on its host? */
+/* Does it stay on its host?  Then it is the provider shm, whose addresses are text:
+ * OFI_SHM_PREFIX, the number of the process, more. */
+#define OFI_SHM_PREFIX "fi_shm://"
 bool ofi_provider_is_local(const char *provider);
 
 /* ------------------------------------------------------------- ofi_fabric.c */

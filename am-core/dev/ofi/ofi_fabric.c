@@ -6,6 +6,7 @@
 #include "base/crc32c.h"
 #include "dev/ofi/ofi.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,26 @@ static int multi_set(struct ofi_dev *dev)
                                    sizeof(least_bytes));
 }
 
+/* The provider shm calls the file of an endpoint after its process's number, and
+ * a process that was killed leaves its file: who gets that number later could not
+ * open.  So the context's nonce stands behind the number. */
+static int local_name_set(struct ofi_dev *dev)
+{
+    const char *number = dev->info->src_addr;
+    char name[OFI_NAME_MAX];
+    int length = snprintf(name, sizeof(name), "%s-%016" PRIx64,
+                          number != NULL ? number : "", dev->nonce);
+
+    if (length >= (int)sizeof(name) ||
+        strncmp(name, OFI_SHM_PREFIX, strlen(OFI_SHM_PREFIX)) != 0) {
+        return 0; /* a name of another form: as the provider likes it */
+    }
+    free(dev->info->src_addr);
+    dev->info->src_addr = strdup(name);
+    dev->info->src_addrlen = (size_t)length + 1;
+    return dev->info->src_addr != NULL ? 0 : -FI_ENOMEM;
+}
+
 static int endpoint_open(struct ofi_dev *dev)
 {
     bool local = ofi_provider_is_local(dev->info->fabric_attr->prov_name);
@@ -89,6 +110,9 @@ static int endpoint_open(struct ofi_dev *dev)
     }
     if (failed == 0) {
         failed = fi_av_open(dev->domain, &av, &dev->av, NULL);
+    }
+    if (failed == 0 && local) {
+        failed = local_name_set(dev);
     }
     if (failed == 0) {
         failed = fi_endpoint(dev->domain, dev->info, &dev->ep, NULL);

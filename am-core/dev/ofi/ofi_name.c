@@ -17,11 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define SHM_PREFIX "fi_shm://"
 
 union name {
     struct sockaddr any;
@@ -157,9 +156,14 @@ bool ofi_name_is_gone(const struct ofi_dev *dev, const uint8_t *name,
         return port_is_closed(&copy, fd_p);
     }
     if (dev->info->addr_format != FI_ADDR_STR ||
-        strncmp(copy.text, SHM_PREFIX, strlen(SHM_PREFIX)) != 0) {
+        strncmp(copy.text, OFI_SHM_PREFIX, strlen(OFI_SHM_PREFIX)) != 0) {
         return false;
     }
-    pid = strtoul(copy.text + strlen(SHM_PREFIX), NULL, 10);
-    return pid > 0 && pid < UINT32_MAX && process_has_ended((uint32_t)pid);
+    pid = strtoul(copy.text + strlen(OFI_SHM_PREFIX), NULL, 10);
+    if (pid == 0 || pid >= UINT32_MAX || !process_has_ended((uint32_t)pid)) {
+        return false;
+    }
+    /* who was killed could not remove its file */
+    (void)shm_unlink(copy.text + strlen(OFI_SHM_PREFIX));
+    return true;
 }
