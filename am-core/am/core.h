@@ -181,6 +181,9 @@ static inline uint64_t am_word(const uint64_t *words, uint32_t index)
 
 /* Is a poll under way, so that this is a handler or a completion function? */
 bool am_ctx_is_polling(const struct am_ctx *ctx);
+/* In a module's turn: does the caller of this poll wait?  A turn may then look for
+ * the time of some messages for what comes by no device. */
+bool am_ctx_is_waiting(const struct am_ctx *ctx);
 struct am_env *am_ctx_env(struct am_ctx *ctx);
 /* Its devices, from 0 on; NULL: there are no more. */
 const struct am_dev *am_ctx_device(const struct am_ctx *ctx, uint32_t index);

@@ -158,6 +158,7 @@ struct am_ctx {
     uint32_t peer_count; /* job ranks, then late peers */
     uint32_t used_count;
     bool polling;   /* inside am_ctx_poll: handlers, done calls */
+    bool waiting;   /* that poll is of a caller that waits */
     bool failed;    /* a peer died since the last report */
     bool costs;     /* of a device changed: tell the modules */
     bool attention; /* look at busy, finished, failed, costs, simulated */
@@ -197,7 +198,8 @@ struct am_ctx {
     uint32_t client_count;
     struct am_list manys;    /* client.c: sends to many under way */
     struct am_list deferred; /* short receives that hold a copy */
-    uint64_t checked_ps;
+    uint64_t checked_ps; /* dead peers were looked for, */
+    uint64_t unused_ps;  /* and devices polled that nobody is reached by */
     bool attends;           /* `attention` is always set: simulated, posts */
     struct am_posts *posts; /* post.c; NULL until opened */
     struct am_events *events; /* event.c; NULL until asked for */

@@ -343,14 +343,32 @@ void am_shared_run(struct am_coll_group *group, const struct am_coll_req *mine,
     } while (req != NULL && !fall_asleep(group, req));
 }
 
-void am_shared_learn(const struct am_coll_req *req)
+/* None where the others may need this core to go on. */
+uint32_t am_shared_patience(const struct am_coll_group *group)
 {
-    uint32_t *patience = &req->group->shared->patience;
+    return group->numbers.perf.turn_ps == 0 ? group->shared->patience : 0;
+}
 
-    if (req->left > 0) {
+void am_shared_learn(struct am_coll_group *group, bool found)
+{
+    uint32_t *patience = &group->shared->patience;
+
+    if (!found) {
         *patience /= 2;
     } else if (*patience < PATIENCE_MAX) {
         *patience += *patience / 2 + 4;
+    }
+}
+
+/* A group's turn in a poll. */
+static void look(struct am_coll_group *group)
+{
+    bool waits = am_ctx_is_waiting(group->coll->ctx);
+    const struct am_list *first = group->turns.next;
+
+    am_shared_run(group, NULL, waits ? am_shared_patience(group) : 0);
+    if (waits) {
+        am_shared_learn(group, group->turns.next != first);
     }
 }
 
@@ -360,8 +378,7 @@ void am_shared_poll(struct am_coll *coll)
     struct am_list *at = NULL;
 
     while (at != last && (at = am_list_pop(&coll->looking)) != NULL) {
-        am_shared_run(am_container(at, struct am_coll_group, looks_link), NULL,
-                      0);
+        look(am_container(at, struct am_coll_group, looks_link));
     }
 }
 
