@@ -7,8 +7,8 @@
  *   sender                                     receiver
  *   allocate
  *   RTS(envelope, id, length, offset) ----->   match now, or keep the envelope
+ *   store(prefix) ------------------------->   region; copied out after the answer
  *                       <------------------    CTS(id, id', bytes, key)
- *   store(prefix) ------------------------->   region; copy the prefix out
  *   put(the rest) ------------------------->   into the receive buffer
  *   PUT_END(id') -------------------------->   done
  *   (done)
