@@ -2,7 +2,7 @@
  * Prefix: rendezvous whose request comes with the first part of the message in
  * the sender's region, so that the pipeline is full while the address comes
  * back (Chang et al., SC'96).  Without space in the region the message goes by
- * put.
+ * put or get.
  *
  *   sender                                     receiver
  *   allocate
