@@ -1,6 +1,6 @@
 /*
  * The inside of collectives: what a context, a peer, a group and a collective
- * under way own.  For the files of collectives/; may call am and base.
+ * under way own.  For the files of collectives/; may call am, dev and base.
  *
  *   am_ctx --slot--> am_coll --by id--> am_coll_group --active--> am_coll_req
  *   am_peer --slot--> am_coll_peer                                 |-- am_sched

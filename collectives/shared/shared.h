@@ -1,7 +1,8 @@
 /*
  * Collectives through memory that all members of a group see, where one node has
  * them all: member 0 takes it of its device (AM_DEV_CAP_MAPPED) and sends the key
- * with the group's numbers.  For the files of collectives/; may call am and base.
+ * with the group's numbers.  For the files of collectives/; may call am, dev and
+ * base.
  *
  *   sleeps[member] | gone[member] | broken, strong | slots[member][AM_SHARED_DEPTH]
  *
