@@ -144,6 +144,12 @@ struct am_coll_group {
     } chosen[AM_COLL_KINDS]; /* the last choice for each kind */
 };
 
+/* The looks that a caller makes who waits: none where others may need its core. */
+static inline uint32_t am_shared_patience(const struct am_coll_group *group)
+{
+    return group->numbers.perf.turn_ps == 0 ? group->shared->patience : 0;
+}
+
 /* A message that came early. */
 struct am_coll_held {
     struct am_list link;

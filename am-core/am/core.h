@@ -101,8 +101,7 @@ struct am_peer {
     uint64_t handler_said[AM_HANDLERS_MAX / 64]; /* bits: the same, handlers */
 };
 
-/* What a handler gets.  Packets are handled one after the other, so that a
- * context has one. */
+/* What a handler gets.  Packets are handled one by one: a context has one. */
 struct am_token {
     struct am_ctx *ctx;
     struct am_peer *peer;
@@ -181,8 +180,7 @@ static inline uint64_t am_word(const uint64_t *words, uint32_t index)
 
 /* Is a poll under way, so that this is a handler or a completion function? */
 bool am_ctx_is_polling(const struct am_ctx *ctx);
-/* In a module's turn: does the caller of this poll wait?  A turn may then look for
- * the time of some messages for what comes by no device. */
+/* Its caller waits: a module may look for a while for what comes by no device. */
 bool am_ctx_is_waiting(const struct am_ctx *ctx);
 struct am_env *am_ctx_env(struct am_ctx *ctx);
 /* Its devices, from 0 on; NULL: there are no more. */

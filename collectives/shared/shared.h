@@ -126,8 +126,6 @@ void am_shared_end(struct am_coll_req *req, bool at_close);
  * Requests that end are left on coll->due, but for `mine` (NULL: none). */
 void am_shared_run(struct am_coll_group *group, const struct am_coll_req *mine,
                    uint32_t looks);
-/* How many looks more are for a caller that waits. */
-uint32_t am_shared_patience(const struct am_coll_group *group);
 /* A caller that waits has looked: that was worth it (`found`), or the others are not
  * running now. */
 void am_shared_learn(struct am_coll_group *group, bool found);

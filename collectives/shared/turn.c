@@ -6,8 +6,7 @@
 #include "base/barrier.h"
 #include "collectives/shared/way.h"
 
-/* Polls that found nothing, before it sleeps; of members with a core each, which
- * then pass a fence for all. */
+/* Empty polls before it sleeps; FENCE: and passes a fence for all, who have cores. */
 #define LOOKS_MAX    150
 #define LOOKS_FENCE  1500
 #define PATIENCE_MAX 300 /* looks: about as long as some messages take */
@@ -343,12 +342,6 @@ void am_shared_run(struct am_coll_group *group, const struct am_coll_req *mine,
     } while (req != NULL && !fall_asleep(group, req));
 }
 
-/* None where the others may need this core to go on. */
-uint32_t am_shared_patience(const struct am_coll_group *group)
-{
-    return group->numbers.perf.turn_ps == 0 ? group->shared->patience : 0;
-}
-
 void am_shared_learn(struct am_coll_group *group, bool found)
 {
     uint32_t *patience = &group->shared->patience;
@@ -363,8 +356,8 @@ void am_shared_learn(struct am_coll_group *group, bool found)
 /* A group's turn in a poll. */
 static void look(struct am_coll_group *group)
 {
-    bool waits = am_ctx_is_waiting(group->coll->ctx);
     const struct am_list *first = group->turns.next;
+    bool waits = am_ctx_is_waiting(group->coll->ctx);
 
     am_shared_run(group, NULL, waits ? am_shared_patience(group) : 0);
     if (waits) {
