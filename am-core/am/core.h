@@ -311,11 +311,12 @@ struct am_region {
     struct am_list link; /* on ctx->public_regions, if registered */
 };
 
-/* Open a region over `data` in caller's memory; with its key any peer, or the
- * one that the caller then puts in region->peer, may do what `caps` say
- * (AM_DEV_CAP_PUT, GET), by the device too.  AM_ERR_MEMORY. */
+/* Open a region over `data` in caller's memory; with its key `peer` (NULL: any
+ * peer) may do what `caps` say (AM_DEV_CAP_PUT, GET), by the device too.
+ * AM_ERR_MEMORY. */
 am_status_t am_region_open(struct am_ctx *ctx, struct am_region *region,
-                           const struct am_data *data, uint32_t caps);
+                           const struct am_data *data, uint32_t caps,
+                           struct am_peer *peer);
 /* After this a late access of a peer is counted as rx_bad_region, dropped. */
 void am_region_close(struct am_region *region);
 /* Key for `peer`.  The region is registered with the peer's device when the first
