@@ -58,13 +58,11 @@ static const struct am_config_row ofi_rows[] = {
         {"AM_OFI_PROVIDER", "", AM_CONFIG_TEXT, "",
          "provider of libfabric that the ofi device uses, as fi_info lists "
          "them, such as tcp;ofi_rxm; empty: the first that reaches other "
-         "hosts; "
-         "the same on all ranks",
+         "hosts; the same on all ranks",
          offsetof(struct ofi_config, provider), NULL, check_provider},
         {"AM_OFI_DOMAIN", "", AM_CONFIG_TEXT, "",
          "its domain, as fi_info lists them, such as eth0 or mlx5_0; empty: "
-         "the "
-         "provider's first that is not the loopback interface",
+         "the provider's first that is not the loopback interface",
          offsetof(struct ofi_config, domain), NULL, NULL},
         {"AM_OFI_PACKET", "16k", AM_CONFIG_BYTES, "bytes",
          "largest packet of the ofi device; the same on all ranks",
