@@ -156,8 +156,7 @@ extern const struct am_module *const am_modules[]; /* NULL-terminated */
 
 struct am_ctx;
 
-/* A module's own state; the first thing in a context, so that the modules find
- * theirs without a call. */
+/* A module's own state; first in a context: modules find theirs without a call. */
 struct am_ctx_modules {
     void *data[AM_MODULES_MAX];
 };
