@@ -197,7 +197,7 @@ struct am_ctx {
     uint32_t client_count;
     struct am_list manys;    /* client.c: sends to many under way */
     struct am_list deferred; /* short receives that hold a copy */
-    uint64_t checked_ps, unused_ps; /* last looks: for the dead, at unused devices */
+    uint64_t checked_ps, unused_ps; /* last looks: deaths, unused devices */
     bool attends;           /* `attention` is always set: simulated, posts */
     struct am_posts *posts; /* post.c; NULL until opened */
     struct am_events *events; /* event.c; NULL until asked for */
