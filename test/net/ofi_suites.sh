@@ -14,8 +14,12 @@ run() {
 for provider in 'tcp;ofi_rxm' shm; do
     export AM_OFI_PROVIDER="$provider" AM_OFI_DOMAIN=lo
     [ "$provider" != shm ] || AM_OFI_DOMAIN=
-    for suite in am_client am_fork am_post am_forged_random msg_proto msg_dead; do
+    for suite in am_fork am_post msg_proto msg_dead; do
         run $suite
+    done
+    # with keys that are no good, which end a connection over TCP
+    for suite in am_client am_forged_random; do
+        AM_OFI_READS=off run $suite
     done
 done
 # In one process, shm takes the memory of a context that closes from under those
