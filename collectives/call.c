@@ -284,16 +284,6 @@ struct am_coll_req *am_coll_req_open(struct am_coll_group *group,
     return req;
 }
 
-/* A caller that waits looks on for the time of some messages, if the others can
- * run meanwhile. */
-static uint32_t looks_of(const struct am_coll_group *group,
-                         const struct am_coll_call *call)
-{
-    return call->is_waited_for && group->numbers.perf.turn_ps == 0
-                   ? group->shared->patience
-                   : 0;
-}
-
 /* Build it and begin; as am_coll_req_start. */
 static am_status_t req_go(struct am_coll_req *req,
                           const struct am_coll_call *call)
@@ -306,8 +296,11 @@ static am_status_t req_go(struct am_coll_req *req,
         am_coll_req_held(req);
     }
     if (req->is_shared) {
-        am_shared_run(req->group, req, looks_of(req->group, call));
-        am_shared_learn(req);
+        am_shared_run(req->group, req,
+                      call->is_waited_for ? am_shared_patience(req->group) : 0);
+        if (call->is_waited_for) {
+            am_shared_learn(req->group, req->left == 0);
+        }
         return am_coll_req_try(req);
     }
     if (req->is_combined) {

@@ -1,6 +1,6 @@
 /*
  * The inside of collectives: what a context, a peer, a group and a collective
- * under way own.  For the files of collectives/; may call am and base.
+ * under way own.  For the files of collectives/; may call am, dev and base.
  *
  *   am_ctx --slot--> am_coll --by id--> am_coll_group --active--> am_coll_req
  *   am_peer --slot--> am_coll_peer                                 |-- am_sched
@@ -143,6 +143,12 @@ struct am_coll_group {
         uint32_t print;
     } chosen[AM_COLL_KINDS]; /* the last choice for each kind */
 };
+
+/* The looks that a caller makes who waits: none where others may need its core. */
+static inline uint32_t am_shared_patience(const struct am_coll_group *group)
+{
+    return group->numbers.perf.turn_ps == 0 ? group->shared->patience : 0;
+}
 
 /* A message that came early. */
 struct am_coll_held {

@@ -113,12 +113,11 @@ static struct am_coll_xfer *landing_open(struct am_step *step,
         return NULL;
     }
     if (am_region_open(step->req->coll->ctx, &xfer->region, &data,
-                       AM_DEV_CAP_PUT) != AM_OK) {
+                       AM_DEV_CAP_PUT, cp->peer) != AM_OK) {
         xfer_end(step);
         am_coll_req_fail(step->req, AM_ERR_MEMORY);
         return NULL;
     }
-    xfer->region.peer = cp->peer;
     return xfer;
 }
 

@@ -337,13 +337,12 @@ void am_bulk_get(struct am_bulk *bulk, struct am_peer *peer,
 
     landing.bytes = transfer->bytes;
     bulk_fill(bulk, peer, transfer, true);
-    if (am_region_open(peer->ctx, &bulk->landing, &landing, 0) != AM_OK) {
+    if (am_region_open(peer->ctx, &bulk->landing, &landing, AM_DEV_CAP_PUT,
+                       peer) != AM_OK) {
         am_list_init(&bulk->op.link);
         am_bulk_end(bulk, AM_ERR_MEMORY);
         return;
     }
-    bulk->landing.peer = peer;
-    bulk->landing.rights = AM_DEV_CAP_PUT;
     bulk->landing.get = bulk;
     bulk->landing.landed_bytes = 0;
     bulk_start(bulk, peer, get_run, transfer->later);

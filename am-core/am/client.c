@@ -114,11 +114,10 @@ static am_turn_t rts_run(struct am_op *op)
 static am_status_t send_prepare_long(struct am_send *send)
 {
     struct am_ctx *ctx = send->client->ctx;
-    am_status_t status =
-            am_region_open(ctx, &send->region, &send->data, AM_DEV_CAP_GET);
+    am_status_t status = am_region_open(ctx, &send->region, &send->data,
+                                        AM_DEV_CAP_GET, send->op.peer);
 
     if (status == AM_OK) {
-        send->region.peer = send->op.peer;
         send->handle = am_handle_new(ctx, AM_HANDLE_SEND, send);
         status = send->handle == 0 ? AM_ERR_MEMORY : AM_OK;
     }

@@ -101,8 +101,7 @@ struct am_peer {
     uint64_t handler_said[AM_HANDLERS_MAX / 64]; /* bits: the same, handlers */
 };
 
-/* What a handler gets.  Packets are handled one after the other, so that a
- * context has one. */
+/* What a handler gets.  Packets are handled one by one: a context has one. */
 struct am_token {
     struct am_ctx *ctx;
     struct am_peer *peer;
@@ -157,8 +156,7 @@ extern const struct am_module *const am_modules[]; /* NULL-terminated */
 
 struct am_ctx;
 
-/* A module's own state; the first thing in a context, so that the modules find
- * theirs without a call. */
+/* A module's own state; first in a context: modules find theirs without a call. */
 struct am_ctx_modules {
     void *data[AM_MODULES_MAX];
 };
@@ -181,6 +179,8 @@ static inline uint64_t am_word(const uint64_t *words, uint32_t index)
 
 /* Is a poll under way, so that this is a handler or a completion function? */
 bool am_ctx_is_polling(const struct am_ctx *ctx);
+/* Its caller waits: a module may look for a while for what comes by no device. */
+bool am_ctx_is_waiting(const struct am_ctx *ctx);
 struct am_env *am_ctx_env(struct am_ctx *ctx);
 /* Its devices, from 0 on; NULL: there are no more. */
 const struct am_dev *am_ctx_device(const struct am_ctx *ctx, uint32_t index);
@@ -310,11 +310,12 @@ struct am_region {
     struct am_list link; /* on ctx->public_regions, if registered */
 };
 
-/* Open a region over `data` in caller's memory; with its key any peer, or the
- * one that the caller then puts in region->peer, may do what `caps` say
- * (AM_DEV_CAP_PUT, GET), by the device too.  AM_ERR_MEMORY. */
+/* Open a region over `data` in caller's memory; with its key `peer` (NULL: any
+ * peer) may do what `caps` say (AM_DEV_CAP_PUT, GET), by the device too.
+ * AM_ERR_MEMORY. */
 am_status_t am_region_open(struct am_ctx *ctx, struct am_region *region,
-                           const struct am_data *data, uint32_t caps);
+                           const struct am_data *data, uint32_t caps,
+                           struct am_peer *peer);
 /* After this a late access of a peer is counted as rx_bad_region, dropped. */
 void am_region_close(struct am_region *region);
 /* Key for `peer`.  The region is registered with the peer's device when the first

@@ -123,8 +123,7 @@ struct am_blob_part {
 
 AM_STATIC_ASSERT(sizeof(struct am_blob_part) == 8, "wire format");
 
-/* A device that is polled each time, or, while nothing comes by it, after a
- * rest (progress.c). */
+/* A device that is polled each time, or after a rest while nothing comes by it. */
 struct am_dev_poll {
     struct am_dev *dev;
     uint32_t short_ns; /* as in its slot */
@@ -158,6 +157,7 @@ struct am_ctx {
     uint32_t peer_count; /* job ranks, then late peers */
     uint32_t used_count;
     bool polling;   /* inside am_ctx_poll: handlers, done calls */
+    bool waiting;   /* that poll is of a caller that waits */
     bool failed;    /* a peer died since the last report */
     bool costs;     /* of a device changed: tell the modules */
     bool attention; /* look at busy, finished, failed, costs, simulated */
@@ -197,7 +197,7 @@ struct am_ctx {
     uint32_t client_count;
     struct am_list manys;    /* client.c: sends to many under way */
     struct am_list deferred; /* short receives that hold a copy */
-    uint64_t checked_ps;
+    uint64_t checked_ps, unused_ps; /* last looks: deaths, unused devices */
     bool attends;           /* `attention` is always set: simulated, posts */
     struct am_posts *posts; /* post.c; NULL until opened */
     struct am_events *events; /* event.c; NULL until asked for */

@@ -7,6 +7,7 @@
 #include "am/costs.h"
 
 #define RARE_POLLS     256             /* polls between two of poll_rare */
+#define UNUSED_PS      50000000ull     /* 50 us: a system call is less than 2% */
 #define REST_IDLE      64              /* empty polls before a rest doubles */
 /* Dead peers are looked for: a look costs up to a microsecond for each. */
 #define CHECK_EACH_PS  1000000000ull   /* 1 ms for each rank of the job, */
@@ -100,10 +101,9 @@ static uint64_t check_every_ps(const struct am_ctx *ctx)
 }
 
 /* Rarely: look for dead peers, by the clock. */
-static __attribute__((noinline)) void check_peers(struct am_ctx *ctx)
+static __attribute__((noinline)) void check_peers(struct am_ctx *ctx,
+                                                  uint64_t now)
 {
-    uint64_t now = am_env_now(ctx->env);
-
     if (now - ctx->checked_ps < check_every_ps(ctx)) {
         return;
     }
@@ -122,7 +122,7 @@ static __attribute__((noinline)) void check_peers(struct am_ctx *ctx)
 void am_check_peers(struct am_ctx *ctx)
 {
     ctx->polling = true; /* upcalls */
-    check_peers(ctx);
+    check_peers(ctx, am_env_now(ctx->env));
     ctx->polling = false;
 }
 
@@ -189,11 +189,16 @@ static __attribute__((noinline)) int poll_devices(struct am_ctx *ctx)
     return count;
 }
 
-/* Devices that no peer is reached by: somebody may come by them. */
-static int poll_unused(struct am_ctx *ctx)
+/* Devices that no peer is reached by: somebody may come by them.  By the clock, as
+ * polls of a device that is used may cost much less than theirs. */
+static int poll_unused(struct am_ctx *ctx, uint64_t now)
 {
     int count = 0;
 
+    if (now - ctx->unused_ps < UNUSED_PS) {
+        return 0;
+    }
+    ctx->unused_ps = now;
     for (uint32_t i = 0; i < ctx->dev_count; i++) {
         struct am_dev *dev = ctx->devs[i];
         bool used = false;
@@ -211,6 +216,11 @@ static int poll_unused(struct am_ctx *ctx)
 bool am_ctx_is_polling(const struct am_ctx *ctx)
 {
     return ctx->polling;
+}
+
+bool am_ctx_is_waiting(const struct am_ctx *ctx)
+{
+    return ctx->waiting;
 }
 
 void am_module_wake(struct am_ctx *ctx, uint32_t slot)
@@ -240,8 +250,11 @@ static int run_modules(struct am_ctx *ctx)
  * a nap or of somebody's time slice. */
 static __attribute__((noinline)) int poll_rare(struct am_ctx *ctx, int count)
 {
-    check_peers(ctx);
-    return ctx->used_count < ctx->dev_count ? count + poll_unused(ctx) : count;
+    uint64_t now = am_env_now(ctx->env);
+
+    check_peers(ctx, now);
+    return ctx->used_count < ctx->dev_count ? count + poll_unused(ctx, now)
+                                            : count;
 }
 
 /* The rare part of a poll: queued work, ends of transfers, deaths. */

@@ -76,7 +76,8 @@ static void region_devices_close(struct am_region *region)
 }
 
 am_status_t am_region_open(struct am_ctx *ctx, struct am_region *region,
-                           const struct am_data *data, uint32_t caps)
+                           const struct am_data *data, uint32_t caps,
+                           struct am_peer *peer)
 {
     region->handle = am_handle_new(ctx, AM_HANDLE_REGION, region);
     if (region->handle == 0) {
@@ -84,7 +85,7 @@ am_status_t am_region_open(struct am_ctx *ctx, struct am_region *region,
     }
     region->ctx = ctx;
     region->data = *data;
-    region->peer = NULL;
+    region->peer = peer;
     region->rights = caps;
     region->get = NULL;
     region->device.dev = NULL;
@@ -135,8 +136,8 @@ am_status_t am_region_register(struct am_ctx *ctx, void *base, size_t bytes,
     if (region == NULL) {
         return AM_ERR_MEMORY;
     }
-    status =
-            am_region_open(ctx, region, &data, AM_DEV_CAP_PUT | AM_DEV_CAP_GET);
+    status = am_region_open(ctx, region, &data, AM_DEV_CAP_PUT | AM_DEV_CAP_GET,
+                            NULL);
     if (status != AM_OK) {
         free(region);
         return status;

@@ -140,7 +140,9 @@ int am_poll_blocked(struct am_ctx *ctx, bool for_space)
     if (am_unlikely(ctx->env->simulated)) {
         return poll_simulated(ctx, for_space);
     }
+    ctx->waiting = true;
     count = am_ctx_poll(ctx);
+    ctx->waiting = false;
     if (count != 0) {
         ctx->idle = 0;
         return count;

@@ -87,11 +87,17 @@ static inline uint64_t am_env_faults(struct am_env *env)
     return env->ops->faults == NULL ? 0 : env->ops->faults(env);
 }
 
-/* Free of cost but for one predictable branch when not simulated. */
+/* Does the program pay for its work? */
+static inline bool am_env_is_charged(const struct am_env *env)
+{
+    return __builtin_expect(env->simulated, 0);
+}
+
+/* Free of cost but for one predictable branch where nobody pays. */
 static inline void am_env_charge(struct am_env *env, am_cost_t kind,
                                  uint64_t units)
 {
-    if (__builtin_expect(env->simulated, 0)) {
+    if (am_env_is_charged(env)) {
         env->ops->charge(env, kind, units);
     }
 }

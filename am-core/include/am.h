@@ -9,9 +9,9 @@
  * late connections (am_connect).
  *
  * A context belongs to the process that opened it.  In a child after fork() each
- * call that sends, receives, cancels, registers memory or polls fails with
- * AM_ERR_FORKED, which is logged once; am_close frees what is the child's, and no
- * peer notices.  The children of _Fork() and of a bare clone() are not noticed:
+ * call that connects, sends, receives, cancels, registers memory or polls fails
+ * with AM_ERR_FORKED, which is logged once, whether its comment says so or not;
+ * am_close frees what is the child's, and no peer notices.  The children of _Fork() and of a bare clone() are not noticed:
  * they must not use the context.
  *
  * Names and rules follow Generic Active Messages 1.1 as given for SP AM (Chang
@@ -75,7 +75,8 @@ struct am_params {
  * Open a context.  With `allgather` it is connected when the call returns;
  * without, the caller passes every rank's am_address to am_connect_all.
  * *ctx_p is owned by the caller until am_close.  Errors: AM_ERR_CONFIG,
- * AM_ERR_MEMORY, AM_ERR_SYSTEM, AM_ERR_INVALID, AM_ERR_PEER.  Not in a handler.
+ * AM_ERR_MEMORY, AM_ERR_SYSTEM, AM_ERR_INVALID, AM_ERR_PEER, AM_ERR_UNSUPPORTED (a
+ * device that AM_DEVICES names is not there).  Not in a handler.
  */
 AM_API am_status_t am_open(const struct am_params *params,
                            struct am_ctx **ctx_p);
@@ -240,17 +241,16 @@ AM_API void *am_token_arg(const struct am_token *token);
  * payload bytes (0..am_payload_max; `data` may be reused on return).  Blocks,
  * polling, while the peer's request space is full; inside a handler it is
  * queued instead.  Polls once after sending, as GAM's am_request does.
- * Errors: AM_ERR_INVALID, AM_ERR_PEER, AM_ERR_MEMORY (65,536 to it are queued).
+ * Errors: AM_ERR_INVALID, AM_ERR_PEER, AM_ERR_MEMORY (none is left, or 65,536 to
+ * it are queued).
  */
 AM_API am_status_t am_ctx_request(struct am_ctx *ctx, uint32_t dest,
                                   uint32_t handler, const uint64_t *words,
                                   uint32_t word_count, const void *data,
                                   size_t bytes);
 
-/*
- * The same, but never blocks, polls nor queues: AM_ERR_AGAIN when there is no
- * space.
- */
+/* The same, but never blocks, polls nor queues: AM_ERR_AGAIN when there is no
+ * space.  The other errors are the same. */
 AM_API am_status_t am_ctx_try_request(struct am_ctx *ctx, uint32_t dest,
                                       uint32_t handler, const uint64_t *words,
                                       uint32_t word_count, const void *data,

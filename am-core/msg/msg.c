@@ -35,7 +35,7 @@ static am_status_t msg_open(struct am_ctx *ctx, uint32_t slot,
     msg->stats = stats;
     msg->config = values;
     msg->staged = msg->config->buffering == AM_BUFFERING_PVM;
-    msg->plain = !msg->staged && !msg->env->simulated;
+    msg->plain = !msg->staged && !am_env_is_charged(msg->env);
     am_list_init(&msg->peers);
     if (am_match_init(&msg->match, &stats[AM_MSG_MATCH_STEPS]) != 0) {
         free(msg);

@@ -203,7 +203,7 @@ struct am_msg {
     struct am_env *env;
     uint64_t *stats;
     bool staged; /* pvm: receives go through a buffer */
-    bool plain;  /* neither staged nor simulated: eager has a short way */
+    bool plain;  /* neither staged nor charged for: eager has a short way */
     /* peers that wait for credit from here; dead ones; being a forked child */
     uint32_t trouble_count;
     struct am_match match;
@@ -230,7 +230,7 @@ struct am_msg {
     void *buffer_free[32]; /* msg_buffer.c: lists by class */
     uint64_t unexp_requests;
     struct am_msg_status done_status; /* for the `done` that is called next */
-    uint64_t steps_charged; /* match steps a simulated host has paid for */
+    uint64_t steps_charged;           /* match steps that are paid for */
 };
 
 /* The module's state in a context. */
@@ -331,12 +331,12 @@ void am_msg_status_fill(const struct am_msg_req *recv, am_status_t status,
 /* Fail everything that waits for `mp`. */
 void am_msg_peer_fail(struct am_msg_peer *mp);
 
-/* Let a simulated host pay for the match steps since the last call. */
+/* Pay for the match steps since the last call. */
 void am_msg_charge_steps(struct am_msg *msg);
 
 static inline void am_msg_charge_match(struct am_msg *msg)
 {
-    if (am_unlikely(msg->env->simulated)) {
+    if (am_env_is_charged(msg->env)) {
         am_msg_charge_steps(msg);
     }
 }

@@ -56,36 +56,6 @@ static inline bool am_eager_is_plain(const struct am_msg_peer *mp,
                             (mp->owed + am_credit_charge(bytes)));
 }
 
-#define AM_COPY_SMALL ((size_t)64)
-
-/* Two overlapping halves of the largest power of two that fits: no loop and
- * no call; up to AM_COPY_SMALL bytes. */
-static inline void am_copy_small(void *to, const void *from, size_t bytes)
-{
-    char *t = to;
-    const char *f = from;
-
-    if (am_likely(bytes == 8)) {
-        memcpy(t, f, 8);
-    } else if (bytes >= 32) {
-        memcpy(t, f, 32);
-        memcpy(t + bytes - 32, f + bytes - 32, 32);
-    } else if (bytes >= 16) {
-        memcpy(t, f, 16);
-        memcpy(t + bytes - 16, f + bytes - 16, 16);
-    } else if (bytes >= 8) {
-        memcpy(t, f, 8);
-        memcpy(t + bytes - 8, f + bytes - 8, 8);
-    } else if (bytes >= 4) {
-        memcpy(t, f, 4);
-        memcpy(t + bytes - 4, f + bytes - 4, 4);
-    } else if (bytes > 0) {
-        t[0] = f[0];
-        t[bytes / 2] = f[bytes / 2];
-        t[bytes - 1] = f[bytes - 1];
-    }
-}
-
 /* A payload of at most AM_COPY_SMALL bytes into a receive that it fits. */
 static inline void am_eager_copy_short(struct am_msg *msg,
                                        const struct am_msg_req *recv,

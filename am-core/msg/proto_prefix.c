@@ -2,13 +2,13 @@
  * Prefix: rendezvous whose request comes with the first part of the message in
  * the sender's region, so that the pipeline is full while the address comes
  * back (Chang et al., SC'96).  Without space in the region the message goes by
- * put.
+ * put or get.
  *
  *   sender                                     receiver
  *   allocate
  *   RTS(envelope, id, length, offset) ----->   match now, or keep the envelope
+ *   store(prefix) ------------------------->   region; copied out after the answer
  *                       <------------------    CTS(id, id', bytes, key)
- *   store(prefix) ------------------------->   region; copy the prefix out
  *   put(the rest) ------------------------->   into the receive buffer
  *   PUT_END(id') -------------------------->   done
  *   (done)

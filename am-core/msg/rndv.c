@@ -52,10 +52,10 @@ am_status_t am_rndv_open(struct am_msg_req *req, uint32_t caps, size_t bytes,
     am_status_t status;
 
     data.bytes = bytes;
-    status = am_region_open(req->msg->ctx, &req->rndv->region, &data, caps);
+    status = am_region_open(req->msg->ctx, &req->rndv->region, &data, caps,
+                            req->mp->peer);
     if (status == AM_OK) {
         req->rndv->is_open = true;
-        req->rndv->region.peer = req->mp->peer;
         am_region_key_for(&req->rndv->region, req->mp->peer, key);
     }
     return status;

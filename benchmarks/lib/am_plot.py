@@ -42,13 +42,14 @@ def _run(folder, name, body):
 
 
 def by_size(folder, name, title, unit, series):
-    """Lines over message sizes; series is {label: [(size, value), ...]}."""
+    """Lines over message sizes, with intervals; series is
+    {label: [(size, value, low, high), ...]}."""
     blocks, parts = [], []
     for index, (label, points) in enumerate(series.items()):
-        data = "\n".join(f"{max(size, 1)} {value:.9g}"
-                         for size, value in sorted(points))
+        data = "\n".join(f"{max(size, 1)} {value:.9g} {low:.9g} {high:.9g}"
+                         for size, value, low, high in sorted(points))
         blocks.append(f"$d{index} << EOD\n{data}\nEOD")
-        parts.append(f"$d{index} using 1:2 with linespoints pointtype 7 "
+        parts.append(f"$d{index} using 1:2:3:4 with yerrorlines pointtype 7 "
                      f"pointsize 0.5 linewidth 1.5 {_colour(index)} "
                      f"title {_quote(label)}")
     body = "\n".join(blocks) + f"""

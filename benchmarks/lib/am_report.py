@@ -193,7 +193,8 @@ def draw(groups, folder):
         name = "".join(c if c.isalnum() else "_" for c in key)
         unit = next(one[place][3] for one in found.values()
                     for place in one if place[0] == key)
-        series = {label: [(place[1], value[0]) for place, value in one.items()
+        series = {label: [(place[1], *value[:3])
+                          for place, value in one.items()
                           if place[0] == key and place[1] is not None]
                   for label, one in found.items()}
         if max(len(points) for points in series.values()) > 1:

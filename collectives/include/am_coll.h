@@ -20,7 +20,8 @@
  * with counts that agree and the same AM_COLL_* variables; several may be under
  * way at once.  A member may be ahead of the others: what it sends waits at the
  * receiver, up to AM_COLL_WINDOW messages from each peer, and at the sender
- * beyond that.  A collective progresses only while its members poll.
+ * beyond that.  A collective progresses only while its members poll.  Calls are
+ * legal in a handler unless their comment says that they are not.
  */
 #ifndef AM_COLLECTIVES_AM_COLL_H
 #define AM_COLLECTIVES_AM_COLL_H
@@ -45,8 +46,7 @@ struct am_coll_group; /* the context's until am_coll_group_close */
  * one time.  Sends nothing.
  * *group_p is valid until am_coll_group_close or am_close.  AM_ERR_INVALID: no
  * such peer, or twice, or I am not among them, or the id is in use or larger;
- * AM_ERR_MEMORY;
- * AM_ERR_FORKED.  Not in a handler.
+ * AM_ERR_MEMORY; AM_ERR_FORKED.  Not in a handler.
  */
 AM_API am_status_t am_coll_group_open(struct am_ctx *ctx, uint32_t id,
                                       const uint32_t *ranks, uint32_t count,

@@ -63,6 +63,7 @@ static void barrier_close(struct am_coll_req *req, bool at_close)
 {
 }
 
+/* There is no data: nothing to give, to write, to take or to give back. */
 const struct am_shared_way am_shared_by_flags = {.fits = barrier_fits,
                                                  .open = barrier_open,
                                                  .gives = barrier_gives,

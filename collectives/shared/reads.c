@@ -219,7 +219,7 @@ bool am_shared_open(struct am_coll_req *req, uint32_t which, const void *base,
         return base == NULL;
     }
     if (am_region_open(req->coll->ctx, &reads->regions[which], &data,
-                       AM_DEV_CAP_GET) != AM_OK) {
+                       AM_DEV_CAP_GET, NULL) != AM_OK) {
         return false;
     }
     am_region_key_for(&reads->regions[which], peer, &reads->keys[which]);

@@ -1,7 +1,8 @@
 /*
  * Collectives through memory that all members of a group see, where one node has
  * them all: member 0 takes it of its device (AM_DEV_CAP_MAPPED) and sends the key
- * with the group's numbers.  For the files of collectives/; may call am and base.
+ * with the group's numbers.  For the files of collectives/; may call am, dev and
+ * base.
  *
  *   sleeps[member] | gone[member] | broken, strong | slots[member][AM_SHARED_DEPTH]
  *
@@ -125,9 +126,9 @@ void am_shared_end(struct am_coll_req *req, bool at_close);
  * Requests that end are left on coll->due, but for `mine` (NULL: none). */
 void am_shared_run(struct am_coll_group *group, const struct am_coll_req *mine,
                    uint32_t looks);
-/* A caller that waits has looked: that was worth it, or the others are not running
- * now. */
-void am_shared_learn(const struct am_coll_req *req);
+/* A caller that waits has looked: that was worth it (`found`), or the others are not
+ * running now. */
+void am_shared_learn(struct am_coll_group *group, bool found);
 /* In the poll: all groups that look. */
 void am_shared_poll(struct am_coll *coll);
 /* A request has failed here: let the others know. */

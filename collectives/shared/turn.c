@@ -6,8 +6,7 @@
 #include "base/barrier.h"
 #include "collectives/shared/way.h"
 
-/* Polls that found nothing, before it sleeps; of members with a core each, which
- * then pass a fence for all. */
+/* Empty polls before it sleeps; FENCE: and passes a fence for all, who have cores. */
 #define LOOKS_MAX    150
 #define LOOKS_FENCE  1500
 #define PATIENCE_MAX 300 /* looks: about as long as some messages take */
@@ -343,14 +342,26 @@ void am_shared_run(struct am_coll_group *group, const struct am_coll_req *mine,
     } while (req != NULL && !fall_asleep(group, req));
 }
 
-void am_shared_learn(const struct am_coll_req *req)
+void am_shared_learn(struct am_coll_group *group, bool found)
 {
-    uint32_t *patience = &req->group->shared->patience;
+    uint32_t *patience = &group->shared->patience;
 
-    if (req->left > 0) {
+    if (!found) {
         *patience /= 2;
     } else if (*patience < PATIENCE_MAX) {
         *patience += *patience / 2 + 4;
+    }
+}
+
+/* A group's turn in a poll. */
+static void look(struct am_coll_group *group)
+{
+    const struct am_list *first = group->turns.next;
+    bool waits = am_ctx_is_waiting(group->coll->ctx);
+
+    am_shared_run(group, NULL, waits ? am_shared_patience(group) : 0);
+    if (waits) {
+        am_shared_learn(group, group->turns.next != first);
     }
 }
 
@@ -360,8 +371,7 @@ void am_shared_poll(struct am_coll *coll)
     struct am_list *at = NULL;
 
     while (at != last && (at = am_list_pop(&coll->looking)) != NULL) {
-        am_shared_run(am_container(at, struct am_coll_group, looks_link), NULL,
-                      0);
+        look(am_container(at, struct am_coll_group, looks_link));
     }
 }
 

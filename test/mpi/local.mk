@@ -6,7 +6,8 @@ EXTRA_DIST += test/mpi/run test/mpi/xfail test/mpi/faults test/mpi/wait.c \
     test/mpi/messages.c test/mpi/counters.c \
     test/mpi/moments test/mpi/kinds.c test/mpi/fewer.c test/mpi/ports.c \
     test/tools/pmi_server.py \
-    test/mpi/dead.c test/mpi/heal.c \
+    test/mpi/dead.c test/mpi/dead.h test/mpi/dead_p2p.c test/mpi/dead_rma.c \
+    test/mpi/dead_coll.c test/mpi/heal.c \
     test/mpi/variables.c test/mpi/flood.c test/mpi/collectives.c \
     test/mpi/shared.c \
     test/mpi/atomic.c test/mpi/large.c test/mpi/ops.c test/mpi/answers.c \

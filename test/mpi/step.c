@@ -1,10 +1,15 @@
 /*
- * For test/mpi/steps: the message and the put that docs/architecture.md follows,
- * between calls at which a debugger stops.  Two ranks.
+ * For test/mpi/steps: the messages and the put that docs/architecture.md follows,
+ * between calls at which a debugger stops.  Two ranks; the argument is the length of
+ * the message that is followed, in bytes.
  */
 #include <mpi.h>
+#include <stdlib.h>
 
-#define WARM 20 /* messages and puts before */
+#define WARM      20 /* messages and puts before */
+#define BYTES_MAX 65536
+
+static long text[BYTES_MAX / sizeof(long)];
 
 #define MARK(_name)                                                            \
     __attribute__((noinline)) static void _name(void)                          \
@@ -32,18 +37,17 @@ static void receive_from(int rank)
 }
 
 /* The receive is posted before the other rank sends. */
-static void message(int rank)
+static void message(int rank, int bytes)
 {
-    long value;
     MPI_Request receive;
 
     if (rank == 0) {
         receive_from(1);
         message_begins();
-        send_to(1);
+        MPI_Send(text, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
         message_ends();
     } else {
-        MPI_Irecv(&value, 1, MPI_LONG, 0, 0, MPI_COMM_WORLD, &receive);
+        MPI_Irecv(text, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &receive);
         send_to(0);
         message_begins();
         MPI_Wait(&receive, MPI_STATUS_IGNORE);
@@ -73,17 +77,21 @@ static void put(int rank, MPI_Win window)
 
 int main(int argc, char **argv)
 {
+    int bytes = argc > 1 ? atoi(argv[1]) : 8;
     long *base;
     MPI_Win window;
     int rank;
 
+    if (bytes < 0 || bytes > BYTES_MAX) {
+        return 1;
+    }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Win_allocate(sizeof(*base), sizeof(*base), MPI_INFO_NULL,
                      MPI_COMM_WORLD, &base, &window);
     MPI_Win_lock_all(0, window);
     for (int i = 0; i <= WARM; i++) { /* the last one counts */
-        message(rank);
+        message(rank, bytes);
         put(rank, window);
     }
     MPI_Win_unlock_all(window);

@@ -14,8 +14,12 @@ run() {
 for provider in 'tcp;ofi_rxm' shm; do
     export AM_OFI_PROVIDER="$provider" AM_OFI_DOMAIN=lo
     [ "$provider" != shm ] || AM_OFI_DOMAIN=
-    for suite in am_client am_fork am_post am_forged_random msg_proto msg_dead; do
+    for suite in am_fork am_post msg_proto msg_dead; do
         run $suite
+    done
+    # with keys that are no good, which end a connection over TCP
+    for suite in am_client am_forged_random; do
+        AM_OFI_READS=off run $suite
     done
 done
 # In one process, shm takes the memory of a context that closes from under those
@@ -34,8 +38,8 @@ done
 export AM_OFI_PROVIDER='tcp;ofi_rxm' AM_OFI_DOMAIN=lo
 AM_OFI_MULTI=off AM_OFI_PACKET=2k run msg_proto
 AM_RELIABILITY=nack run msg_order
-AM_OFI_READS=on run msg_proto
-AM_OFI_READS=on run msg_order
+AM_OFI_READS=off run msg_proto
+AM_OFI_READS=off run msg_order
 # Reads and writes of memory, with registrations of their own and with kept ones.
 export AM_OFI_READS=on AM_OFI_WRITES=on
 for suite in msg_proto msg_order msg_dead; do

@@ -66,6 +66,18 @@ void trial_group_close(struct trial_group *tg)
     }
 }
 
+void trial_group_start(struct trial_group *tg, uint32_t member,
+                       const struct am_coll_call *call, struct world_done *done)
+{
+    am_status_t status;
+
+    *done = (struct world_done){0};
+    status = am_coll_start(tg->group[member], call, world_on_done, done);
+    if (status != AM_OK) {
+        world_on_done(done, status == AM_DONE ? AM_OK : status);
+    }
+}
+
 void trial_force(struct trial_group *tg, am_coll_kind_t kind, const char *name)
 {
     for (uint32_t i = 0; i < tg->size; i++) {

@@ -42,6 +42,10 @@ struct trial_run;
 void trial_group_open(struct trial_group *tg, struct world *world, uint32_t id,
                       const uint32_t *ranks, uint32_t size);
 void trial_group_close(struct trial_group *tg);
+/* Start `call` at one member; *done tells how it has ended, maybe at once. */
+void trial_group_start(struct trial_group *tg, uint32_t member,
+                       const struct am_coll_call *call,
+                       struct world_done *done);
 /* Let all members use this algorithm; "auto": by cost. */
 void trial_force(struct trial_group *tg, am_coll_kind_t kind, const char *name);
 

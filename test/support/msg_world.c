@@ -142,6 +142,12 @@ void world_on_done(void *arg, am_status_t status)
     done->status = status;
 }
 
+void world_check_done(const struct world_done *done, am_status_t status)
+{
+    assert_int_equal(done->count, 1);
+    assert_int_equal(done->status, status);
+}
+
 void world_wait_done(struct world *world, struct world_done *done)
 {
     for (int i = 0; i < 10000000 && done->count == 0; i++) {

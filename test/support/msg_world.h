@@ -41,6 +41,8 @@ struct world_done {
 };
 
 void world_on_done(void *arg, am_status_t status);
+/* The test fails unless it has, once, in this way. */
+void world_check_done(const struct world_done *done, am_status_t status);
 /* Poll until it has, once. */
 void world_wait_done(struct world *world, struct world_done *done);
 

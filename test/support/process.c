@@ -41,6 +41,46 @@ am_status_t rank_open(struct rank *me, const struct am_option *options,
     return am_open(&params, &me->ctx);
 }
 
+static void on_ping(struct am_token *token, const uint64_t *words,
+                    uint32_t count, void *data, size_t bytes)
+{
+    struct rank *me = am_token_arg(token);
+
+    me->pings++;
+    (void)am_token_reply(token, RANK_PONG, words, count, NULL, 0);
+}
+
+static void on_pong(struct am_token *token, const uint64_t *words,
+                    uint32_t count, void *data, size_t bytes)
+{
+    struct rank *me = am_token_arg(token);
+
+    me->pongs++;
+}
+
+int rank_open_pings(struct rank *me, const struct am_option *options,
+                    uint32_t option_count)
+{
+    if (rank_open(me, options, option_count) != AM_OK) {
+        return -1;
+    }
+    am_handler_register(me->ctx, RANK_PING, on_ping, me, "ping");
+    am_handler_register(me->ctx, RANK_PONG, on_pong, me, "pong");
+    return 0;
+}
+
+uint64_t rank_counter(const struct rank *me, const char *name)
+{
+    struct am_counter_info info;
+
+    for (uint32_t i = 0; am_counter(me->ctx, i, &info) == AM_OK; i++) {
+        if (strcmp(info.name, name) == 0) {
+            return info.value;
+        }
+    }
+    return UINT64_MAX;
+}
+
 int stay_on_one_core(void)
 {
     cpu_set_t all, one;

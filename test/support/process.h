@@ -22,12 +22,26 @@ struct rank {
     struct board *board;
     uint32_t rank, size;
     struct am_ctx *ctx;
-    uint64_t pings, pongs; /* for the body's use */
+    uint64_t pings, pongs; /* of rank_open_pings, or for the body's use */
 };
 
 /* Open me->ctx, one of the job's. */
 am_status_t rank_open(struct rank *me, const struct am_option *options,
                       uint32_t option_count);
+
+/* Handlers of rank_open_pings: a ping is counted and replied to by a pong, which
+ * is counted. */
+enum {
+    RANK_PING = AM_HANDLER_USER,
+    RANK_PONG
+};
+
+/* The same, with these handlers; 0, or -1 when it cannot be opened. */
+int rank_open_pings(struct rank *me, const struct am_option *options,
+                    uint32_t option_count);
+
+/* The value of a counter of me->ctx, by name; UINT64_MAX: there is none. */
+uint64_t rank_counter(const struct rank *me, const char *name);
 
 /* The allgather of rank_open; `arg` is a struct rank. */
 int rank_exchange(void *arg, const void *mine, void *all, size_t bytes);

@@ -4,9 +4,10 @@
 #define _GNU_SOURCE /* udp.h */
 #include "support/two_devs.h"
 
+#include "support/cm.h"
+
 #include "dev/self/self.h"
 #include "dev/shm/shm.h"
-#include "support/msg_world.h"
 #ifdef TWO_UDP
 #include "dev/udp/udp.h"
 #endif
@@ -72,4 +73,25 @@ void two_devs_init(int nodes, uint32_t caps)
     two_net.perf.send_overhead = overhead;
     two_net.perf.recv_overhead = overhead;
     two_net.perf.wire.fixed_ps = 20 * UINT64_C(1000000);
+}
+
+void two_count(struct am_token *token, const uint64_t *words,
+               uint32_t word_count, void *data, size_t bytes)
+{
+    ++*(uint32_t *)am_token_arg(token);
+}
+
+void two_each_to_each(struct world *world, uint32_t *calls)
+{
+    world_settle(world); /* they wait for the segment, which rank 0 makes */
+    for (uint32_t from = 0; from < world->size; from++) {
+        am_handler_register(world->ctx[from], TWO_USER, two_count, calls,
+                            "user");
+        for (uint32_t to = 0; to < world->size; to++) {
+            assert_int_equal(am_ctx_request(world->ctx[from], to, TWO_USER,
+                                            NULL, 0, NULL, 0),
+                             AM_OK);
+        }
+    }
+    world_settle(world);
 }

@@ -13,6 +13,7 @@
 #ifndef AM_TEST_SUPPORT_TWO_DEVS_H
 #define AM_TEST_SUPPORT_TWO_DEVS_H
 
+#include "support/msg_world.h"
 #include "support/pipe_dev.h"
 
 enum {
@@ -26,5 +27,14 @@ extern am_status_t two_broken;
 
 /* Before the first context of either kind; `caps` are the pipe's. */
 void two_devs_init(int nodes, uint32_t caps);
+
+#define TWO_USER AM_HANDLER_USER
+
+/* A handler that counts its calls in its argument, a uint32_t. */
+void two_count(struct am_token *token, const uint64_t *words,
+               uint32_t word_count, void *data, size_t bytes);
+/* Each rank sends a request to each, itself too, whose handler, TWO_USER, counts
+ * in *calls. */
+void two_each_to_each(struct world *world, uint32_t *calls);
 
 #endif

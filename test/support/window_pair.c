@@ -292,3 +292,37 @@ void pair_connect(struct pair *pair)
         memset(pair->end[i].stats, 0, sizeof(pair->end[i].stats));
     }
 }
+
+void pair_send_all(struct pair *pair, int messages)
+{
+    for (int i = 0; i < messages; i++) {
+        assert_true(pair_send(pair, 0, REQUEST));
+    }
+}
+
+uint64_t pair_again(const struct pair *pair)
+{
+    return pair->end[0].stats[AM_CHAN_STAT_TX_RETRANSMITTED];
+}
+
+struct pair *pair_open_grown(struct am_window_params *params, uint32_t kept,
+                             int steps)
+{
+    struct pair *pair;
+
+    params->adapts = true;
+    params->window_packets[0] = params->window_packets[1] = PAIR_WINDOW;
+    params->chunk_packets = PAIR_CHUNK;
+    params->chunks_max = AM_CHAN_WINDOW_MAX;
+    params->early_packets = kept;
+    pair = pair_open(params, 11, UINT32_MAX - 20);
+    pair_connect(pair);
+    pair->length = pair_length_chunk;
+    for (int i = 0; i < steps; i++) {
+        while (pair_send(pair, 0, REQUEST)) {
+        }
+        pair_step(pair);
+    }
+    assert_true(pair_settle(pair, 100) <= 100);
+    return pair;
+}

@@ -76,6 +76,20 @@ struct pair *pair_open(const struct am_window_params *params, uint32_t epoch0,
                        uint32_t epoch1);
 /* The same with the SP's parameters. */
 struct pair *pair_open_sp(void);
+
+/* A network that drops: windows of 64 packets, chunks of 8, packets that come too
+ * early are kept. */
+enum {
+    PAIR_WINDOW = 64,
+    PAIR_CHUNK = 8,
+    PAIR_KEPT = 64
+};
+
+/* The same with `params` but for these, and at most `kept` packets that are kept:
+ * connected, and so many steps later, in which end 0 sends all that it may, so that
+ * the window has grown.  Messages are full chunks. */
+struct pair *pair_open_grown(struct am_window_params *params, uint32_t kept,
+                             int steps);
 void pair_close(struct pair *pair);
 
 /* Lose, of the packets of a type and class that end `from` sends, `count` from
@@ -88,6 +102,10 @@ uint32_t pair_length_chunk(const struct pair *pair, uint32_t class,
 
 /* Send the next message of a class; false when the window is full. */
 bool pair_send(struct pair *pair, uint32_t from, uint32_t class);
+/* Send `messages` requests from end 0; the test fails if the window is full. */
+void pair_send_all(struct pair *pair, int messages);
+/* How many packets end 0 has sent again. */
+uint64_t pair_again(const struct pair *pair);
 /* Deliver what is on the way to an end; how many packets there were. */
 uint32_t pair_deliver(struct pair *pair, uint32_t to);
 /* One step: both ends get what is on the way, then a tick. */

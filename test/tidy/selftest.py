@@ -18,6 +18,9 @@ CASES = [
     ("includes", "am-core/dev/a.c", '#include "am/core.h"\n', "am/core.h"),
     ("includes", "am-core/am/a.c", '#include "dev/dev.h"\n', None),
     ("includes", "am-core/base/a.c", "#include <am.h>\n", "am.h"),
+    ("includes", "am-core/am/a.c", '#include "chan/chan.h"\n', None),
+    ("includes", "am-core/msg/a.c", '#include "am/core.h"\n', None),
+    ("includes", "am-core/msg/a.c", '#include "chan/chan.h"\n', "chan.h"),
     ("includes", "am-core/am/a.c", '#include "../dev/dev.h"\n', "no ../"),
     ("includes", "am-core/am/a.c", '/* #include "../dev/dev.h" */\n', None),
     ("includes", "am-core/dev/shm/a.c", '#include "dev/self/self.h"\n',
@@ -27,6 +30,7 @@ CASES = [
     ("includes", "nic-sim/kernel/a.c", '#include "base/env.h"\n', None),
     ("includes", "nic-sim/kernel/a.c", '#include "dev/dev.h"\n', "dev.h"),
     ("includes", "collectives/a.c", '#include "am/core.h"\n', None),
+    ("includes", "collectives/a.c", '#include "chan/chan.h"\n', "chan.h"),
     ("includes", "collectives/a.c", '#include "msg/msg_core.h"\n',
      "msg_core.h"),
     ("includes", "collectives/a.c", "#include <am_msg.h>\n", "am_msg.h"),
@@ -93,6 +97,7 @@ GOOD = {
     "am-core/am/core.h": GUARDED % ("AM_AM_CORE_H", "AM_AM_CORE_H", ""),
     "am-core/msg/msg_core.h": GUARDED % (
         "AM_MSG_MSG_CORE_H", "AM_MSG_MSG_CORE_H", ""),
+    "am-core/chan/chan.h": GUARDED % ("AM_CHAN_CHAN_H", "AM_CHAN_CHAN_H", ""),
     "am-core/dev/dev.h": GUARDED % ("AM_DEV_DEV_H", "AM_DEV_DEV_H", ""),
     "am-core/dev/self/self.h": GUARDED % (
         "AM_DEV_SELF_SELF_H", "AM_DEV_SELF_SELF_H", ""),
@@ -100,6 +105,7 @@ GOOD = {
     "Makefile.am": "x = am-core/include/am.h am-core/am/core.h "
                    "am-core/dev/dev.h am-core/dev/self/self.h "
                    "am-core/base/env.h am-core/include/am_msg.h "
+                   "am-core/chan/chan.h "
                    "am-core/msg/msg_core.h\n",
     "test/tidy/sizes.txt": "",
     "docs/some.md": "",

@@ -1,15 +1,17 @@
 # test/unit: the am layer and shared memory; in one process but for
-# am_fd, am_fork, shm_death, shm_neighbour, shm_process and shm_start
+# am_fd, am_fork, shm_death, shm_killed, shm_neighbour, shm_process and shm_start
 if HAVE_CMOCKA
 am_tests = test/unit/am_address_test \
     test/unit/am_request_test test/unit/am_region_test \
     test/unit/am_client_test test/unit/am_close_test \
     test/unit/am_fd_test \
     test/unit/am_fork_test test/unit/am_forged_test \
-    test/unit/am_forged_random_test test/unit/am_post_test \
+    test/unit/am_forged_random_test \
+    test/unit/am_forged_range_test test/unit/am_post_test \
     test/unit/shm_death_test test/unit/shm_front_test \
     test/unit/shm_pages_test \
-    test/unit/shm_hostile_test test/unit/shm_lanes_test \
+    test/unit/shm_hostile_test \
+    test/unit/shm_killed_test test/unit/shm_lanes_test \
     test/unit/shm_late_test test/unit/shm_neighbour_test \
     test/unit/shm_process_test \
     test/unit/shm_start_test test/unit/shm_stranger_test
@@ -36,8 +38,11 @@ test_unit_am_close_test_SOURCES = test/unit/am_close_test.c \
     $(msg_world)
 test_unit_am_close_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_forged_test_SOURCES = test/unit/am_forged_test.c \
-    $(msg_world)
+    test/support/forged.c test/support/forged.h $(msg_world)
 test_unit_am_forged_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_forged_range_test_SOURCES = test/unit/am_forged_range_test.c \
+    test/support/forged.c test/support/forged.h $(msg_world)
+test_unit_am_forged_range_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_forged_random_test_SOURCES = \
     test/unit/am_forged_random_test.c $(msg_world)
 test_unit_am_forged_random_test_CFLAGS = $(TEST_CFLAGS)
@@ -71,6 +76,9 @@ test_unit_shm_stranger_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_start_test_SOURCES = test/unit/shm_start_test.c \
     test/support/process.c test/support/process.h
 test_unit_shm_start_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_killed_test_SOURCES = test/unit/shm_killed_test.c \
+    test/support/process.c test/support/process.h
+test_unit_shm_killed_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_process_test_SOURCES = test/unit/shm_process_test.c \
     test/support/process.c test/support/process.h
 test_unit_shm_process_test_CFLAGS = $(TEST_CFLAGS)

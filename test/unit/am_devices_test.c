@@ -18,30 +18,10 @@ enum {
     RANKS = 4, /* on the nodes 0 1 | 2 3 */
     NEAR = 1,
     FAR = 2,
-    H_USER = AM_HANDLER_USER,
     BYTES = 200000,
     SOUND = AM_DEV_CAP_RELIABLE | AM_DEV_CAP_ORDERED,
     COPIES = SOUND | AM_DEV_CAP_PUT | AM_DEV_CAP_GET
 };
-
-static void on_user(struct am_token *token, const uint64_t *words,
-                    uint32_t word_count, void *data, size_t bytes)
-{
-    ++*(uint32_t *)am_token_arg(token);
-}
-
-static void on_done(void *arg, am_status_t status)
-{
-    *(am_status_t *)arg = status;
-}
-
-static void wait_for(struct world *world, const am_status_t *status)
-{
-    for (int i = 0; i < 1000000 && *status == AM_DONE; i++) {
-        world_poll(world);
-    }
-    assert_int_equal(*status, AM_OK);
-}
 
 /* The device that `from` reaches `to` by, once it has sent something. */
 static uint32_t device_of(struct world *world, uint32_t from, uint32_t to)
@@ -53,20 +33,6 @@ static uint32_t device_of(struct world *world, uint32_t from, uint32_t to)
     return peer->dev->bottom->number;
 }
 
-static void each_to_each(struct world *world, uint32_t *calls)
-{
-    world_settle(world); /* they wait for the segment, which rank 0 makes */
-    for (uint32_t from = 0; from < world->size; from++) {
-        am_handler_register(world->ctx[from], H_USER, on_user, calls, "user");
-        for (uint32_t to = 0; to < world->size; to++) {
-            assert_int_equal(am_ctx_request(world->ctx[from], to, H_USER, NULL,
-                                            0, NULL, 0),
-                             AM_OK);
-        }
-    }
-    world_settle(world);
-}
-
 /* ------------------------------------------------------------------- choice */
 
 static void test_near_and_far(void **state)
@@ -76,7 +42,7 @@ static void test_near_and_far(void **state)
 
     two_devs_init(TWO_NEAR, SOUND);
     world_open(&world, RANKS, NULL);
-    each_to_each(&world, &calls);
+    two_each_to_each(&world, &calls);
     assert_int_equal(calls, RANKS * RANKS);
     for (uint32_t from = 0; from < RANKS; from++) {
         for (uint32_t to = 0; to < RANKS; to++) {
@@ -114,12 +80,13 @@ static void test_dear_at_one_end(void **state)
         }
         for (uint32_t i = 0; i < 2; i++) {
             assert_int_equal(am_connect_all(world.ctx[i], blobs), AM_OK);
-            am_handler_register(world.ctx[i], H_USER, on_user, &calls, "user");
+            am_handler_register(world.ctx[i], TWO_USER, two_count, &calls,
+                                "user");
         }
         assert_int_equal(device_of(&world, first, 1 - first),
                          AM_DEV_NUMBER_TEST);
         world_settle(&world);
-        assert_int_equal(am_ctx_request(world.ctx[first], 1 - first, H_USER,
+        assert_int_equal(am_ctx_request(world.ctx[first], 1 - first, TWO_USER,
                                         NULL, 0, NULL, 0),
                          AM_OK);
         world_settle(&world);
@@ -140,7 +107,7 @@ static void test_comes_twice(void **state)
 
     two_devs_init(TWO_NEAR, SOUND);
     world_open(&world, RANKS, NULL);
-    each_to_each(&world, &calls);
+    two_each_to_each(&world, &calls);
     ctx = world.ctx[0];
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         struct am_dev_ep *before = ctx->peers[rank]->ep;
@@ -167,18 +134,20 @@ static void copy_both_ways(struct world *world, uint32_t from, uint32_t to,
     unsigned char *data = malloc(BYTES), *back = calloc(1, BYTES);
     struct am_data out = am_data_contig(data, BYTES);
     struct am_data in = am_data_contig(back, BYTES);
-    am_status_t put = AM_DONE, get = AM_DONE;
+    struct world_done put = {0}, get = {0};
 
     memset(data, (int)(from + 1), BYTES);
     assert_int_equal(
-            am_ctx_put(world->ctx[from], to, &out, key, 0, on_done, &put),
+            am_ctx_put(world->ctx[from], to, &out, key, 0, world_on_done, &put),
             AM_OK);
-    wait_for(world, &put);
+    world_wait_done(world, &put);
+    assert_int_equal(put.status, AM_OK);
     assert_memory_equal(memory, data, BYTES);
     assert_int_equal(
-            am_ctx_rget(world->ctx[from], to, &in, key, 0, on_done, &get),
+            am_ctx_rget(world->ctx[from], to, &in, key, 0, world_on_done, &get),
             AM_OK);
-    wait_for(world, &get);
+    world_wait_done(world, &get);
+    assert_int_equal(get.status, AM_OK);
     assert_memory_equal(back, data, BYTES);
     free(data);
     free(back);
@@ -314,210 +283,6 @@ static void test_rendezvous(void **state)
     }
 }
 
-/* ------------------------------------------------------------------ polling */
-
-static uint64_t polls_of_pipe(struct am_ctx *ctx, uint32_t polls)
-{
-    uint64_t before = two_net.polls;
-
-    for (uint32_t i = 0; i < polls; i++) {
-        (void)am_ctx_poll(ctx);
-    }
-    return two_net.polls - before;
-}
-
-/* A device that reaches nobody is looked at rarely, one that does each time. */
-static void test_unused_device(void **state)
-{
-    enum {
-        POLLS = 256 * 64
-    };
-
-    uint32_t calls = 0;
-    struct world world;
-
-    two_devs_init(TWO_NEAR, SOUND);
-    world_open(&world, 2, NULL);
-    each_to_each(&world, &calls);
-    assert_int_equal(calls, 4);
-    assert_in_range(polls_of_pipe(world.ctx[0], POLLS), 1, POLLS / 256 + 1);
-    world_close(&world);
-    world_open(&world, 3, NULL);
-    each_to_each(&world, &calls);
-    assert_int_equal(polls_of_pipe(world.ctx[0], POLLS), POLLS);
-    world_close(&world);
-}
-
-/* A stranger comes by a device that was not used until then. */
-static void test_stranger_by_unused(void **state)
-{
-    unsigned char blob[AM_ADDRESS_BYTES];
-    struct world job, other;
-    uint32_t calls = 0, peer;
-
-    two_devs_init(TWO_NEAR, SOUND);
-    world_open(&job, 2, NULL);
-    world_open(&other, 3, NULL); /* rank 2 is on another node */
-    world_settle(&job);
-    world_settle(&other);
-    am_handler_register(job.ctx[0], H_USER, on_user, &calls, "user");
-    assert_int_equal(job.ctx[0]->used_count, 1);
-    am_address(job.ctx[0], blob);
-    assert_int_equal(am_connect(other.ctx[2], blob, &peer), AM_OK);
-    assert_int_equal(
-            am_ctx_try_request(other.ctx[2], peer, H_USER, NULL, 0, NULL, 0),
-            AM_ERR_AGAIN); /* after the introduction */
-    (void)am_ctx_poll(other.ctx[2]);
-    assert_int_equal(
-            am_ctx_try_request(other.ctx[2], peer, H_USER, NULL, 0, NULL, 0),
-            AM_OK);
-    for (int i = 0; i < 1000 && calls == 0; i++) {
-        (void)am_ctx_poll(job.ctx[0]);
-    }
-    assert_int_equal(calls, 1);
-    assert_int_equal(job.ctx[0]->used_count, 2);
-    world_close(&job);
-    world_close(&other);
-}
-
-/* A stranger of the own host comes to a rank that has no peer there, and so looks
- * at shared memory rarely: within some thousand polls it is let in. */
-static void test_stranger_by_unused_memory(void **state)
-{
-    unsigned char blob[AM_ADDRESS_BYTES];
-    struct world job, other;
-    uint32_t calls = 0, peer;
-
-    two_devs_init(TWO_FAR, SOUND);
-    world_open(&job, 2, NULL);
-    world_open(&other, 2, NULL);
-    world_settle(&job);
-    world_settle(&other);
-    am_handler_register(job.ctx[0], H_USER, on_user, &calls, "user");
-    am_address(job.ctx[0], blob);
-    assert_int_equal(am_connect(other.ctx[0], blob, &peer), AM_OK);
-    assert_int_equal(other.ctx[0]->peers[peer]->dev->bottom->number,
-                     AM_DEV_NUMBER_SHM);
-    assert_int_equal(am_ctx_request(other.ctx[0], peer, H_USER, NULL, 0, NULL,
-                                    0),
-                     AM_OK);
-    for (int i = 0; i < 64 * 256 && calls == 0; i++) {
-        (void)am_ctx_poll(other.ctx[0]);
-        (void)am_ctx_poll(job.ctx[0]);
-    }
-    assert_int_equal(calls, 1);
-    world_close(&job);
-    world_close(&other);
-}
-
-/* Empty polls of a device that says that they cost much get rare, down to what
- * it allows; when something came each poll of the context polls it again. */
-static void test_rest(void **state)
-{
-    enum {
-        REST = 31,
-        POLLS = 100 * (REST + 1)
-    };
-
-    uint32_t calls = 0;
-    struct world world;
-
-    two_devs_init(TWO_NEAR, SOUND);
-    two_net.poll_rest_max = REST;
-    world_open(&world, 3, NULL);
-    each_to_each(&world, &calls);
-    (void)polls_of_pipe(world.ctx[0], 100 * POLLS);
-    assert_in_range(polls_of_pipe(world.ctx[0], POLLS), 99, 101);
-    assert_int_equal(
-            am_ctx_try_request(world.ctx[2], 0, H_USER, NULL, 0, NULL, 0),
-            AM_OK);
-    calls = 0;
-    for (int i = 0; i <= REST; i++) {
-        (void)am_ctx_poll(world.ctx[0]);
-    }
-    assert_int_equal(calls, 1);
-    calls = 0;
-    assert_int_equal(
-            am_ctx_try_request(world.ctx[2], 0, H_USER, NULL, 0, NULL, 0),
-            AM_OK);
-    while (calls == 0) {
-        (void)am_ctx_poll(world.ctx[0]);
-    }
-    assert_int_equal(polls_of_pipe(world.ctx[0], 10), 10);
-    world_close(&world);
-}
-
-static bool wait_long(struct am_dev *dev, uint64_t idle, am_dev_rest_t rest)
-{
-    (void)dev, (void)idle, (void)rest;
-    two_net.now_ps += UINT64_C(3000000000); /* others have the core */
-    return false;
-}
-
-/* After a wait that took long every device is polled, however rare its polls have
- * become: a packet would wait for dozens of such waits. */
-static void test_rest_of_a_wait(void **state)
-{
-    enum {
-        WAITS = 100
-    };
-
-    const struct am_dev_ops *old[3];
-    struct am_dev_ops ops[3];
-    uint32_t calls = 0, used;
-    struct world world;
-    uint64_t polls;
-
-    two_devs_init(TWO_FAR, SOUND);
-    two_net.poll_rest_max = 31;
-    world_open(&world, 3, NULL);
-    each_to_each(&world, &calls);
-    (void)polls_of_pipe(world.ctx[1], 100 * 32 * 32);
-    used = world.ctx[1]->used_count;
-    assert_in_range(used, 2, 3); /* both, and the loop-back */
-    for (uint32_t i = 0; i < used; i++) {
-        old[i] = world.ctx[1]->used[i].dev->ops;
-        ops[i] = *old[i];
-        ops[i].wait = wait_long;
-        world.ctx[1]->used[i].dev->ops = &ops[i];
-    }
-    for (int i = 0; i < 10; i++) { /* the first are not asked */
-        (void)am_ctx_poll_wait(world.ctx[1]);
-    }
-    polls = two_net.polls;
-    for (int i = 0; i < WAITS; i++) {
-        (void)am_ctx_poll_wait(world.ctx[1]);
-    }
-    assert_in_range(two_net.polls - polls, WAITS, 2 * WAITS);
-    for (uint32_t i = 0; i < used; i++) {
-        world.ctx[1]->used[i].dev->ops = old[i];
-    }
-    world_close(&world);
-}
-
-/* Who waits with two devices does so as AM_WAIT says, by shared memory, in
- * whatever order the devices came to be used. */
-static void test_who_waits(void **state)
-{
-    const struct am_option list[] = {{"AM_WAIT", "sleep"}, {NULL, NULL}};
-    const struct am_option *options[] = {list, list, list};
-    uint32_t calls = 0;
-    struct world world;
-
-    two_devs_init(TWO_FAR, SOUND);
-    world_open(&world, 3, options);
-    each_to_each(&world, &calls);
-    assert_int_equal(world.ctx[1]->used[0].dev->bottom->number,
-                     AM_DEV_NUMBER_TEST);
-    assert_int_equal(world.ctx[1]->used[1].dev->bottom->number,
-                     AM_DEV_NUMBER_SHM);
-    for (int i = 0; i < 10; i++) {
-        (void)am_ctx_poll_wait(world.ctx[1]);
-    }
-    assert_int_not_equal(world_counter(&world, 1, "shm_sleep"), 0);
-    world_close(&world);
-}
-
 /* ------------------------------------------------------- opening, counters */
 
 static am_status_t try_open(const char *devices, uint32_t size, char *error,
@@ -605,7 +370,7 @@ static void test_counters(void **state)
 
     two_devs_init(TWO_NEAR, SOUND);
     world_open(&world, RANKS, NULL);
-    each_to_each(&world, &calls);
+    two_each_to_each(&world, &calls);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         const struct am_dev_slot *slots = world.ctx[rank]->slots;
         uint64_t pipe_packets = slots[2].stats[AM_DEV_STAT_TX_PACKETS];
@@ -632,12 +397,6 @@ int main(void)
             cmocka_unit_test(test_keys),
             cmocka_unit_test(test_forged_number),
             cmocka_unit_test(test_rendezvous),
-            cmocka_unit_test(test_unused_device),
-            cmocka_unit_test(test_stranger_by_unused),
-            cmocka_unit_test(test_stranger_by_unused_memory),
-            cmocka_unit_test(test_rest),
-            cmocka_unit_test(test_rest_of_a_wait),
-            cmocka_unit_test(test_who_waits),
             cmocka_unit_test(test_devices_that_do_not_open),
             cmocka_unit_test(test_left_out_is_told),
             cmocka_unit_test(test_counters),

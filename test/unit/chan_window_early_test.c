@@ -5,57 +5,24 @@
 #include "support/cm.h"
 #include "support/window_pair.h"
 
-enum {
-    WINDOW = 64,
-    CHUNK = 8,
-    KEPT = 64
-};
-
 static struct pair *pair_open_keeping(uint32_t kept)
 {
     struct am_window_params params = pair_sp_params();
-    struct pair *pair;
 
-    params.adapts = true;
-    params.window_packets[0] = params.window_packets[1] = WINDOW;
-    params.chunk_packets = CHUNK;
-    params.chunks_max = AM_CHAN_WINDOW_MAX;
-    params.early_packets = kept;
-    pair = pair_open(&params, 11, UINT32_MAX - 20);
-    pair_connect(pair);
-    pair->length = pair_length_chunk;
-    for (int i = 0; i < 30; i++) { /* the window grows */
-        while (pair_send(pair, 0, REQUEST)) {
-        }
-        pair_step(pair);
-    }
-    assert_true(pair_settle(pair, 100) <= 100);
-    return pair;
-}
-
-static uint64_t again(const struct pair *pair)
-{
-    return pair->end[0].stats[AM_CHAN_STAT_TX_RETRANSMITTED];
-}
-
-static void send_all(struct pair *pair, int messages)
-{
-    for (int i = 0; i < messages; i++) {
-        assert_true(pair_send(pair, 0, REQUEST));
-    }
+    return pair_open_grown(&params, kept, 30);
 }
 
 /* One packet, in every place of three chunks; and runs of them. */
 static void test_hole(void **state)
 {
-    for (uint32_t first = 0; first < 2 * CHUNK; first++) {
-        for (uint32_t count = 1; count <= CHUNK; count += 3) {
-            struct pair *pair = pair_open_keeping(KEPT);
+    for (uint32_t first = 0; first < 2 * PAIR_CHUNK; first++) {
+        for (uint32_t count = 1; count <= PAIR_CHUNK; count += 3) {
+            struct pair *pair = pair_open_keeping(PAIR_KEPT);
 
             pair_lose(pair, 0, AM_CHAN_DATA, REQUEST, first, count);
-            send_all(pair, 4);
+            pair_send_all(pair, 4);
             assert_true(pair_settle(pair, 60) <= 60);
-            assert_int_equal(again(pair), count);
+            assert_int_equal(pair_again(pair), count);
             assert_int_equal(pair->end[0].stats[AM_CHAN_STAT_TX_AGAIN_PROBE],
                              0);
             assert_int_equal(pair->end[0].stats[AM_CHAN_STAT_TX_HALVED], 1);
@@ -83,12 +50,12 @@ static fate_t fate_mask(struct pair *pair, uint32_t from,
 /* Numbers wrap: what is remembered of the latest early packet keeps up. */
 static void test_keeps_up(void **state)
 {
-    struct pair *pair = pair_open_keeping(KEPT);
+    struct pair *pair = pair_open_keeping(PAIR_KEPT);
     const struct am_window_rx *rx = &pair->end[1].window.rx[REQUEST];
 
     assert_int_equal(rx->early_end, rx->seq.next);
     pair_lose(pair, 0, AM_CHAN_DATA, REQUEST, 2, 1);
-    send_all(pair, 4);
+    pair_send_all(pair, 4);
     assert_true(pair_settle(pair, 60) <= 60);
     assert_int_equal(rx->early_end, rx->seq.next);
     pair_close(pair);
@@ -101,13 +68,13 @@ static void test_holes(void **state)
                                      0x00ff00ff, 0x07654321, 0x08000001};
 
     for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
-        struct pair *pair = pair_open_keeping(KEPT);
+        struct pair *pair = pair_open_keeping(PAIR_KEPT);
 
         lost_mask = masks[i];
         pair->fate = fate_mask;
-        send_all(pair, 4);
+        pair_send_all(pair, 4);
         assert_true(pair_settle(pair, 60) <= 60);
-        assert_int_equal(again(pair), __builtin_popcount(masks[i]));
+        assert_int_equal(pair_again(pair), __builtin_popcount(masks[i]));
         pair_close(pair);
     }
 }
@@ -115,16 +82,16 @@ static void test_holes(void **state)
 /* What was sent again is lost as well, twice; and so is the question. */
 static void test_lost_again(void **state)
 {
-    struct pair *pair = pair_open_keeping(KEPT);
+    struct pair *pair = pair_open_keeping(PAIR_KEPT);
 
     lost_mask = 0x00000008 | 7u << 29; /* the fourth, and 30th to 32nd */
     pair->fate = fate_mask;
-    send_all(pair, 4);
+    pair_send_all(pair, 4);
     assert_true(pair_settle(pair, 1000) <= 1000);
     pair->fate = NULL;
     pair_lose(pair, 1, AM_CHAN_NACK, REQUEST, 0, 2);
     lost_mask = 0x00000010;
-    send_all(pair, 4);
+    pair_send_all(pair, 4);
     assert_true(pair_settle(pair, 1000) <= 1000);
     pair_close(pair);
 }
@@ -137,7 +104,7 @@ static void test_little_room(void **state)
 
         pair->end[1].poor = poor == 1;
         pair_lose(pair, 0, AM_CHAN_DATA, REQUEST, 2, 1);
-        send_all(pair, 4);
+        pair_send_all(pair, 4);
         assert_true(pair_settle(pair, 1000) <= 1000);
         pair_close(pair);
     }
@@ -146,18 +113,18 @@ static void test_little_room(void **state)
 /* A message that nobody is ready for is kept, with those behind it. */
 static void test_not_ready(void **state)
 {
-    struct pair *pair = pair_open_keeping(KEPT);
+    struct pair *pair = pair_open_keeping(PAIR_KEPT);
     uint64_t got = pair->end[1].got[REQUEST];
 
     pair->end[1].ready = false;
-    send_all(pair, 4);
+    pair_send_all(pair, 4);
     for (int i = 0; i < 100; i++) {
         pair_step(pair);
     }
     assert_int_equal(pair->end[1].got[REQUEST], got);
     pair->end[1].ready = true;
     assert_true(pair_settle(pair, 100) <= 100);
-    assert_int_equal(again(pair), 0);
+    assert_int_equal(pair_again(pair), 0);
     pair_close(pair);
 }
 
@@ -175,26 +142,26 @@ static void forge(struct pair *pair, struct am_chan_hdr hdr, size_t bytes)
 /* Lengths and offsets that no packet can have are counted and not kept. */
 static void test_forged(void **state)
 {
-    struct pair *pair = pair_open_keeping(KEPT);
+    struct pair *pair = pair_open_keeping(PAIR_KEPT);
     uint32_t payload = pair->params.payload_bytes;
     uint32_t next = pair->end[1].window.rx[REQUEST].seq.next;
     const struct am_chan_hdr data = {.type = AM_CHAN_DATA,
                                      .seq = next + 1,
-                                     .message_bytes = CHUNK * payload};
+                                     .message_bytes = PAIR_CHUNK * payload};
     struct am_chan_hdr hdr;
     uint64_t bad = pair->end[1].stats[AM_CHAN_STAT_RX_BAD];
 
     hdr = data;
     hdr.offset = 1; /* between packets */
     forge(pair, hdr, payload);
-    hdr.offset = CHUNK * payload; /* past the end */
+    hdr.offset = PAIR_CHUNK * payload; /* past the end */
     forge(pair, hdr, payload);
     hdr.offset = UINT32_MAX - payload + 1;
     forge(pair, hdr, payload);
     forge(pair, data, payload - 1); /* short, and not the last */
     forge(pair, data, payload + 1);
     hdr = data;
-    hdr.message_bytes = (CHUNK + 1) * payload; /* more than a chunk */
+    hdr.message_bytes = (PAIR_CHUNK + 1) * payload; /* more than a chunk */
     forge(pair, hdr, payload);
     assert_int_equal(pair->end[1].stats[AM_CHAN_STAT_RX_BAD], bad + 6);
     assert_int_equal(pair->end[1].stats[AM_CHAN_STAT_RX_GAP], 0);

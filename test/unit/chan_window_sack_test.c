@@ -10,53 +10,23 @@
 
 #include <string.h>
 
-enum {
-    WINDOW = 64,
-    CHUNK = 8,
-    KEPT = 64
-};
-
 static struct pair *pair_open_naming(uint32_t kept)
 {
     struct am_window_params params = pair_sp_params();
     struct pair *pair;
 
-    params.adapts = params.timer = true;
-    params.window_packets[0] = params.window_packets[1] = WINDOW;
-    params.chunk_packets = CHUNK;
-    params.chunks_max = AM_CHAN_WINDOW_MAX;
-    params.early_packets = kept;
+    params.timer = true;
     params.rto_ps = 100000; /* until it is measured */
     params.rto_max_ps = 1000000;
     params.ack_delay_ps = 1000;
-    pair = pair_open(&params, 11, UINT32_MAX - 20);
-    pair_connect(pair);
-    pair->length = pair_length_chunk;
-    for (int i = 0; i < 60; i++) { /* the window grows */
-        while (pair_send(pair, 0, REQUEST)) {
-        }
-        pair_step(pair);
-    }
-    assert_true(pair_settle(pair, 100) <= 100);
-    assert_int_equal(pair->end[0].stats[AM_CHAN_STAT_TX_RETRANSMITTED], 0);
+    pair = pair_open_grown(&params, kept, 60);
+    assert_int_equal(pair_again(pair), 0);
     return pair;
 }
 
 static uint64_t stat(const struct pair *pair, int which)
 {
     return pair->end[0].stats[which];
-}
-
-static uint64_t again(const struct pair *pair)
-{
-    return stat(pair, AM_CHAN_STAT_TX_RETRANSMITTED);
-}
-
-static void send_all(struct pair *pair, int messages)
-{
-    for (int i = 0; i < messages; i++) {
-        assert_true(pair_send(pair, 0, REQUEST));
-    }
 }
 
 static void check_clean(const struct pair *pair)
@@ -105,13 +75,13 @@ static struct pair *lose_some(uint64_t mask,
                               fate_t (*acks)(struct pair *, uint32_t,
                                              const struct pair_packet *))
 {
-    struct pair *pair = pair_open_naming(KEPT);
+    struct pair *pair = pair_open_naming(PAIR_KEPT);
 
     lost_mask = mask;
     acks_fate = acks;
     pair->fate = fate_mask;
     am_prng_seed(&pair->prng, mask);
-    send_all(pair, 6);
+    pair_send_all(pair, 6);
     return pair;
 }
 
@@ -119,13 +89,13 @@ static struct pair *lose_some(uint64_t mask,
  * waited for. */
 static void test_hole(void **state)
 {
-    for (uint32_t first = 0; first < 2 * CHUNK; first++) {
-        for (uint32_t count = 1; count <= CHUNK; count += 3) {
+    for (uint32_t first = 0; first < 2 * PAIR_CHUNK; first++) {
+        for (uint32_t count = 1; count <= PAIR_CHUNK; count += 3) {
             struct pair *pair = lose_some(
                     ((UINT64_C(1) << count) - 1) << first, fate_pass);
 
             assert_true(pair_settle(pair, 60) <= 60);
-            assert_int_equal(again(pair), count);
+            assert_int_equal(pair_again(pair), count);
             assert_int_equal(stat(pair, AM_CHAN_STAT_TX_AGAIN_TIME), 0);
             assert_int_equal(stat(pair, AM_CHAN_STAT_TX_AGAIN_ACK), 1);
             assert_int_equal(stat(pair, AM_CHAN_STAT_TX_HALVED), 1);
@@ -145,7 +115,7 @@ static void test_holes(void **state)
         struct pair *pair = lose_some(masks[i], fate_pass);
 
         assert_true(pair_settle(pair, 60) <= 60);
-        assert_int_equal(again(pair), __builtin_popcountll(masks[i]));
+        assert_int_equal(pair_again(pair), __builtin_popcountll(masks[i]));
         assert_int_equal(stat(pair, AM_CHAN_STAT_TX_AGAIN_TIME), 0);
         check_clean(pair);
         pair_close(pair);
@@ -176,7 +146,7 @@ static void test_acks_disordered(void **state)
                     masks[i], late == 1 ? fate_acks_late : fate_acks_double);
 
             assert_true(pair_settle(pair, 60) <= 60);
-            assert_int_equal(again(pair), __builtin_popcountll(masks[i]));
+            assert_int_equal(pair_again(pair), __builtin_popcountll(masks[i]));
             assert_int_equal(stat(pair, AM_CHAN_STAT_TX_AGAIN_TIME), 0);
             pair_close(pair);
         }
@@ -225,7 +195,7 @@ static fate_t fate_again(struct pair *pair, uint32_t from,
  * while there is room for some. */
 static void test_lost_again(void **state)
 {
-    struct pair *pair = pair_open_naming(KEPT);
+    struct pair *pair = pair_open_naming(PAIR_KEPT);
 
     latest = pair->end[0].window.tx[REQUEST].seq.sent - 1;
     lost_again = 0;
@@ -235,7 +205,7 @@ static void test_lost_again(void **state)
         pair_step(pair);
     }
     assert_true(pair_settle(pair, 100) <= 100);
-    assert_int_equal(again(pair), 3);
+    assert_int_equal(pair_again(pair), 3);
     assert_int_equal(stat(pair, AM_CHAN_STAT_TX_AGAIN_TIME), 0);
     pair_close(pair);
 }
@@ -252,7 +222,7 @@ static fate_t fate_data_late(struct pair *pair, uint32_t from,
 /* Packets that change places with the one before are not lost. */
 static void test_reorder(void **state)
 {
-    struct pair *pair = pair_open_naming(KEPT);
+    struct pair *pair = pair_open_naming(PAIR_KEPT);
 
     am_prng_seed(&pair->prng, 3);
     pair->fate = fate_data_late;
@@ -263,7 +233,7 @@ static void test_reorder(void **state)
     }
     assert_true(pair_settle(pair, 100) <= 100);
     assert_int_equal(stat(pair, AM_CHAN_STAT_TX_HALVED), 0);
-    assert_int_equal(again(pair), 0);
+    assert_int_equal(pair_again(pair), 0);
     pair_close(pair);
 }
 
@@ -272,12 +242,12 @@ static void test_reorder(void **state)
 /* Steps until something was sent again. */
 static uint32_t steps_to_again(struct pair *pair)
 {
-    uint64_t before = again(pair);
+    uint64_t before = pair_again(pair);
 
     for (uint32_t steps = 1;; steps++) {
         assert_true(steps < 20000);
         pair_step(pair);
-        if (again(pair) != before) {
+        if (pair_again(pair) != before) {
             return steps;
         }
     }
@@ -287,8 +257,8 @@ static uint32_t steps_to_again(struct pair *pair)
  * and the last packet, sent again, tells what else is missing. */
 static void test_tail(void **state)
 {
-    for (uint32_t count = 1; count <= 3 * CHUNK; count++) {
-        uint32_t all = 6 * CHUNK, steps;
+    for (uint32_t count = 1; count <= 3 * PAIR_CHUNK; count++) {
+        uint32_t all = 6 * PAIR_CHUNK, steps;
         struct pair *pair = lose_some(((UINT64_C(1) << count) - 1)
                                               << (all - count),
                                       fate_pass);
@@ -296,7 +266,7 @@ static void test_tail(void **state)
         steps = steps_to_again(pair);
         assert_in_range(steps, 3, 20); /* and not 1000 */
         assert_true(pair_settle(pair, 60) <= 60);
-        assert_in_range(again(pair), count, count + 2);
+        assert_in_range(pair_again(pair), count, count + 2);
         check_clean(pair);
         pair_close(pair);
     }
@@ -313,17 +283,17 @@ static fate_t fate_none(struct pair *pair, uint32_t from,
  * time, and the wait doubles. */
 static void test_silence(void **state)
 {
-    struct pair *pair = pair_open_naming(KEPT);
+    struct pair *pair = pair_open_naming(PAIR_KEPT);
     uint32_t first, second, third;
 
     pair->fate = fate_none;
-    send_all(pair, 4);
+    pair_send_all(pair, 4);
     first = steps_to_again(pair);
-    assert_int_equal(again(pair), 2);
+    assert_int_equal(pair_again(pair), 2);
     second = steps_to_again(pair);
-    assert_int_equal(again(pair), 2 + 4 * CHUNK);
+    assert_int_equal(pair_again(pair), 2 + 4 * PAIR_CHUNK);
     third = steps_to_again(pair);
-    assert_int_equal(again(pair), 2 + 4 * CHUNK + 2);
+    assert_int_equal(pair_again(pair), 2 + 4 * PAIR_CHUNK + 2);
     assert_in_range(second, 2 * first - 2, 2 * first + 2);
     assert_in_range(third, 2 * second - 4, 2 * second + 4);
     assert_int_equal(stat(pair, AM_CHAN_STAT_TX_HALVED), 1);
@@ -336,12 +306,12 @@ static void test_silence(void **state)
 /* A way that is ten times as long is waited for, once it is known. */
 static void test_slow_way(void **state)
 {
-    struct pair *pair = pair_open_naming(KEPT);
+    struct pair *pair = pair_open_naming(PAIR_KEPT);
     uint64_t before;
 
     for (int round = 0; round < 60; round++) {
         if (round == 30) {
-            before = again(pair);
+            before = pair_again(pair);
         }
         (void)pair_send(pair, 0, REQUEST);
         for (int i = 0; i < 10; i++) {
@@ -350,22 +320,22 @@ static void test_slow_way(void **state)
         }
         pair_step(pair);
     }
-    assert_int_equal(again(pair), before);
+    assert_int_equal(pair_again(pair), before);
     pair_close(pair);
 }
 
 /* An acknowledgement that was delayed costs two packets, and no window. */
 static void test_late_answer(void **state)
 {
-    struct pair *pair = pair_open_naming(KEPT);
+    struct pair *pair = pair_open_naming(PAIR_KEPT);
 
-    send_all(pair, 6);
-    while (again(pair) == 0) {
+    pair_send_all(pair, 6);
+    while (pair_again(pair) == 0) {
         pair->now_ps += 100;
         am_window_tick(&pair->end[0].window, pair->now_ps);
     }
     assert_true(pair_settle(pair, 60) <= 60);
-    assert_int_equal(again(pair), 2);
+    assert_int_equal(pair_again(pair), 2);
     assert_int_equal(stat(pair, AM_CHAN_STAT_TX_HALVED), 0);
     check_clean(pair);
     pair_close(pair);
@@ -379,7 +349,7 @@ static void test_little_room(void **state)
 
         pair->end[1].poor = poor == 1;
         pair_lose(pair, 0, AM_CHAN_DATA, REQUEST, 2, 1);
-        send_all(pair, 6);
+        pair_send_all(pair, 6);
         assert_true(pair_settle(pair, 2000) <= 2000);
         check_clean(pair);
         pair_close(pair);
@@ -389,16 +359,16 @@ static void test_little_room(void **state)
 /* Nobody is ready: the first packet goes now and then, the others are kept. */
 static void test_not_ready(void **state)
 {
-    struct pair *pair = pair_open_naming(KEPT);
+    struct pair *pair = pair_open_naming(PAIR_KEPT);
     uint64_t got = pair->end[1].got[REQUEST];
 
     pair->end[1].ready = false;
-    send_all(pair, 6);
+    pair_send_all(pair, 6);
     for (int i = 0; i < 1000; i++) {
         pair_step(pair);
     }
     assert_int_equal(pair->end[1].got[REQUEST], got);
-    assert_in_range(again(pair), 1, 300);
+    assert_in_range(pair_again(pair), 1, 300);
     assert_int_equal(stat(pair, AM_CHAN_STAT_TX_HALVED), 0);
     pair->end[1].ready = true;
     assert_true(pair_settle(pair, 100) <= 100);
@@ -428,11 +398,11 @@ static void forge(struct pair *pair, uint32_t class, uint32_t seq,
 static void test_forged(void **state)
 {
     static const uint8_t bits[33] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-    struct pair *pair = pair_open_naming(KEPT);
+    struct pair *pair = pair_open_naming(PAIR_KEPT);
     const struct am_window_tx *tx = &pair->end[0].window.tx[REQUEST];
     uint64_t *bad = &pair->end[0].stats[AM_CHAN_STAT_RX_BAD], before = *bad;
 
-    send_all(pair, 2); /* 16 packets */
+    pair_send_all(pair, 2); /* 16 packets */
     forge(pair, REQUEST, tx->seq.sent + 1, bits, 0);
     forge(pair, REQUEST, tx->seq.sent, bits, 1);
     forge(pair, REQUEST, tx->seq.una + 10, bits, 1); /* up to number 18 */
@@ -449,7 +419,7 @@ static void test_forged(void **state)
     assert_int_equal(tx->flying, 16);
     assert_int_equal(*bad, before + 8);
     assert_true(pair_settle(pair, 60) <= 60);
-    assert_int_equal(again(pair), 0);
+    assert_int_equal(pair_again(pair), 0);
     check_clean(pair);
     pair_close(pair);
 }
@@ -481,7 +451,7 @@ static void test_old_copies(void **state)
 {
     static struct pair_packet kept[256];
     uint32_t kept_count = 0;
-    struct pair *pair = pair_open_naming(KEPT);
+    struct pair *pair = pair_open_naming(PAIR_KEPT);
     struct am_prng prng = test_prng("old copies");
     uint64_t lost;
 
@@ -512,7 +482,7 @@ static void test_old_copies(void **state)
     pair->fate = NULL;
     assert_true(pair_settle(pair, 2000) <= 2000);
     lost = pair->end[1].stats[AM_CHAN_STAT_RX_DUPLICATE];
-    assert_true(lost * 10 < again(pair)); /* few went without need */
+    assert_true(lost * 10 < pair_again(pair)); /* few went without need */
     check_clean(pair);
     pair_close(pair);
 }
@@ -525,10 +495,10 @@ static void test_other_variant(void **state)
     struct pair *pair = pair_open(&params, 5, 6);
 
     pair_connect(pair);
-    send_all(pair, 8);
+    pair_send_all(pair, 8);
     forge(pair, REQUEST, pair->end[0].window.tx[REQUEST].seq.una, bits, 1);
     assert_true(pair_settle(pair, 60) <= 60);
-    assert_int_equal(again(pair), 0);
+    assert_int_equal(pair_again(pair), 0);
     pair_close(pair);
 }
 

@@ -225,17 +225,12 @@ static void test_ahead(void **state)
 
 /* ------------------------------------------------------------ what is wrong */
 
-static void keep_status(void *arg, am_status_t status)
-{
-    *(am_status_t *)arg = status;
-}
-
 /* Members that do not agree are told, and do not wait for ever. */
 static void test_disagreement(void **state)
 {
     char buffer[2][64] = {{0}};
     struct am_coll_group *group[2];
-    am_status_t status[2] = {AM_DONE, AM_DONE};
+    struct world_done done[2] = {{0}};
     static const struct am_option quiet[] = {{"AM_LOG", "none"}, {NULL, NULL}};
     const struct am_option *options[] = {quiet, quiet};
     struct world world;
@@ -250,17 +245,16 @@ static void test_disagreement(void **state)
 
         assert_int_equal(
                 am_coll_group_open(world.ctx[i], 9, NULL, 0, &group[i]), AM_OK);
-        status[i] = AM_DONE;
         assert_int_equal(
-                am_coll_start(group[i], &call, keep_status, &status[i]), AM_OK);
+                am_coll_start(group[i], &call, world_on_done, &done[i]), AM_OK);
     }
     world_settle(&world);
     for (uint32_t i = 0; i < 2; i++) {
         struct am_coll_call call = {.kind = AM_COLL_BARRIER};
 
-        assert_int_equal(status[i], AM_ERR_INVALID);
+        world_check_done(&done[i], AM_ERR_INVALID);
         assert_int_equal(
-                am_coll_start(group[i], &call, keep_status, &status[i]),
+                am_coll_start(group[i], &call, world_on_done, &done[i]),
                 AM_ERR_INVALID);
         assert_int_equal(am_coll_group_close(group[i]), AM_OK);
     }
@@ -290,16 +284,16 @@ static void test_bad_calls(void **state)
     assert_int_equal(am_coll_group_open(ctx, 1, NULL, 0, &group), AM_OK);
     assert_int_equal(am_coll_group_open(ctx, 1, NULL, 0, &other),
                      AM_ERR_INVALID);
-    assert_int_equal(am_coll_start(group, &call, keep_status, NULL),
+    assert_int_equal(am_coll_start(group, &call, world_on_done, NULL),
                      AM_ERR_INVALID);
     call = (struct am_coll_call){.kind = AM_COLL_ALLREDUCE, .count = 1};
-    assert_int_equal(am_coll_start(group, &call, keep_status, NULL),
+    assert_int_equal(am_coll_start(group, &call, world_on_done, NULL),
                      AM_ERR_INVALID);
     call = (struct am_coll_call){.kind = AM_COLL_ALLTOALL, .count = SIZE_MAX};
-    assert_int_equal(am_coll_start(group, &call, keep_status, NULL),
+    assert_int_equal(am_coll_start(group, &call, world_on_done, NULL),
                      AM_ERR_INVALID);
     call = (struct am_coll_call){.kind = AM_COLL_ALLTOALL, .is_vector = true};
-    assert_int_equal(am_coll_start(group, &call, keep_status, NULL),
+    assert_int_equal(am_coll_start(group, &call, world_on_done, NULL),
                      AM_ERR_INVALID);
     assert_int_equal(am_coll_operator_get(AM_COLL_BAND, AM_COLL_DOUBLE, &op),
                      AM_ERR_INVALID);
@@ -374,7 +368,7 @@ static void test_death(void **state)
     const struct am_option *options[] = {quiet, quiet, quiet,
                                          quiet, quiet, quiet};
     struct trial_group tg, rest;
-    am_status_t status[RANKS];
+    struct world_done done[RANKS] = {{0}};
     struct trial t = {.kind = AM_COLL_ALLREDUCE, .count = 5000};
     struct world world;
 
@@ -389,14 +383,13 @@ static void test_death(void **state)
                                     .recv = other[i],
                                     .count = 9000};
 
-        status[i] = AM_DONE;
-        assert_int_equal(am_coll_start(tg.group[i], &call, keep_status,
-                                       &status[i]),
-                         AM_OK);
+        assert_int_equal(
+                am_coll_start(tg.group[i], &call, world_on_done, &done[i]),
+                AM_OK);
     }
     polls(&world, 5);
     for (uint32_t i = 0; i < 5; i++) {
-        assert_int_equal(status[i], AM_DONE); /* under way */
+        assert_int_equal(done[i].count, 0); /* under way */
         am_peer_dead(world.ctx[i]->peers[5], "the test says so");
         (void)am_ctx_poll(world.ctx[i]); /* says so once */
     }
@@ -406,10 +399,10 @@ static void test_death(void **state)
     for (uint32_t i = 0; i < 5; i++) {
         struct am_coll_call call = {.kind = AM_COLL_BARRIER};
 
-        assert_int_equal(status[i], AM_ERR_PEER);
-        assert_int_equal(am_coll_start(tg.group[i], &call, keep_status,
-                                       &status[i]),
-                         AM_ERR_PEER);
+        world_check_done(&done[i], AM_ERR_PEER);
+        assert_int_equal(
+                am_coll_start(tg.group[i], &call, world_on_done, &done[i]),
+                AM_ERR_PEER);
     }
     trial_group_close(&tg);
     trial(&rest, &t, &prng);
@@ -422,7 +415,7 @@ static void test_close(void **state)
 {
     static char buffer[RANKS][40000], other[RANKS][40000];
     struct am_coll_group *group[RANKS];
-    am_status_t status = AM_OK;
+    struct world_done done = {0};
     struct world world;
 
     (void)state;
@@ -435,7 +428,7 @@ static void test_close(void **state)
 
         assert_int_equal(
                 am_coll_group_open(world.ctx[i], 4, NULL, 0, &group[i]), AM_OK);
-        assert_int_equal(am_coll_start(group[i], &call, keep_status, &status),
+        assert_int_equal(am_coll_start(group[i], &call, world_on_done, &done),
                          AM_OK);
         polls(&world, 3);
     }

@@ -3,6 +3,7 @@
  * what they must be, with many under way at a time; whose the network is.
  */
 #include "support/cm.h"
+#include "support/sim_ctx.h"
 
 #include "base/prng.h"
 #include "collectives/coll.h"
@@ -234,13 +235,6 @@ static void groups_run(struct node *node)
     node->failures += am_coll_group_close(all[2]) != AM_OK;
 }
 
-static void poll_once(void *arg)
-{
-    struct node *node = arg;
-
-    (void)am_ctx_poll(node->ctx);
-}
-
 static void body(void *arg, struct ns_sim_node *view)
 {
     static const struct am_option combining[] = {
@@ -253,29 +247,16 @@ static void body(void *arg, struct ns_sim_node *view)
     struct node node = {.view = view};
     uint32_t *failures = arg;
     bool combines = machine_combines(&node);
-    char error[256] = "";
-    const struct am_params params = {
-            .options = combines ? combining : casting,
-            .option_count = combines ? 4 : 2,
-            .rank = view->rank,
-            .size = view->size,
-            .allgather = ns_sim_allgather,
-            .allgather_arg = view,
-            .env = view->env,
-            .error = error,
-            .error_bytes = sizeof(error),
-    };
 
-    if (am_open(&params, &node.ctx) != AM_OK) {
-        ns_sim_abort(view);
+    node.ctx = sim_ctx_open(view, combines ? combining : casting,
+                            combines ? 4 : 2);
+    if (node.ctx == NULL) {
         return;
     }
-    ns_sim_meet(view, poll_once, &node);
+    sim_ctx_meet(view, node.ctx);
     groups_run(&node);
-    (void)am_flush(node.ctx);
-    ns_sim_meet(view, poll_once, &node);
     failures[view->rank] = node.failures;
-    am_close(node.ctx);
+    sim_ctx_close(view, node.ctx);
 }
 
 static void machine_run(const char *name, const char *const *sets,

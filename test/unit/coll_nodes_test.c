@@ -198,29 +198,18 @@ static void test_many(void **state)
     world_close(&world);
 }
 
-static void keep_status(void *arg, am_status_t status)
-{
-    *(am_status_t *)arg = status;
-}
-
 static int64_t values[RANKS][9000], sums[RANKS][9000];
 
 static void start(struct trial_group *tg, uint32_t i, size_t count,
-                  am_status_t *status)
+                  struct world_done *done)
 {
     struct am_coll_call call = {.kind = AM_COLL_ALLREDUCE,
                                 .send = values[i],
                                 .recv = sums[i],
                                 .count = count};
-    am_status_t result;
-
     assert_int_equal(am_coll_operator_get(AM_COLL_SUM, AM_COLL_INT64, &call.op),
                      AM_OK);
-    *status = AM_DONE; /* under way */
-    result = am_coll_start(tg->group[i], &call, keep_status, status);
-    if (result != AM_OK) {
-        *status = result == AM_DONE ? AM_OK : result;
-    }
+    trial_group_start(tg, i, &call, done);
 }
 
 /* A first member dies, or another, or one that is alone on its node, while the others
@@ -233,7 +222,7 @@ static void test_death(void **state)
     for (int n = 0; n < 4; n++) {
         struct trial t = {.kind = AM_COLL_ALLREDUCE, .count = 1};
         uint32_t dead = who[n];
-        am_status_t status[RANKS][2];
+        struct world_done done[RANKS][2];
         struct trial_group tg;
         struct world world;
 
@@ -243,7 +232,7 @@ static void test_death(void **state)
         trial(&tg, &t, &prng);
         for (uint32_t i = 0; i < RANKS; i++) {
             for (int j = 0; i != dead && j < 2; j++) { /* one waits for levels */
-                start(&tg, i, 9000, &status[i][j]);
+                start(&tg, i, 9000, &done[i][j]);
             }
         }
         for (int i = 0; i < SETTLE; i++) {
@@ -263,7 +252,7 @@ static void test_death(void **state)
         }
         for (uint32_t i = 0; i < RANKS; i++) {
             for (int j = 0; i != dead && j < 2; j++) {
-                assert_int_equal(status[i][j], AM_ERR_PEER);
+                world_check_done(&done[i][j], AM_ERR_PEER);
             }
         }
         trial_group_close(&tg);
@@ -277,7 +266,7 @@ static void test_disagreement(void **state)
     (void)state;
     for (uint32_t n = 0; n < RANKS; n++) {
         struct trial t = {.kind = AM_COLL_ALLREDUCE, .count = 1};
-        am_status_t status[RANKS];
+        struct world_done done[RANKS];
         struct trial_group tg;
         struct world world;
 
@@ -286,13 +275,13 @@ static void test_disagreement(void **state)
         force_all(&tg, "nodes");
         trial(&tg, &t, &prng);
         for (uint32_t i = 0; i < RANKS; i++) {
-            start(&tg, i, i == n ? 11 : 10, &status[i]);
+            start(&tg, i, i == n ? 11 : 10, &done[i]);
         }
         for (int i = 0; i < 4 * SETTLE; i++) {
             world_poll(&world);
         }
         for (uint32_t i = 0; i < RANKS; i++) {
-            assert_int_equal(status[i], AM_ERR_INVALID);
+            world_check_done(&done[i], AM_ERR_INVALID);
         }
         trial_group_close(&tg);
         world_close(&world);
@@ -305,7 +294,7 @@ static void test_close(void **state)
     (void)state;
     for (uint32_t missing = 0; missing < RANKS; missing += 3) {
         struct trial t = {.kind = AM_COLL_BARRIER};
-        am_status_t status[RANKS][3];
+        struct world_done done[RANKS][3];
         struct trial_group tg;
         struct world world;
 
@@ -315,7 +304,7 @@ static void test_close(void **state)
         trial(&tg, &t, &prng);
         for (uint32_t i = 0; i < RANKS; i++) {
             for (int j = 0; i != missing && j < 3; j++) {
-                start(&tg, i, 9000, &status[i][j]);
+                start(&tg, i, 9000, &done[i][j]);
             }
         }
         for (uint64_t i = draw(200); i > 0; i--) {

@@ -162,17 +162,12 @@ static void test_vectors(void **state)
     world_close(&world);
 }
 
-static void keep_status(void *arg, am_status_t status)
-{
-    *(am_status_t *)arg = status;
-}
-
 /* The first call of a group waits for its numbers; the caller's arrays need not. */
 static void test_arrays(void **state)
 {
     char from[RANKS][RANKS] = {"", "abcde", "fghij", "klmno", "pqrst"};
     char to[RANKS][RANKS + 1] = {"", "", "", "", ""};
-    am_status_t status[RANKS];
+    struct world_done done[RANKS] = {{0}};
     struct trial_group tg;
     struct world world;
 
@@ -190,16 +185,15 @@ static void test_arrays(void **state)
                                     .recv_counts = counts,
                                     .send_offsets = offsets};
 
-        status[i] = AM_DONE;
         assert_int_equal(
-                am_coll_start(tg.group[i], &call, keep_status, &status[i]),
+                am_coll_start(tg.group[i], &call, world_on_done, &done[i]),
                 AM_OK);
         memset(counts, 0x7f, sizeof(counts));
         memset(offsets, 0x7f, sizeof(offsets));
     }
     world_settle(&world);
     for (uint32_t i = 0; i < RANKS; i++) {
-        assert_int_equal(status[i], AM_OK);
+        world_check_done(&done[i], AM_OK);
         for (uint32_t j = 0; j < RANKS; j++) {
             assert_int_equal(to[i][j], from[j][RANKS - 1 - i]);
         }
@@ -234,7 +228,7 @@ static void test_death(void **state)
 
     (void)state;
     for (uint32_t comes = 0; comes < 2; comes++) {
-        am_status_t status[RANKS];
+        struct world_done done[RANKS] = {{0}};
         struct trial_group tg;
         struct world world;
 
@@ -245,9 +239,8 @@ static void test_death(void **state)
                                         .recv = to[i],
                                         .count = LONG_BYTES};
 
-            status[i] = AM_DONE;
             assert_int_equal(
-                    am_coll_start(tg.group[i], &call, keep_status, &status[i]),
+                    am_coll_start(tg.group[i], &call, world_on_done, &done[i]),
                     AM_OK);
         }
         for (int polls = 0; polls < 3; polls++) {
@@ -258,7 +251,7 @@ static void test_death(void **state)
         others_bury(&world);
         world_settle(&world);
         for (uint32_t i = 0; i < RANKS - 1; i++) {
-            assert_int_equal(status[i], AM_ERR_PEER);
+            world_check_done(&done[i], AM_ERR_PEER);
         }
         if (comes == 0) {
             trial_group_close(&tg);

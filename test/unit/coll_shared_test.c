@@ -33,11 +33,6 @@ static const struct am_option quiet[] = {{"AM_LOG", "none"}, {NULL, NULL}};
 static const struct am_option *const all_quiet[] = {quiet, quiet, quiet,
                                                     quiet, quiet, quiet};
 
-static void keep_status(void *arg, am_status_t status)
-{
-    *(am_status_t *)arg = status;
-}
-
 static struct am_coll_call sum_of(int64_t *value, int64_t *sum, size_t count)
 {
     struct am_coll_call call = {.kind = AM_COLL_ALLREDUCE,
@@ -94,25 +89,12 @@ static void test_off(void **state)
     world_close(&world);
 }
 
-/* Start at member `i`; status[i] is AM_DONE until it has ended, maybe at once. */
-static void start(struct trial_group *tg, uint32_t i,
-                  const struct am_coll_call *call, am_status_t *status)
-{
-    am_status_t result;
-
-    status[i] = AM_DONE;
-    result = am_coll_start(tg->group[i], call, keep_status, &status[i]);
-    if (result != AM_OK) {
-        status[i] = result == AM_DONE ? AM_OK : result;
-    }
-}
-
 /* All but one wait for long, and then sleep: who comes last wakes them. */
 static void test_asleep(void **state)
 {
     struct trial t = {.kind = AM_COLL_BARRIER};
     int64_t value[RANKS], sum[RANKS];
-    am_status_t status[RANKS];
+    struct world_done done[RANKS];
     struct trial_group tg;
     struct world world;
 
@@ -131,11 +113,11 @@ static void test_asleep(void **state)
             for (int j = 0; i == last && j < LONG_WAIT; j++) {
                 world_poll(&world);
             }
-            start(&tg, i, &call, status);
+            trial_group_start(&tg, i, &call, &done[i]);
         }
         world_settle(&world);
         for (uint32_t i = 0; i < RANKS; i++) {
-            assert_int_equal(status[i], AM_OK);
+            world_check_done(&done[i], AM_OK);
             assert_int_equal(sum[i], RANKS * (RANKS + 1) / 2);
         }
         assert_int_equal(world_counter(&world, last, "coll_tx_nudge"),
@@ -156,7 +138,7 @@ static void test_death(void **state)
     (void)state;
     for (int sleeps = 0; sleeps < 2; sleeps++) {
         int64_t value[RANKS] = {0}, sum[RANKS];
-        am_status_t status[RANKS];
+        struct world_done done[RANKS];
         struct trial_group tg;
         struct world world;
 
@@ -166,7 +148,7 @@ static void test_death(void **state)
         for (uint32_t i = 0; i < RANKS - 1; i++) {
             struct am_coll_call call = sum_of(&value[i], &sum[i], 1);
 
-            start(&tg, i, &call, status);
+            trial_group_start(&tg, i, &call, &done[i]);
         }
         for (int i = 0; i < (sleeps ? LONG_WAIT : 5); i++) {
             world_poll(&world);
@@ -175,14 +157,14 @@ static void test_death(void **state)
             am_status_t found;
             struct am_peer *dead = am_peer_get(world.ctx[i], RANKS - 1, &found);
 
-            assert_int_equal(status[i], AM_DONE);
+            assert_int_equal(done[i].count, 0);
             assert_non_null(dead);
             am_peer_dead(dead, "the test says so");
             (void)am_ctx_poll(world.ctx[i]); /* says so once */
         }
         world_settle(&world);
         for (uint32_t i = 0; i < RANKS - 1; i++) {
-            assert_int_equal(status[i], AM_ERR_PEER);
+            world_check_done(&done[i], AM_ERR_PEER);
         }
         trial_group_close(&tg);
         world_close(&world);
@@ -198,7 +180,7 @@ static void test_disagreement(void **state)
 
     (void)state;
     for (int i = 0; i < 8; i++) {
-        am_status_t status[3];
+        struct world_done done[3];
         struct trial_group tg;
         struct world world;
         uint32_t odd = (uint32_t)i % 3;
@@ -212,7 +194,7 @@ static void test_disagreement(void **state)
                     sum_of(value[member], sum[member],
                            member == odd ? i < 4 ? 20000 : 2 : 1);
 
-            start(&tg, member, &call, status);
+            trial_group_start(&tg, member, &call, &done[member]);
             for (int k = 0; i / 2 % 2 == 0 && k < LONG_WAIT; k++) {
                 world_poll(&world);
             }
@@ -221,7 +203,7 @@ static void test_disagreement(void **state)
             world_poll(&world);
         }
         for (uint32_t j = 0; j < 3; j++) {
-            assert_int_equal(status[j], AM_ERR_INVALID);
+            world_check_done(&done[j], AM_ERR_INVALID);
         }
         trial_group_close(&tg);
         world_close(&world);
@@ -233,17 +215,17 @@ static void test_disagreement(void **state)
 static bool last_goes_on(struct trial_group *tg, const uint32_t *order)
 {
     struct am_coll_call call = {.kind = AM_COLL_BARRIER};
-    am_status_t status[3];
+    struct world_done done[3];
     bool goes_on;
 
     for (uint32_t i = 0; i < 3; i++) {
-        start(tg, order[i], &call, status);
-        assert_int_equal(i < 2 ? status[order[i]] : AM_DONE, AM_DONE);
+        trial_group_start(tg, order[i], &call, &done[order[i]]);
+        assert_true(i == 2 || done[order[i]].count == 0);
     }
-    goes_on = status[order[2]] == AM_OK;
+    goes_on = done[order[2]].count != 0;
     world_settle(tg->world);
     for (uint32_t i = 0; i < 3; i++) {
-        assert_int_equal(status[i], AM_OK);
+        world_check_done(&done[i], AM_OK);
     }
     return goes_on;
 }

@@ -92,18 +92,6 @@ static void got(void *arg, am_status_t status)
     gets_failed += status == AM_ERR_PEER;
 }
 
-static uint64_t counter(struct rank *me, const char *name)
-{
-    struct am_counter_info info;
-
-    for (uint32_t i = 0; am_counter(me->ctx, i, &info) == AM_OK; i++) {
-        if (strcmp(info.name, name) == 0) {
-            return info.value;
-        }
-    }
-    return 0;
-}
-
 /* Gets of memory whose owner does not poll any more, then dies. */
 static int reader(struct rank *me)
 {
@@ -124,7 +112,7 @@ static int reader(struct rank *me)
     for (int i = 0; i < 1000; i++) {
         (void)am_ctx_poll(me->ctx);
     }
-    if (gets_ended != 0 || counter(me, "device_gets") != GETS) {
+    if (gets_ended != 0 || rank_counter(me, "device_gets") != GETS) {
         return 3;
     }
     atomic_fetch_add(&me->board->flag[1], 1);

@@ -4,6 +4,7 @@
  * adapter: the trace is that of fibers all the same.
  */
 #include "support/cm.h"
+#include "support/sim_ctx.h"
 
 #include "am.h"
 #include "nicsim_port.h"
@@ -51,38 +52,21 @@ static void on_pong(struct am_token *token, const uint64_t *words,
     node->pongs++;
 }
 
-static void poll_once(void *arg)
-{
-    struct node *node = arg;
-
-    (void)am_ctx_poll(node->ctx);
-}
-
 /* All send requests to all, and have their replies. */
 static void body_all(void *arg, struct ns_sim_node *view)
 {
     static const uint8_t data[BYTES];
     const uint64_t word = 1;
     struct node node = {.view = view};
-    char error[256] = "";
-    const struct am_params params = {
-            .rank = view->rank,
-            .size = view->size,
-            .allgather = ns_sim_allgather,
-            .allgather_arg = view,
-            .env = view->env,
-            .error = error,
-            .error_bytes = sizeof(error),
-    };
 
     (void)arg;
-    if (am_open(&params, &node.ctx) != AM_OK) {
-        ns_sim_abort(view);
+    node.ctx = sim_ctx_open(view, NULL, 0);
+    if (node.ctx == NULL) {
         return;
     }
     am_handler_register(node.ctx, H_PING, on_ping, &node, "ping");
     am_handler_register(node.ctx, H_PONG, on_pong, &node, "pong");
-    ns_sim_meet(view, poll_once, &node);
+    sim_ctx_meet(view, node.ctx);
     for (uint32_t round = 0; round < ROUNDS; round++) {
         for (uint32_t far = 1; far < view->size; far++) {
             (void)am_ctx_request(node.ctx, (view->rank + far) % view->size,
@@ -92,9 +76,7 @@ static void body_all(void *arg, struct ns_sim_node *view)
     while (node.pongs < (uint64_t)ROUNDS * (view->size - 1)) {
         (void)am_ctx_poll_wait(node.ctx);
     }
-    (void)am_flush(node.ctx);
-    ns_sim_meet(view, poll_once, &node);
-    am_close(node.ctx);
+    sim_ctx_close(view, node.ctx);
 }
 
 static struct ns_sim_result run(const struct ns_machine *machine,

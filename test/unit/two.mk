@@ -4,7 +4,8 @@ two_devs = test/support/two_devs.c test/support/two_devs.h \
     test/support/pipe_dev.c $(msg_world)
 two_sources = test/support/two_main.c $(two_devs)
 TWO_CFLAGS = $(TEST_CFLAGS) -Dmain=test_main
-two_tests = test/unit/am_devices_test test/unit/am_auto_test \
+two_tests = test/unit/am_devices_test test/unit/am_devices_poll_test \
+    test/unit/am_auto_test \
     test/unit/am_request_two \
     test/unit/am_region_two \
     test/unit/am_client_two \
@@ -24,6 +25,9 @@ test_unit_am_auto_test_SOURCES = test/unit/am_auto_test.c \
 test_unit_am_auto_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_devices_test_SOURCES = test/unit/am_devices_test.c $(two_devs)
 test_unit_am_devices_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_devices_poll_test_SOURCES = test/unit/am_devices_poll_test.c \
+    $(two_devs)
+test_unit_am_devices_poll_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_request_two_SOURCES = test/unit/am_request_test.c $(two_sources)
 test_unit_am_request_two_CFLAGS = $(TWO_CFLAGS)
 test_unit_am_region_two_SOURCES = test/unit/am_region_test.c $(two_sources)

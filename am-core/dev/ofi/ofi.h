@@ -59,11 +59,18 @@
 
 extern const struct am_dev_ops am_ofi_ops;
 
+typedef enum {
+    OFI_READS_AUTO,
+    OFI_READS_ON,
+    OFI_READS_OFF
+} ofi_reads_t;
+
 struct ofi_config {
     char provider[AM_CONFIG_TEXT_BYTES];
     char domain[AM_CONFIG_TEXT_BYTES];
     size_t packet_bytes;
-    int multi, reads, writes;
+    int multi, writes;
+    int reads; /* ofi_reads_t: AM_OFI_READS */
     uint64_t cache_count; /* registrations kept without use */
     uint64_t silence_s;   /* 0: any */
 };
@@ -252,6 +259,8 @@ void ofi_provider_limits(struct ofi_dev *dev);
  * OFI_SHM_PREFIX, the number of the process, more. */
 #define OFI_SHM_PREFIX "fi_shm://"
 bool ofi_provider_is_local(const char *provider);
+/* Of the chosen provider: it checks keys, where AM_OFI_READS says nothing. */
+bool ofi_reads_are_wanted(const struct ofi_dev *dev);
 
 /* ------------------------------------------------------------- ofi_fabric.c */
 

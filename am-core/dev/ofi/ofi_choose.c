@@ -35,6 +35,13 @@ bool ofi_provider_is_local(const char *provider)
     return strncmp(provider, "shm", 3) == 0;
 }
 
+bool ofi_reads_are_wanted(const struct ofi_dev *dev)
+{
+    return dev->config.reads == OFI_READS_ON ||
+           (dev->config.reads == OFI_READS_AUTO &&
+            !ofi_provider_is_local(dev->info->fabric_attr->prov_name));
+}
+
 static bool is_sockets(const char *provider)
 {
     return strncmp(provider, "sockets", 7) == 0;
@@ -205,7 +212,7 @@ static void rma_add(struct ofi_dev *dev, uint64_t order)
     const uint64_t reads = FI_READ | FI_REMOTE_READ;
     const uint64_t writes = FI_WRITE | FI_REMOTE_WRITE;
     const uint64_t wanted =
-            (dev->config.reads ? reads : 0) | (dev->config.writes ? writes : 0);
+            (ofi_reads_are_wanted(dev) ? reads : 0) | (dev->config.writes ? writes : 0);
     const uint64_t tries[] = {wanted, wanted & reads};
     struct fi_info *also = NULL;
 

@@ -58,13 +58,11 @@ static const struct am_config_row ofi_rows[] = {
         {"AM_OFI_PROVIDER", "", AM_CONFIG_TEXT, "",
          "provider of libfabric that the ofi device uses, as fi_info lists "
          "them, such as tcp;ofi_rxm; empty: the first that reaches other "
-         "hosts; "
-         "the same on all ranks",
+         "hosts; the same on all ranks",
          offsetof(struct ofi_config, provider), NULL, check_provider},
         {"AM_OFI_DOMAIN", "", AM_CONFIG_TEXT, "",
          "its domain, as fi_info lists them, such as eth0 or mlx5_0; empty: "
-         "the "
-         "provider's first that is not the loopback interface",
+         "the provider's first that is not the loopback interface",
          offsetof(struct ofi_config, domain), NULL, NULL},
         {"AM_OFI_PACKET", "16k", AM_CONFIG_BYTES, "bytes",
          "largest packet of the ofi device; the same on all ranks",
@@ -73,10 +71,11 @@ static const struct am_config_row ofi_rows[] = {
          "receive buffers that take many packets each, where the provider has "
          "them; off: one packet each",
          offsetof(struct ofi_config, multi), NULL, NULL},
-        {"AM_OFI_READS", "off", AM_CONFIG_BOOL, "",
-         "gets by the provider's reads of remote memory, where it has them; a "
+        {"AM_OFI_READS", "auto", AM_CONFIG_CHOICE, "",
+         "gets by the provider's reads of remote memory, where it has them: "
+         "auto over a network, on with the provider shm, too, off never; a "
          "key that is no good then ends the connection over TCP",
-         offsetof(struct ofi_config, reads), NULL, NULL},
+         offsetof(struct ofi_config, reads), "auto|on|off", NULL},
         {"AM_OFI_WRITES", "off", AM_CONFIG_BOOL, "",
          "puts by the provider's writes of remote memory, where it has them "
          "and "
@@ -107,7 +106,7 @@ static void rma_fill(struct ofi_dev *dev)
     if (dev->info->domain_attr->mr_key_size > sizeof(uint64_t)) {
         return;
     }
-    if (dev->config.reads && (dev->info->caps & reads) == reads) {
+    if (ofi_reads_are_wanted(dev) && (dev->info->caps & reads) == reads) {
         attr->caps |= AM_DEV_CAP_GET;
         attr->perf.get = whole;
     }

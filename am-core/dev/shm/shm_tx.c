@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include "base/assert.h"
+#include "base/copy.h"
 #include "dev/shm/shm_inl.h"
 #include "dev/shm/shm_pages.h"
 #include "dev/shm/shm_wait.h"
@@ -23,37 +25,7 @@ static inline uint64_t ctl_data(uint64_t stamp, size_t hdr_bytes,
            shm_data_check(place, hdr_bytes) << 40 | (uint64_t)SHM_DATA << 56;
 }
 
-/* Copy up to 56 bytes without a call: two overlapping moves at the end. */
-static inline void copy_short(char *to, const char *from, size_t bytes)
-{
-    while (bytes >= 16) {
-        memcpy(to, from, 16);
-        to += 16;
-        from += 16;
-        bytes -= 16;
-    }
-    if (bytes >= 8) {
-        uint64_t first, last;
-
-        memcpy(&first, from, 8);
-        memcpy(&last, from + bytes - 8, 8);
-        memcpy(to, &first, 8);
-        memcpy(to + bytes - 8, &last, 8);
-    } else if (bytes >= 4) {
-        uint32_t first, last;
-
-        memcpy(&first, from, 4);
-        memcpy(&last, from + bytes - 4, 4);
-        memcpy(to, &first, 4);
-        memcpy(to + bytes - 4, &last, 4);
-    } else if (bytes > 0) {
-        char middle = from[bytes / 2], last = from[bytes - 1];
-
-        to[0] = from[0];
-        to[bytes / 2] = middle;
-        to[bytes - 1] = last;
-    }
-}
+AM_STATIC_ASSERT(SHM_SLOT_BYTES <= AM_COPY_SMALL, "a slot is a small copy");
 
 /* Copy a header: whole words, and each loaded as it was stored just before
  * (a wider load would wait for the stores to reach the cache). */
@@ -282,7 +254,7 @@ am_status_t shm_send(struct am_dev_ep *dep, uint32_t class, const void *hdr,
         return AM_ERR_AGAIN;
     }
     copy_words(tx->next->u.w, hdr, hdr_bytes);
-    copy_short((char *)tx->next->u.w + hdr_bytes, data, data_bytes);
+    am_copy_small((char *)tx->next->u.w + hdr_bytes, data, data_bytes);
     return publish_short(ep, tx, tx->next, hdr_bytes, data_bytes);
 }
 
@@ -308,7 +280,7 @@ send_short(struct shm_ep *ep, uint32_t class, uint64_t first,
         slot->u.w[1 + i] = words[i];
     }
     if (any_length) {
-        copy_short((char *)slot->u.w + hdr_bytes, data, data_bytes);
+        am_copy_small((char *)slot->u.w + hdr_bytes, data, data_bytes);
     } else if (data_bytes != 0) {
         memcpy((char *)slot->u.w + hdr_bytes, data, 8);
     }

@@ -129,6 +129,7 @@ struct udp_dev {
     bool coalesces; /* and gives them back as runs */
     bool crowded;   /* the last yield took long */
     bool polling;   /* in poll, at whose end what is staged goes out */
+    uint32_t looks; /* more that the next poll takes, as its caller waits */
     uint32_t refused_count;
     uint64_t *stats;
     uint64_t nonce;

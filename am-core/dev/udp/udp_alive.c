@@ -23,7 +23,8 @@
 #define CHECK_PS      (PS_PER_S / 10) /* between looks */
 #define PINGS_MAX     64              /* in one look; the others' turn comes */
 #define ERRORS_MAX    64              /* read at a time */
-#define WAIT_SPIN     256  /* empty polls, about 0.1 ms: look on */
+#define WAIT_SPIN     64   /* empty waits, about 0.1 ms: look on, */
+#define WAIT_LOOKS    4    /* so often more in the poll that follows */
 #define WAIT_YIELD    4096 /* then yield, then sleep */
 #define WAIT_SLEEP_MS 20   /* dead peers are looked for */
 #define WAIT_BRIEF_MS 1    /* what is sent again is looked for */
@@ -227,6 +228,7 @@ bool udp_wait(struct am_dev *base, uint64_t idle, am_dev_rest_t rest)
     struct pollfd look = {.fd = dev->fd, .events = POLLIN};
 
     if (idle < WAIT_SPIN) {
+        dev->looks = WAIT_LOOKS;
         return false;
     }
     if (dev->fd < 0 ||

@@ -189,6 +189,24 @@ static int rx_run(struct udp_dev *dev, uint32_t index)
     return count;
 }
 
+/* As recvmmsg, which takes longer for one datagram, and for none. */
+static int rx_messages(struct udp_dev *dev, uint32_t runs)
+{
+    struct mmsghdr *messages = dev->rx.messages;
+    ssize_t bytes;
+
+    if (runs > 1) {
+        return recvmmsg(dev->fd, messages, runs, 0, NULL);
+    }
+    do {
+        bytes = recvmsg(dev->fd, &messages[0].msg_hdr, 0);
+    } while (bytes < 0 && errno == EAGAIN && dev->looks > 0 &&
+             dev->looks-- > 0);
+    dev->looks = 0;
+    messages[0].msg_len = bytes < 0 ? 0 : (unsigned)bytes;
+    return bytes < 0 ? -1 : 1;
+}
+
 static int rx_some(struct udp_dev *dev, uint32_t packets_max)
 {
     struct udp_rx *rx = &dev->rx;
@@ -200,7 +218,7 @@ static int rx_some(struct udp_dev *dev, uint32_t packets_max)
         rx->messages[i].msg_hdr.msg_namelen = sizeof(rx->sources[i]);
         rx->messages[i].msg_hdr.msg_controllen = sizeof(rx->controls[i]);
     }
-    got = recvmmsg(dev->fd, rx->messages, runs, 0, NULL);
+    got = rx_messages(dev, runs);
     if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
         udp_errors_read(dev);
     }

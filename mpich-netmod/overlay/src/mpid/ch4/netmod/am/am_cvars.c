@@ -463,8 +463,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        gets by the provider's reads of remote memory, where it has them; a key that is no
-        good then ends the connection over TCP. libam's default: off.
+        gets by the provider's reads of remote memory, where it has them: auto over a
+        network, on with the provider shm, too, off never; a key that is no good then ends
+        the connection over TCP. One of auto, on, off. libam's default: auto.
     - name        : MPIR_CVAR_CH4_AM_OFI_SILENCE
       category    : CH4_AM
       type        : string

@@ -8,11 +8,59 @@
 
 #include "am_group.h"
 
-/* One under way. */
+/* One under way, or idle. */
 struct pending {
     MPIR_Request *request;
+    struct pending *next_idle;
     struct MPIDI_AM_collective c;
 };
+
+/* Some that have ended, to be used again.  They and their number are under the lock of vci 0. */
+#define IDLE_MAX 64
+
+static struct pending *idle;
+static int idle_count;
+
+static struct pending *pending_new(void)
+{
+    struct pending *pending;
+
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
+    pending = idle;
+    if (pending != NULL) {
+        idle = pending->next_idle;
+        idle_count--;
+    }
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
+    if (pending == NULL) {
+        pending = MPL_malloc(sizeof(*pending), MPL_MEM_OTHER);
+        MPIR_Assertp(pending != NULL);
+    }
+    return pending;
+}
+
+/* With the lock of vci 0. */
+static void pending_free(struct pending *pending)
+{
+    if (idle_count == IDLE_MAX) {
+        MPL_free(pending);
+        return;
+    }
+    pending->next_idle = idle;
+    idle = pending;
+    idle_count++;
+}
+
+void MPIDI_AM_group_idle_free(void)
+{
+    while (idle != NULL) {
+        struct pending *pending = idle;
+
+        idle = pending->next_idle;
+        MPL_free(pending);
+    }
+    idle_count = 0;
+}
 
 /* A type or an operator that the user frees meanwhile is needed until the end. */
 static void handles_keep(struct MPIDI_AM_collective *c)
@@ -54,28 +102,25 @@ static void pending_done(void *arg, am_status_t status)
     } else if (mpi_errno != MPI_SUCCESS) {
         request->status.MPI_ERROR = mpi_errno;
     }
-    MPL_free(pending);
+    pending_free(pending);
     MPIDI_AM_complete(request);
 }
 
 /* Start one that has been described.  *request is NULL when MPICH has no more. */
-static void start(MPIR_Comm * comm, struct am_coll_group *group,
-                  const struct MPIDI_AM_collective *c, MPIR_Request ** request)
+static void start(MPIR_Comm * comm, struct am_coll_group *group, struct pending *pending,
+                  MPIR_Request ** request)
 {
-    struct pending *pending;
     am_status_t status;
 
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
-    *request = MPIDI_AM_request(MPIR_REQUEST_KIND__COLL, 0, comm, 2);
+    *request = pending->request = MPIDI_AM_request(MPIR_REQUEST_KIND__COLL, 0, comm, 2);
+    if (*request == NULL) {
+        pending_free(pending);
+    }
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
     if (*request == NULL) {
         return;
     }
-    pending = MPL_malloc(sizeof(*pending), MPL_MEM_OTHER);
-    MPIR_Assertp(pending != NULL);
-    pending->request = *request;
-    pending->c = *c;
-    pending->c.call.op.arg = &pending->c.operator;
     handles_keep(&pending->c);
     (*request)->status.MPI_ERROR = MPIDI_AM_collective_open(&pending->c);
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
@@ -86,50 +131,59 @@ static void start(MPIR_Comm * comm, struct am_coll_group *group,
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
 }
 
-static bool started(MPIR_Comm * comm, const struct MPIDI_AM_collective *c, MPIR_Request ** request)
+/* `is_described`: it is one that libam does. */
+static bool started(MPIR_Comm * comm, struct pending *pending, bool is_described,
+                    MPIR_Request ** request)
 {
-    struct am_coll_group *group = MPIDI_AM_group_for_start(comm, c);
+    struct am_coll_group *group =
+        is_described ? MPIDI_AM_group_for_start(comm, &pending->c) : NULL;
 
     if (group != NULL) {
-        start(comm, group, c, request);
+        start(comm, group, pending, request);
+        return true;
     }
-    return group != NULL;
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
+    pending_free(pending);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
+    return false;
 }
 
 bool MPIDI_AM_group_ibarrier(MPIR_Comm * comm, MPIR_Request ** request)
 {
-    struct MPIDI_AM_collective c = {.call = {.kind = AM_COLL_BARRIER} };
+    struct pending *pending = pending_new();
 
-    return started(comm, &c, request);
+    pending->c = (struct MPIDI_AM_collective) {.call = {.kind = AM_COLL_BARRIER} };
+    return started(comm, pending, true, request);
 }
 
 bool MPIDI_AM_group_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                            MPIR_Comm * comm, MPIR_Request ** request)
 {
-    struct MPIDI_AM_collective c;
+    struct pending *pending = pending_new();
+    bool is = MPIDI_AM_as_bcast(&pending->c, buffer, count, datatype, root, comm);
 
-    return MPIDI_AM_as_bcast(&c, buffer, count, datatype, root, comm) &&
-        started(comm, &c, request);
+    return started(comm, pending, is, request);
 }
 
 bool MPIDI_AM_group_ireduction(am_coll_kind_t kind, const void *sendbuf, void *recvbuf,
                                MPI_Aint count, MPI_Datatype datatype, MPI_Op op, int root,
                                MPIR_Comm * comm, MPIR_Request ** request)
 {
-    struct MPIDI_AM_collective c;
+    struct pending *pending = pending_new();
+    bool is = MPIDI_AM_as_reduction(&pending->c, kind, sendbuf, recvbuf, count, datatype, op, root,
+                                    comm);
 
-    return MPIDI_AM_as_reduction(&c, kind, sendbuf, recvbuf, count, datatype, op, root, comm) &&
-        started(comm, &c, request);
+    return started(comm, pending, is, request);
 }
 
 bool MPIDI_AM_group_ireduce_scatter(const void *sendbuf, void *recvbuf,
                                     const MPI_Aint * recvcounts, MPI_Datatype datatype, MPI_Op op,
                                     MPIR_Comm * comm, MPIR_Request ** request)
 {
-    struct MPIDI_AM_collective c;
+    struct pending *pending = pending_new();
+    bool is = MPIDI_AM_as_scattered(&pending->c, sendbuf, recvbuf, recvcounts, datatype, op, comm);
 
-    return MPIDI_AM_as_scattered(&c, sendbuf, recvbuf, recvcounts, datatype, op, comm) &&
-        started(comm, &c, request);
+    return started(comm, pending, is, request);
 }
 
 bool MPIDI_AM_group_iblocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
@@ -137,8 +191,9 @@ bool MPIDI_AM_group_iblocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint s
                             MPI_Datatype recvtype, int root, MPIR_Comm * comm,
                             MPIR_Request ** request)
 {
-    struct MPIDI_AM_collective c;
+    struct pending *pending = pending_new();
+    bool is = MPIDI_AM_as_blocks(&pending->c, kind, sendbuf, sendcount, sendtype, recvbuf,
+                                 recvcount, recvtype, root, comm);
 
-    return MPIDI_AM_as_blocks(&c, kind, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                              root, comm) && started(comm, &c, request);
+    return started(comm, pending, is, request);
 }

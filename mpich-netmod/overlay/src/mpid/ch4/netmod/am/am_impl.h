@@ -318,7 +318,8 @@ bool MPIDI_AM_group_alltoallv(const void *sendbuf, const MPI_Aint * sendcounts,
                               const MPI_Aint * recvcounts, const MPI_Aint * rdispls,
                               MPI_Datatype recvtype, MPIR_Comm * comm,
                               MPIDI_AM_errflag_t * errflag, int *mpi_errno);
-/* *request is NULL when MPICH has no more. */
+/* *request is NULL when MPICH has no more.  At the end: what they keep for the next. */
+void MPIDI_AM_group_idle_free(void);
 bool MPIDI_AM_group_ibarrier(MPIR_Comm * comm, MPIR_Request ** request);
 bool MPIDI_AM_group_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                            MPIR_Comm * comm, MPIR_Request ** request);

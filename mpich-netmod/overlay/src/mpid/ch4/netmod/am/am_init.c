@@ -290,6 +290,7 @@ static void contexts_close(void)
         MPIDI_AM_variables_hide();
         MPIDI_AM_world_close();
         MPIDI_AM_late_free();
+        MPIDI_AM_group_idle_free();
     }
 }
 
