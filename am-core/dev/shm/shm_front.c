@@ -129,7 +129,8 @@ static void front_lap(struct shm_dev *dev, struct shm_tx *tx, uint64_t packets,
     if (look_ps <= dev->near_ps) {
         lost_add(tx, LAPS_TIMED * packets * GAIN_PS);
     }
-    if (lost_ps(tx) >= pages_ps(tx->ring_bytes, dev->page_ps)) {
+    if (lost_ps(tx) / GAIN_PS >=
+        shm_front_worth(tx->ring_bytes, dev->page_ps)) {
         front_set(tx, 2 * tx->front_bytes);
     }
 }
