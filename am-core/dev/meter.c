@@ -124,6 +124,15 @@ static bool is_much(const struct am_meter *meter, const struct am_rate *rate)
     return meter->learn == AM_LEARN_MUCH && rate->from == AM_FROM_RUN;
 }
 
+/* Is a stream, either of its copies, much dearer than it was thought? */
+static bool stream_is_much(struct am_meter *meter)
+{
+    const struct am_rate *rates = rates_now(meter);
+
+    return is_much(meter, &rates[AM_COPY_IN]) ||
+           is_much(meter, &rates[AM_COPY_OUT]);
+}
+
 /* A single copy's prior is a measurement, which a little cannot outdo. */
 static bool differs_much(const struct am_meter *meter,
                          const struct am_rate *rate)
@@ -143,7 +152,11 @@ static bool differs_much(const struct am_meter *meter,
  * change: a table of protocols depends on it. */
 static bool adopt(struct am_meter *meter, struct am_rate *rate)
 {
-    bool prior = meter->learn == AM_LEARN_MUCH && !differs_much(meter, rate);
+    /* what made a stream dear, memory that no cache holds say, may make a single
+     * copy dear as well: then the two are compared as they were seen */
+    bool single = rate == &rates_now(meter)[AM_COPY_SINGLE];
+    bool prior = meter->learn == AM_LEARN_MUCH && !differs_much(meter, rate) &&
+                 !(single && stream_is_much(meter));
     uint64_t wanted = prior ? rate->prior_fs : rate->seen_fs;
 
     if (meter->rest > 0 || rate->samples < rate->sure ||

@@ -181,11 +181,16 @@ static int check(const struct tune_options *options, const char *distance,
     return pair_run(options, cores, NULL);
 }
 
-/* At each distance, then where both ends share a core. */
+/* At each distance, then where both ends share a core: the first that this process
+ * may use. */
 static int check_all(const struct tune_options *options,
                      const struct tune_cores cores[AM_DISTANCE_COUNT])
 {
-    struct tune_cores one = {0};
+    struct tune_cores one = {true, {0, 0}};
+    struct perf_cores allowed;
+
+    perf_cores_allowed(&allowed);
+    one.core[0] = one.core[1] = allowed.core[0];
 
     for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
         char text[32];
@@ -198,7 +203,6 @@ static int check_all(const struct tune_options *options,
         if (check(options, text, &cores[i]) != 0) {
             return -1;
         }
-        one = (struct tune_cores){true, {cores[i].core[0], cores[i].core[0]}};
     }
     return check(options, "one core", &one);
 }
@@ -237,9 +241,9 @@ static int run(const struct tune_options *options)
     for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
         any = any || cores[i].given;
     }
-    if (!any) {
-        fputs("am_tune: this process may use one core only, and two are "
-              "compared\n",
+    if (!any && !options->check) {
+        fputs("am_tune: this process may use one core only, and the profile is "
+              "of two\n",
               stderr);
         return EXIT_FAILURE;
     }

@@ -30,6 +30,7 @@ struct tune_pair {
     uint32_t rank; /* 0: it goes on after tune_pair_close, 1: it ends there */
     int socket;    /* to the other */
     int child;     /* rank 0's: its pid */
+    struct tune_meeting *meeting; /* memory that both have */
     struct am_env *env;
 };
 
@@ -39,6 +40,9 @@ int tune_pair_close(struct tune_pair *pair, int result);
 /* Give the other `bytes` and get as many from it; both wait for each other. */
 int tune_swap(struct tune_pair *pair, const void *mine, void *theirs,
               size_t bytes);
+/* Wait for the other to be here as well: both go on within a fraction of a
+ * microsecond, or, where they share a core, one after the other. */
+int tune_meet(struct tune_pair *pair);
 /* A context connected to the other's, or NULL.  The list ends with a NULL name;
  * AM_DEVICES is shm. */
 struct am_ctx *tune_ctx_open(struct tune_pair *pair,
@@ -52,9 +56,16 @@ int tune_move(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
 int tune_half(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
               int iterations, uint64_t *half_ps);
 /* Send `count` messages to the other, or each to the other, in windows that are
- * waited for: the mean time of one. */
+ * waited for. */
 int tune_stream(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
-                int count, bool both, uint64_t *each_ps);
+                int count, bool both);
+
+/* What is between the two took so long, from when the first of both began to when
+ * the last had ended: where they share a core, nothing is left out because the other
+ * did it before this one could look at the clock. */
+int tune_timed_start(struct tune_pair *pair, uint64_t *start_ps);
+int tune_timed_stop(struct tune_pair *pair, uint64_t start_ps,
+                    uint64_t *elapsed_ps);
 
 /* tune_measure.c: fill all of the row but `cores`. */
 int tune_measure(struct tune_pair *pair, struct am_profile_row *row);

@@ -7,6 +7,7 @@
 
 #include "tools/tune.h"
 
+#include "base/prng.h"
 #include "msg/proto.h"
 #include "msg/proto_choice.h"
 
@@ -16,44 +17,57 @@
 
 enum {
     CANDIDATES = 1 + AM_PROTO_COUNT, /* the choice, then each forced */
-    COLD_COUNT = 8                   /* messages in new rings */
+    COLD_COUNT = 8,                  /* messages in new rings, ... */
+    COLD_BEFORE = 2, /* ... after so many round trips of a byte: in them the two
+                      * connect, and make their tables of protocols */
+    WARM_LEAST = 48 /* messages before those that count: the meters have seen some */
 };
 
-/* What the messages do; half a round trip, or the time for each of a stream. */
+/* What the messages do, and how many follow one another for each of the count. */
 struct pattern {
     const char *name;
     int (*run)(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
-               int count, uint64_t *each_ps);
+               int count);
+    int each;
 };
 
 struct check {
     struct tune_pair *pair;
     const struct tune_plan *plan;
-    struct am_ctx *ctx[CANDIDATES]; /* cold: NULL but while it is measured */
+    struct am_ctx *ctx; /* that is measured */
     const struct pattern *pattern;
     bool cold;
+    struct am_prng prng;
     /* what rank 0's choice was, and what the model says that it costs */
     am_proto_t choice;
     uint64_t choice_ps;
     uint32_t losses, rows;
 };
 
-static int one_way(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
-                   int count, uint64_t *each_ps)
+static int there_and_back(struct tune_pair *pair, struct am_ctx *ctx,
+                          size_t bytes, int count)
 {
-    return tune_stream(pair, ctx, bytes, count, false, each_ps);
+    uint64_t half_ps;
+
+    return tune_half(pair, ctx, bytes, count, &half_ps);
+}
+
+static int one_way(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
+                   int count)
+{
+    return tune_stream(pair, ctx, bytes, count, false);
 }
 
 static int both_ways(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
-                     int count, uint64_t *each_ps)
+                     int count)
 {
-    return tune_stream(pair, ctx, bytes, count, true, each_ps);
+    return tune_stream(pair, ctx, bytes, count, true);
 }
 
 static const struct pattern patterns[] = {
-        {"there and back, half of it", tune_half},
-        {"one way, each message of a stream", one_way},
-        {"both ways, each message of a stream", both_ways},
+        {"there and back, half of it", there_and_back, 2},
+        {"one way, each message of a stream", one_way, 1},
+        {"both ways, each message of a stream", both_ways, 1},
 };
 
 static int ctx_open(struct check *check, int i)
@@ -62,14 +76,8 @@ static int ctx_open(struct check *check, int i)
             {"AM_PROTO", i == 0 ? "auto" : am_protos[i - 1]->name},
             {NULL, NULL}};
 
-    check->ctx[i] = tune_ctx_open(check->pair, options);
-    return check->ctx[i] == NULL ? -1 : 0;
-}
-
-static void ctx_close(struct check *check, int i)
-{
-    am_close(check->ctx[i]);
-    check->ctx[i] = NULL;
+    check->ctx = tune_ctx_open(check->pair, options);
+    return check->ctx == NULL ? -1 : 0;
 }
 
 /* In new rings the first messages, else fewer of long ones: some milliseconds. */
@@ -84,7 +92,7 @@ static int iterations(const struct check *check, size_t bytes)
 /* What the choice is now: meters may change it as messages go by. */
 static void choice_look(struct check *check, size_t bytes)
 {
-    struct am_ctx *ctx = check->ctx[0];
+    struct am_ctx *ctx = check->ctx;
     am_status_t status;
     const struct am_proto_kind *kind = am_proto_kind_of(
             am_msg_of(ctx), am_peer_get(ctx, 1 - am_rank(ctx), &status));
@@ -95,40 +103,80 @@ static void choice_look(struct check *check, size_t bytes)
     check->choice_ps = am_proto_cost_ps(&in, check->choice, bytes);
 }
 
+/* So many messages: half a round trip, or the time for each of a stream. */
+static int run_timed(struct check *check, int i, size_t bytes, int count,
+                     uint64_t *each_ps)
+{
+    const struct pattern *pattern = check->pattern;
+    uint64_t start_ps, elapsed_ps;
+
+    if (tune_timed_start(check->pair, &start_ps) != 0 ||
+        pattern->run(check->pair, check->ctx, bytes, count) != 0 ||
+        tune_timed_stop(check->pair, start_ps, &elapsed_ps) != 0) {
+        return -1;
+    }
+    *each_ps = elapsed_ps / (uint64_t)(count * pattern->each);
+    return 0;
+}
+
+/* What comes ahead of the messages that count: where rings are to be warm, more of
+ * the same. */
+static int run_before(struct check *check, size_t bytes, int count)
+{
+    uint64_t half_ps;
+
+    if (check->cold) {
+        return tune_half(check->pair, check->ctx, 1, COLD_BEFORE, &half_ps);
+    }
+    return check->pattern->run(check->pair, check->ctx, bytes,
+                               count > WARM_LEAST ? count : WARM_LEAST);
+}
+
+/* In a context of its own: how much of a ring is in use, and what memory it has, is
+ * by chance, and stays. */
 static int one_measure(struct check *check, int i, size_t bytes,
                        uint64_t *each_ps)
 {
-    int result = check->cold ? ctx_open(check, i) : 0;
-    char word = 0;
+    int count = iterations(check, bytes);
+    int result = ctx_open(check, i);
 
-    if (result == 0 && check->cold) { /* nobody waits until the other is open */
-        result = tune_swap(check->pair, &word, &word, 1);
+    if (result == 0) {
+        result = run_before(check, bytes, count);
     }
     if (result == 0) {
-        result = check->pattern->run(check->pair, check->ctx[i], bytes,
-                                     iterations(check, bytes), each_ps);
+        result = run_timed(check, i, bytes, count, each_ps);
     }
     if (result == 0 && i == 0) {
         choice_look(check, bytes);
     }
-    if (check->cold) {
-        ctx_close(check, i);
-    }
+    am_close(check->ctx);
     return result;
 }
 
-/* Every candidate in each round.  Where rings are to be warm, one more comes first
- * that does not count. */
+/* In each round an order of its own, the same for both ranks: what one leaves behind
+ * is not always for the same one. */
+static void order_draw(struct check *check, int order[CANDIDATES])
+{
+    for (int i = 0; i < CANDIDATES; i++) {
+        int at = (int)am_prng_below(&check->prng, (uint32_t)i + 1);
+
+        order[i] = order[at];
+        order[at] = i;
+    }
+}
+
+/* Every candidate in each round. */
 static int size_measure(struct check *check, size_t bytes,
                         uint64_t each_ps[CANDIDATES][TUNE_ROUNDS_MOST])
 {
-    for (int round = check->cold ? 0 : -1; round < check->plan->rounds;
-         round++) {
-        for (int k = 0; k < CANDIDATES; k++) { /* nobody is always first */
-            int i = (k + round + 1) % CANDIDATES;
+    int order[CANDIDATES] = {0};
 
-            if (one_measure(check, i, bytes,
-                            &each_ps[i][round < 0 ? 0 : round]) != 0) {
+    for (int round = 0; round < check->plan->rounds; round++) {
+        order_draw(check, order);
+        for (int k = 0; k < CANDIDATES; k++) {
+            int i = order[k];
+
+            if (one_measure(check, i, bytes, &each_ps[i][round]) != 0) {
                 return -1;
             }
         }
@@ -199,15 +247,10 @@ static int patterns_check(struct check *check)
 {
     int result = 0;
 
-    for (int i = 0; i < CANDIDATES && result == 0 && !check->cold; i++) {
-        result = ctx_open(check, i);
-    }
-    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+    for (size_t i = 0;
+         i < sizeof(patterns) / sizeof(patterns[0]) && result == 0; i++) {
         check->pattern = &patterns[i];
-        result = result == 0 ? pattern_check(check) : result;
-    }
-    for (int i = 0; i < CANDIDATES; i++) {
-        ctx_close(check, i);
+        result = pattern_check(check);
     }
     return result;
 }
@@ -216,6 +259,8 @@ int tune_check(struct tune_pair *pair, const struct tune_plan *plan)
 {
     struct check check = {.pair = pair, .plan = plan};
     int result = 0;
+
+    am_prng_seed(&check.prng, 1);
 
     if (pair->rank == 0) {
         printf("# the choice beside the best protocol forced, in %d rounds; a "

@@ -9,15 +9,24 @@
 
 #include <am_msg.h>
 #include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum {
-    OPTIONS_MAX = 8
+    OPTIONS_MAX = 8,
+    MEET_LOOKS = 2000 /* before the core is left to others */
+};
+
+/* How often each has come to a meeting; the two are a line apart. */
+struct tune_meeting {
+    _Atomic uint64_t came[2][8];
 };
 
 int tune_pair_open(struct tune_pair *pair, const uint16_t cores[2])
@@ -27,7 +36,10 @@ int tune_pair_open(struct tune_pair *pair, const uint16_t cores[2])
 
     *pair = (struct tune_pair){.env = am_env_real()};
     fflush(NULL);
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0 ||
+    pair->meeting = mmap(NULL, sizeof(*pair->meeting), PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (pair->meeting == MAP_FAILED ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0 ||
         (pair->child = fork()) < 0) {
         fprintf(stderr, "am_tune: cannot start a second process: %s\n",
                 strerror(errno));
@@ -48,6 +60,7 @@ int tune_pair_close(struct tune_pair *pair, int result)
     int status;
 
     close(pair->socket);
+    munmap(pair->meeting, sizeof(*pair->meeting));
     if (pair->rank == 1) {
         fflush(NULL);
         _exit(result == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
@@ -74,6 +87,31 @@ int tune_swap(struct tune_pair *pair, const void *mine, void *theirs,
             return -1;
         }
         at += (size_t)got;
+    }
+    return 0;
+}
+
+/* Has the other ended? */
+static bool is_alone(const struct tune_pair *pair)
+{
+    char word;
+
+    return recv(pair->socket, &word, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+int tune_meet(struct tune_pair *pair)
+{
+    _Atomic uint64_t *mine = &pair->meeting->came[pair->rank][0];
+    _Atomic uint64_t *theirs = &pair->meeting->came[1 - pair->rank][0];
+    uint64_t count = atomic_fetch_add(mine, 1) + 1;
+
+    for (uint32_t looks = 1; atomic_load(theirs) < count; looks++) {
+        if (looks % MEET_LOOKS == 0) {
+            if (is_alone(pair)) {
+                return -1;
+            }
+            sched_yield();
+        }
     }
     return 0;
 }
@@ -242,17 +280,35 @@ int tune_half(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
 }
 
 int tune_stream(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
-                int count, bool both, uint64_t *each_ps)
+                int count, bool both)
 {
-    uint64_t start = am_env_now(pair->env);
     int sends = both || pair->rank == 0 ? count : 0;
     int receives = both || pair->rank == 1 ? count : 0;
 
-    if (tune_move(pair, ctx, bytes, sends, receives) != 0 ||
-        /* who sends knows of the end by an answer */
-        tune_move(pair, ctx, 1, pair->rank == 1, pair->rank == 0) != 0) {
+    if (tune_move(pair, ctx, bytes, sends, receives) != 0) {
         return -1;
     }
-    *each_ps = (am_env_now(pair->env) - start) / (uint64_t)count;
+    /* who sends knows of the end by an answer */
+    return tune_move(pair, ctx, 1, pair->rank == 1, pair->rank == 0);
+}
+
+int tune_timed_start(struct tune_pair *pair, uint64_t *start_ps)
+{
+    int result = tune_meet(pair);
+
+    *start_ps = am_env_now(pair->env);
+    return result;
+}
+
+int tune_timed_stop(struct tune_pair *pair, uint64_t start_ps,
+                    uint64_t *elapsed_ps)
+{
+    uint64_t mine[2] = {start_ps, am_env_now(pair->env)}, theirs[2];
+
+    if (tune_swap(pair, mine, theirs, sizeof(mine)) != 0) {
+        return -1;
+    }
+    *elapsed_ps = (mine[1] > theirs[1] ? mine[1] : theirs[1]) -
+                  (mine[0] < theirs[0] ? mine[0] : theirs[0]);
     return 0;
 }

@@ -202,6 +202,25 @@ static void test_much_both(void **state)
     assert_true(is_near(meter.perf.recv_overhead.per_byte_fs, 65000));
 }
 
+/* A single copy that costs twice what was measured costs that, while a stream is
+ * much dearer than it was thought; else it is as it was measured. */
+static void test_much_single(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    meter.learn = AM_LEARN_MUCH;
+    see(&meter, AM_COPY_SINGLE, 100, 180000);
+    assert_int_equal(meter.perf.get.per_byte_fs, assumed.get.per_byte_fs);
+    see(&meter, AM_COPY_IN, 200, 300000);
+    see(&meter, AM_COPY_SINGLE, 100, 180000);
+    assert_true(is_near(meter.perf.get.per_byte_fs, 180000));
+    see(&meter, AM_COPY_IN, 200, 18000);
+    see(&meter, AM_COPY_SINGLE, 100, 180000);
+    assert_int_equal(meter.perf.get.per_byte_fs, assumed.get.per_byte_fs);
+}
+
 /* What lies now above and now below the limit is used or not, and does not go to and
  * fro; what is used follows. */
 static void test_much_steady(void **state)
@@ -347,6 +366,7 @@ int main(void)
             cmocka_unit_test(test_much),      cmocka_unit_test(test_both_ways),
             cmocka_unit_test(test_extremes),  cmocka_unit_test(test_turns),
             cmocka_unit_test(test_times_few), cmocka_unit_test(test_much_both),
+            cmocka_unit_test(test_much_single),
             cmocka_unit_test(test_much_steady),
             cmocka_unit_test(test_faults),
     };

@@ -262,19 +262,62 @@ static void test_expected(void **state)
     world_close(&world);
 }
 
-/* A receiver that is behind: no message waits while the ring has room. */
-static void test_behind(void **state)
+/* Lines are fetched once: the front's first lap is, and no other. */
+static void test_fetched(void **state)
 {
     struct world world;
     struct shm_tx *tx;
+    uint32_t before = 0;
     uint64_t sent = 0;
 
     open_two(&world);
     tx = sender(&world);
-    while (tx->data_limit - tx->data_tail >= PAYLOAD_MOST) {
-        assert_true(send_one(&world, sent++, PAYLOAD_MOST));
+    while (tx->data_tail < RING_BYTES) {
+        assert_true(tx->fetched >= before);
+        assert_true(tx->fetched <= tx->front_bytes);
+        before = tx->fetched;
+        assert_true(send_one(&world, sent++, 200));
+        world_settle(&world);
     }
-    assert_int_equal(sent, RING_BYTES / PAYLOAD_MOST);
+    assert_true(before > tx->front_bytes - SHM_PAGE);
+    before = tx->fetched;
+    for (int i = 0; i < 100; i++) {
+        assert_true(send_one(&world, sent++, 200));
+        world_settle(&world);
+    }
+    assert_int_equal(tx->fetched, before);
+    world_close(&world);
+}
+
+/* A receiver that is behind: at first packets wait for it when the pages that were
+ * made ahead are full; when they have waited enough, the ring is used whole. */
+static void test_behind(void **state)
+{
+    struct world world;
+    struct shm_tx *tx;
+    uint64_t sent = 0, before;
+
+    open_two(&world);
+    set_costs(&world, 1, UINT64_MAX);
+    tx = sender(&world);
+    while (send_one(&world, sent, PAYLOAD_MOST)) {
+        sent++;
+    }
+    assert_int_equal(tx->front_bytes, SHM_FRONT_MADE);
+    for (int i = 0; i < 100000 && tx->front_bytes < RING_BYTES; i++) {
+        if (send_one(&world, sent, PAYLOAD_MOST)) {
+            sent++;
+        } else {
+            world_poll(&world);
+        }
+    }
+    assert_int_equal(tx->front_bytes, RING_BYTES);
+    world_settle(&world);
+    before = sent;
+    while (send_one(&world, sent, PAYLOAD_MOST)) {
+        sent++;
+    }
+    assert_true(sent - before >= RING_BYTES / PAYLOAD_MOST - 1);
     world_settle(&world);
     assert_int_equal(got.arrived, sent);
     assert_int_equal(got.wrong, 0);
@@ -317,6 +360,7 @@ int main(void)
             cmocka_unit_test(test_far),        cmocka_unit_test(test_short),
             cmocka_unit_test(test_dear_pages), cmocka_unit_test(test_behind),
             cmocka_unit_test(test_random),     cmocka_unit_test(test_expected),
+            cmocka_unit_test(test_fetched),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ struct shm_seg {
             header; /* a checked copy; the shared one is not trusted */
     struct shm_geometry geometry;
     uint32_t self; /* my index in it */
-    uint32_t front_bytes; /* that each data ring for requests begins with */
+    uint32_t front_bytes, made_bytes; /* of data rings for requests, to begin with */
     int fd;        /* kept by its maker until all have it; or -1 */
     uint32_t attached_seen;
     uint32_t core_turn; /* index looked at last for who waits on my CPU */
@@ -71,8 +71,9 @@ struct shm_tx {
     char *data;
     uint64_t told;        /* of the tail, to the receiver */
     uint32_t front_bytes; /* of a large ring: what is used of it so far */
-    uint64_t front_used;  /* packets that went through it, with near cores */
-    uint64_t pad;
+    uint32_t lost_ns, waited_at; /* to a short front; data_tail / SHM_LINE then */
+    uint32_t made;        /* so much of the ring has pages */
+    uint32_t fetched;     /* of the ring, for lines that are new (shm_front_fetch) */
 }; /* two cache lines */
 
 struct shm_rx {
@@ -360,6 +361,8 @@ void *shm_map(struct am_dev_ep *ep, const struct am_dev_key *key, size_t offset,
 /* What is known before the first copy: the capabilities must be. */
 void shm_costs_open(struct shm_dev *dev, const struct am_profile *profile,
                     am_learn_t learn, uint64_t single_fs);
+/* Read which CPUs are how near to mine, once: 50 us, that no message is to wait for. */
+void shm_costs_near(struct shm_dev *dev, const struct shm_rank *me);
 /* Costs or capabilities have changed, by more than what a meter sees. */
 void shm_costs_changed(struct shm_dev *dev);
 /* Give the endpoint the meter of its distance, if that is known by now. */

@@ -70,6 +70,14 @@ static unsigned own_cpu(const struct shm_rank *me)
     return 0;
 }
 
+void shm_costs_near(struct shm_dev *dev, const struct shm_rank *me)
+{
+    if (!dev->near_known) {
+        shm_near_read("/sys", own_cpu(me), &dev->near);
+        dev->near_known = true;
+    }
+}
+
 void shm_costs_changed(struct shm_dev *dev)
 {
     if (dev->base.up.costs != NULL) {
@@ -91,10 +99,6 @@ void shm_costs_place(struct shm_dev *dev, struct shm_ep *ep)
     am_distance_t distance = AM_DISTANCE_CACHE;
 
     if (me != NULL && atomic_load(&ep->peer->pid) != 0) {
-        if (!dev->near_known) {
-            shm_near_read("/sys", own_cpu(me), &dev->near);
-            dev->near_known = true;
-        }
         cpus_load(me, mine);
         cpus_load(ep->peer, theirs);
         distance = shm_near_distance(&dev->near, mine, theirs);

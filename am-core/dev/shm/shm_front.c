@@ -4,25 +4,30 @@
  * The sender goes back to the ring's start when it has filled the front, and the
  * front grows for two reasons.
  *
- * The receiver has not consumed what lies at the start: then the front doubles at
- * once, so that no message waits while the ring has room.
+ * The receiver has not consumed what lies at the start: then the front doubles, so
+ * that no message waits while the ring has room.  Where the ring's pages are made
+ * already, that is at once.
  *
  * Or it pays to use more.  Where the cores share a cache, a line that the receiver's
  * own cache holds takes longer to write than one that has left for the shared one:
  * payloads of 2 to 4 KiB took 30 to 60 ns longer through fronts of 16 to 512 KiB than
  * through a ring of 2 MiB.  (Where the cores do not share one, payloads of 64 bytes to
- * 32 KiB took as long through 32 KiB as through any longer front.)  But a page that is
- * used for the first time costs both sides a fault: 0.5 us each on a bare machine, 15
- * us each under a hypervisor that shadows page tables.  So the sender measures what a
- * page costs, and uses the whole ring when as much has been lost to lines in the
- * receiver's cache as the ring's pages cost.  In the end no more than twice the best is
- * paid (the rule for a choice between renting and buying).
+ * 32 KiB took as long through 32 KiB as through any longer front.)
+ *
+ * But a page that is used for the first time costs both sides a fault: 0.5 us each on
+ * a bare machine, 15 us each under a hypervisor that shadows page tables.  So the
+ * sender measures what a page costs, and adds up what it has lost to the short front:
+ * to lines in the receiver's cache, and to waiting for the receiver, which packets do
+ * that find no room.  When that is as much as new pages cost, the front grows.  In the
+ * end no more than twice the best is paid (the rule for a choice between renting and
+ * buying).
  */
 #include "config.h"
 
 #include "base/assert.h"
 #include "dev/shm/shm_inl.h"
 #include "dev/shm/shm_pages.h"
+#include "dev/shm/shm_wait.h"
 
 /* What a packet gains whose lines have left the receiver's cache, ... */
 #define GAIN_PS UINT64_C(45000)
@@ -34,12 +39,18 @@
 /* One in so many laps is timed, and counts as all of them; a power of two. */
 #define LAPS_TIMED ((uint64_t)16)
 
-uint64_t shm_front_worth(uint32_t ring_bytes, uint64_t page_ps)
+/* What new pages cost the two sides, where one costs the sender so much. */
+static uint64_t pages_ps(uint32_t bytes, uint64_t page_ps)
 {
     page_ps = page_ps < PAGE_LEAST_PS  ? PAGE_LEAST_PS
               : page_ps > PAGE_MOST_PS ? PAGE_MOST_PS
                                        : page_ps;
-    return ring_bytes / SHM_PAGE * 2 * page_ps / GAIN_PS;
+    return bytes / SHM_PAGE * 2 * page_ps;
+}
+
+uint64_t shm_front_worth(uint32_t ring_bytes, uint64_t page_ps)
+{
+    return pages_ps(ring_bytes, page_ps) / GAIN_PS;
 }
 
 /* The front that packets which need so many bytes begin with: room for some of
@@ -59,6 +70,7 @@ static void front_set(struct shm_tx *tx, uint32_t bytes)
 {
     (void)shm_pages_make(tx->data + tx->front_bytes, bytes - tx->front_bytes);
     tx->front_bytes = bytes;
+    tx->made = bytes > tx->made ? bytes : tx->made;
 }
 
 /* The ring's first payload, where its pages were not made before: the first of them,
@@ -73,6 +85,41 @@ static void front_open(struct shm_dev *dev, struct shm_tx *tx, uint32_t bytes)
     shm_page_took(dev, am_env_now(dev->env) - start, bytes / SHM_PAGE);
 }
 
+/* A packet that needs less has its lines fetched; a longer one comes late if the answer
+ * to the packet before it has to wait for so many lines. */
+#define FETCH_LESS_THAN ((uint64_t)2 << 10)
+
+void shm_front_fetch(struct shm_tx *tx, uint32_t at, uint64_t need)
+{
+    uint64_t end = at + need;
+
+    if (end > tx->front_bytes) {
+        end = tx->front_bytes;
+    }
+    if (need < FETCH_LESS_THAN) {
+        uint64_t from = at > tx->fetched ? at : tx->fetched;
+
+        for (; from < end; from += SHM_LINE) {
+            __builtin_prefetch(tx->data + from, 1);
+        }
+    }
+    if (end > tx->fetched) {
+        tx->fetched = (uint32_t)end;
+    }
+}
+
+static uint64_t lost_ps(const struct shm_tx *tx)
+{
+    return (uint64_t)tx->lost_ns * 1000;
+}
+
+static void lost_add(struct shm_tx *tx, uint64_t ps)
+{
+    uint64_t ns = tx->lost_ns + ps / 1000;
+
+    tx->lost_ns = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
+
 /* A lap that is timed is over, of so many packets, and to look whether the receiver
  * had consumed its start, which loads a line from the receiver's cache (60 to 350 ns),
  * took so long: grow if that is worth it by now. */
@@ -80,11 +127,41 @@ static void front_lap(struct shm_dev *dev, struct shm_tx *tx, uint64_t packets,
                       uint64_t look_ps)
 {
     if (look_ps <= dev->near_ps) {
-        tx->front_used += LAPS_TIMED * packets;
+        lost_add(tx, LAPS_TIMED * packets * GAIN_PS);
     }
-    if (tx->front_used >= shm_front_worth(tx->ring_bytes, dev->page_ps)) {
+    if (lost_ps(tx) / GAIN_PS >=
+        shm_front_worth(tx->ring_bytes, dev->page_ps)) {
         front_set(tx, 2 * tx->front_bytes);
     }
+}
+
+/* Until the receiver has made room for so much it takes its copy of as much, or where
+ * the two share a core a turn. */
+static uint64_t wait_ps(struct shm_dev *dev, const struct am_dev_perf *perf,
+                        uint64_t need)
+{
+    return shm_is_crowded(dev) ? perf->turn_ps
+                               : perf->recv_overhead.fixed_ps +
+                                         perf->recv_overhead.per_byte_fs *
+                                                 need / 1000;
+}
+
+/* The receiver has not consumed what lies at the start, and the front is to grow to
+ * `bytes`: shall the packet wait for the receiver instead?  What that consumes last it
+ * may not tell: then the packet must find room without it. */
+static bool front_waits(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
+                        uint64_t need, uint32_t bytes)
+{
+    uint32_t tail = (uint32_t)(tx->data_tail / SHM_LINE);
+
+    if (bytes <= tx->made || at < need + SHM_FRONT_LEAST / 2) {
+        return false;
+    }
+    if (tx->waited_at != tail) {
+        lost_add(tx, wait_ps(dev, &dev->base.attr.perf, need));
+    }
+    tx->waited_at = tail;
+    return lost_ps(tx) < pages_ps(bytes - tx->made, dev->page_ps);
 }
 
 uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
@@ -94,7 +171,7 @@ uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
     uint32_t bytes = front_first(need);
     /* each lap takes the tail to the next multiple of the ring's size */
     bool timed = (tx->data_tail & (LAPS_TIMED - 1) * tx->ring_bytes) == 0 &&
-                 tx->front_bytes < tx->ring_bytes &&
+                 tx->front_bytes < tx->ring_bytes && !dev->crowded &&
                  need > SHORT_BYTES + SHM_GAP_BYTES;
 
     if (tx->front_bytes == 0) {
@@ -113,6 +190,9 @@ uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
         bytes = tx->front_bytes;
         while (bytes < at + need) {
             bytes *= 2;
+        }
+        if (front_waits(dev, tx, at, need, bytes)) {
+            return 2 * (uint64_t)tx->ring_bytes; /* there is no such room */
         }
         front_set(tx, bytes);
         return 0;

@@ -88,5 +88,6 @@ void shm_seg_pages_make(struct shm_seg *seg)
         }
     }
     seg->front_bytes = smaller(ring_bytes, SHM_FRONT_FIRST);
+    seg->made_bytes = made;
     shm_page_took(dev, am_env_now(dev->env) - start, 2 * others * pages);
 }

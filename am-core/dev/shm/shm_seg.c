@@ -163,6 +163,7 @@ static am_status_t seg_map(struct shm_dev *dev, int fd, uint32_t self,
     }
     seg->me = shm_seg_rank(seg, self);
     shm_cpus_publish(seg->me);
+    shm_costs_near(dev, seg->me);
     atomic_store(&seg->me->pid, dev->pid);
     *seg_p = seg;
     return AM_OK;
@@ -333,26 +334,31 @@ void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
     ep->tail_in = (struct shm_tail *)(in + SHM_TAIL_AT);
     for (int c = 0; c < 2; c++) {
         uint32_t depth = seg->header.depth[c];
+        uint32_t ring_bytes = seg->header.ring_bytes[c];
 
         ep->tx[c] = (struct shm_tx){
                 .slots = (struct shm_slot *)(out + seg->geometry.slots[c]),
                 .limit = depth, /* no run yet: next and stop are NULL */
                 .mask = depth - 1,
-                .ring_bytes = seg->header.ring_bytes[c],
-                .data_limit = seg->header.ring_bytes[c],
+                .ring_bytes = ring_bytes,
+                .data_limit = ring_bytes,
+                .fetched = shm_ring_is_small(ring_bytes) ? ring_bytes : 0,
                 .shared = (struct shm_head *)out + c,
                 .data = data_out + seg->geometry.data[c],
         };
         ep->rx[c] = (struct shm_rx){
                 .slots = (struct shm_slot *)(in + seg->geometry.slots[c]),
                 .mask = depth - 1,
-                .ring_bytes = seg->header.ring_bytes[c],
+                .ring_bytes = ring_bytes,
                 .shared = (struct shm_head *)in + c,
                 .data = data_in + seg->geometry.data[c],
         };
         shm_rx_start(&ep->rx[c]);
     }
     ep->tx[AM_DEV_REQUEST].front_bytes = seg->front_bytes;
+    ep->tx[AM_DEV_REQUEST].made = seg->made_bytes;
+    /* a reply for which there is room is never to wait */
+    ep->tx[AM_DEV_REPLY].made = seg->header.ring_bytes[AM_DEV_REPLY];
     seg->eps[index] = ep;
     shm_costs_place(seg->dev, ep);
 }

@@ -145,6 +145,20 @@ static __attribute__((noinline)) am_status_t tx_open(struct shm_ep *ep)
     return AM_OK;
 }
 
+/* The same, and a payload that took `total` of the ring: then its next lines. */
+static inline am_status_t publish_data(struct shm_ep *ep, struct shm_tx *tx,
+                                       struct shm_slot *slot, uint64_t ctl,
+                                       uint64_t total)
+{
+    am_status_t status = tx_publish(ep, tx, slot, ctl);
+    uint32_t at = (uint32_t)(tx->data_tail & (tx->ring_bytes - 1));
+
+    if (SHM_UNLIKELY(at + total > tx->fetched)) {
+        shm_front_fetch(tx, at, total);
+    }
+    return status;
+}
+
 /* A packet whose payload goes through the data ring. */
 static __attribute__((noinline)) am_status_t
 send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
@@ -197,7 +211,8 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     stats[AM_DEV_STAT_COPY_BYTES] += bytes;
     stats[AM_DEV_STAT_TX_PACKETS]++;
     stats[AM_DEV_STAT_TX_BYTES] += hdr_bytes + bytes;
-    return tx_publish(ep, tx, slot, ctl_data(tx->stamp, hdr_bytes, place));
+    return publish_data(ep, tx, slot, ctl_data(tx->stamp, hdr_bytes, place),
+                        total);
 }
 
 /* The slot is written and not yet stamped.  Stamp first, count after: the
