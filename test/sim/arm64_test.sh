@@ -23,6 +23,8 @@ for module in hwloc jansson libconfig; do
 done
 [ ! -f "$source/config.status" ] || skip "this build is in the source tree"
 source=$(cd "$source" && pwd)
+# not with the variables of the make that runs this test: its list of tests, above all
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 
 (cd "$work" && env -u CC -u CFLAGS "$source/configure" -q --host=$host --enable-werror \
     EMULATOR=qemu-aarch64-static PKG_CONFIG_LIBDIR=$libraries &&
