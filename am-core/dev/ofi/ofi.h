@@ -259,7 +259,8 @@ void ofi_provider_limits(struct ofi_dev *dev);
  * OFI_SHM_PREFIX, the number of the process, more. */
 #define OFI_SHM_PREFIX "fi_shm://"
 bool ofi_provider_is_local(const char *provider);
-/* Of the chosen provider: it checks keys, where AM_OFI_READS says nothing. */
+/* Are gets to go by reads of the chosen provider?  With AM_OFI_READS=auto they are if
+ * it is not shm, which does not check the keys of memory. */
 bool ofi_reads_are_wanted(const struct ofi_dev *dev);
 
 /* ------------------------------------------------------------- ofi_fabric.c */

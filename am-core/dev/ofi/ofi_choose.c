@@ -212,7 +212,8 @@ static void rma_add(struct ofi_dev *dev, uint64_t order)
     const uint64_t reads = FI_READ | FI_REMOTE_READ;
     const uint64_t writes = FI_WRITE | FI_REMOTE_WRITE;
     const uint64_t wanted =
-            (ofi_reads_are_wanted(dev) ? reads : 0) | (dev->config.writes ? writes : 0);
+            (ofi_reads_are_wanted(dev) ? reads : 0) |
+            (dev->config.writes ? writes : 0);
     const uint64_t tries[] = {wanted, wanted & reads};
     struct fi_info *also = NULL;
 

@@ -193,16 +193,16 @@ static int rx_run(struct udp_dev *dev, uint32_t index)
 static int rx_messages(struct udp_dev *dev, uint32_t runs)
 {
     struct mmsghdr *messages = dev->rx.messages;
+    uint32_t looks = dev->looks;
     ssize_t bytes;
 
+    dev->looks = 0;
     if (runs > 1) {
         return recvmmsg(dev->fd, messages, runs, 0, NULL);
     }
     do {
         bytes = recvmsg(dev->fd, &messages[0].msg_hdr, 0);
-    } while (bytes < 0 && errno == EAGAIN && dev->looks > 0 &&
-             dev->looks-- > 0);
-    dev->looks = 0;
+    } while (bytes < 0 && errno == EAGAIN && looks-- > 0);
     messages[0].msg_len = bytes < 0 ? 0 : (unsigned)bytes;
     return bytes < 0 ? -1 : 1;
 }
