@@ -150,6 +150,9 @@ int MPIDI_AM_idle(int vci, int events, int blocking)
         int mpi_errno = MPIDI_AM_sync_trouble();
 
         MPIDI_AM_sinks_close(vci);
+        if (vci == 0) {
+            MPIDI_AM_groups_abandon();
+        }
         if (mpi_errno != MPI_SUCCESS) {
             return mpi_errno;
         }

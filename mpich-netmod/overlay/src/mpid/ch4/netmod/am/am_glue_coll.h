@@ -1,6 +1,6 @@
 /*
- * The collectives that ch4 inlines: those of a node that libam does (am_group.c), small ones
- * where ranks outnumber cores (am_coll.c), and the release's for all others.
+ * The collectives that ch4 inlines: those of a node that libam does (am_group.c), and the
+ * release's for all others.
  */
 #ifndef AM_GLUE_COLL_H_INCLUDED
 #define AM_GLUE_COLL_H_INCLUDED
@@ -54,22 +54,6 @@
 #undef MPIDI_NM_mpi_ireduce_scatter_block
 #undef MPIDI_NM_mpi_iscatter
 
-/* May a collective of so much data go flat?  An algorithm that the user chose stays. */
-#define MPIDI_AM_FLAT(comm_, NAME_, count_, datatype_) \
-    (unlikely(MPIDI_AM_COMM(comm_).bits & MPIDI_AM_COMM_FLAT) && \
-     (MPIDI_AM_global.mpichs >> AM_COLL_##NAME_ & 1) == 0 && \
-     MPIR_CVAR_##NAME_##_INTRA_ALGORITHM == MPIR_CVAR_##NAME_##_INTRA_ALGORITHM_auto && \
-     MPIDI_AM_flat_fits(count_, datatype_, MPIDI_AM_FLAT_##NAME_##_BYTES))
-
-MPL_STATIC_INLINE_PREFIX bool MPIDI_AM_flat_fits(MPI_Aint count, MPI_Datatype datatype,
-                                                 MPI_Aint most)
-{
-    MPI_Aint bytes;
-
-    MPIR_Datatype_get_size_macro(datatype, bytes);
-    return count <= most && bytes <= most && bytes * count <= most;
-}
-
 /* May libam do a collective of this communicator?  What it answers depends on that and on the
  * lengths only, so that all ranks find the same. */
 #define MPIDI_AM_BY_GROUP(comm_, NAME_) \
@@ -85,9 +69,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_barrier(MPIR_Comm * comm, MPIDI_AM_ERR
         MPIDI_AM_group_barrier(comm, MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
         return mpi_errno;
     }
-    return MPIDI_AM_FLAT(comm, BARRIER, 0, MPIDI_AM_BYTE) ?
-        MPIDI_AM_flat_barrier(comm, MPIDI_AM_ERRFLAG_ADDRESS) :
-        MPIDI_AM_generic_barrier(comm, MPIDI_AM_ERRFLAG);
+    return MPIDI_AM_generic_barrier(comm, MPIDI_AM_ERRFLAG);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_bcast(void *buffer, MPI_Aint count,
@@ -116,11 +98,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce(const void *sendbuf, void *recv
                                  MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
         return mpi_errno;
     }
-    return MPIDI_AM_FLAT(comm, REDUCE, count, datatype) ?
-        MPIDI_AM_flat_reduce(sendbuf, recvbuf, count, datatype, op, root, comm,
-                             MPIDI_AM_ERRFLAG_ADDRESS) :
-        MPIDI_AM_generic_reduce(sendbuf, recvbuf, count, datatype, op, root, comm,
-                                MPIDI_AM_ERRFLAG);
+    return MPIDI_AM_generic_reduce(sendbuf, recvbuf, count, datatype, op, root, comm,
+                                   MPIDI_AM_ERRFLAG);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allreduce(const void *sendbuf, void *recvbuf,
@@ -135,11 +114,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allreduce(const void *sendbuf, void *r
                                  MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
         return mpi_errno;
     }
-    return MPIDI_AM_FLAT(comm, ALLREDUCE, count, datatype) ?
-        MPIDI_AM_flat_allreduce(sendbuf, recvbuf, count, datatype, op, comm,
-                                MPIDI_AM_ERRFLAG_ADDRESS) :
-        MPIDI_AM_generic_allreduce(sendbuf, recvbuf, count, datatype, op, comm,
-                                   MPIDI_AM_ERRFLAG);
+    return MPIDI_AM_generic_allreduce(sendbuf, recvbuf, count, datatype, op, comm,
+                                      MPIDI_AM_ERRFLAG);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allgather(const void *sendbuf, MPI_Aint sendcount,
@@ -169,10 +145,6 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoall(const void *sendbuf, MPI_Aint
         MPIDI_AM_group_blocks(AM_COLL_ALLTOALL, sendbuf, sendcount, sendtype, recvbuf, recvcount,
                               recvtype, 0, comm, MPIDI_AM_ERRFLAG_ADDRESS, &mpi_errno)) {
         return mpi_errno;
-    }
-    if (sendbuf != MPI_IN_PLACE && MPIDI_AM_FLAT(comm, ALLTOALL, recvcount, recvtype)) {
-        return MPIDI_AM_flat_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                                      comm, MPIDI_AM_ERRFLAG_ADDRESS);
     }
     return MPIDI_AM_generic_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                                      comm, MPIDI_AM_ERRFLAG);

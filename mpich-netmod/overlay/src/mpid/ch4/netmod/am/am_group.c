@@ -10,21 +10,26 @@
 
 #include "am_group.h"
 
-#define USES           8        /* the collective that makes the group */
-#define NODE_RANKS_MAX 64       /* that can share memory for collectives */
+#include <stdatomic.h>
 
-/* What is known of a communicator that has been used. */
-struct record {
+#define USES           8        /* the collective that makes the group */
+
+/* What is known of a communicator that has been used.  Who has vci 0's lock may walk along them,
+ * take one in or out, and open and close groups; the rest of a record belongs to the thread
+ * whose turn it is with the communicator. */
+struct MPIDI_AM_comm_record {
+    struct MPIDI_AM_comm_record *next;
     struct am_coll_group *group;        /* NULL: not yet, or not any more */
     int uses;                   /* until there is a group */
+    bool is_refused;            /* there will be none */
     bool is_asked;              /* what the members have in common */
     bool is_left;               /* the communicator is freed, the group is to be closed */
-    bool is_taken;
+    atomic_bool is_broken;      /* the group is to be abandoned */
     size_t shared_bytes;        /* of a piece that goes through that memory; 0: there is none */
 };
 
-static struct record *records;  /* the first is nobody's */
-static unsigned record_count;
+static struct MPIDI_AM_comm_record *records;
+static atomic_bool some_broken; /* records */
 
 /* Does libam do anything between nodes: what variables say, or what the network itself does? */
 static bool spans_nodes(const MPIR_Comm * comm)
@@ -36,14 +41,11 @@ static bool spans_nodes(const MPIR_Comm * comm)
          am_coll_has_network(ctx));
 }
 
-/* Where threads are in MPICH at the same time, the records would need a lock. */
 void MPIDI_AM_comm_node_set(MPIR_Comm * comm)
 {
     const int *nodes = MPIR_Process.node_map;
-    bool is_group = MPIDI_AM_global.serial && comm->comm_kind == MPIR_COMM_KIND__INTRACOMM &&
-        comm->local_size > 1;
-    /* each rank on a simulated machine has a node of its own */
-    bool is_node = is_group && comm->local_size <= NODE_RANKS_MAX && !am_time_is_virtual();
+    bool is_group = comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && comm->local_size > 1;
+    bool is_node = is_group && !am_time_is_virtual();   /* simulated ranks have a node each */
     bool spans = is_group && spans_nodes(comm);
 
     is_group = is_group && (is_node || spans);
@@ -53,87 +55,91 @@ void MPIDI_AM_comm_node_set(MPIR_Comm * comm)
         is_node = is_node && world_rank >= 0 && nodes[world_rank] == nodes[MPIR_Process.rank];
         is_group = world_rank >= 0 && (is_node || spans);
     }
-    MPIDI_AM_COMM(comm).bits |= is_group ? MPIDI_AM_COMM_GROUP : 0;
+    MPIDI_AM_COMM(comm).bits = is_group ? MPIDI_AM_COMM_GROUP : 0;
     MPIDI_AM_COMM(comm).bits |= is_group && is_node ? MPIDI_AM_COMM_NODE : 0;
-    MPIDI_AM_COMM(comm).place = 0;
+    MPIDI_AM_COMM(comm).record = NULL;
 }
 
-static struct record *record_of(MPIR_Comm * comm)
+static struct MPIDI_AM_comm_record *record_new(MPIR_Comm * comm)
 {
-    return &records[MPIDI_AM_COMM(comm).place];
+    struct MPIDI_AM_comm_record *record = MPL_calloc(1, sizeof(*record), MPL_MEM_COMM);
+
+    MPIR_Assertp(record != NULL);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
+    record->next = records;
+    records = record;
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
+    MPIDI_AM_COMM(comm).record = record;
+    return record;
 }
 
-static void records_grow(void)
+/* Close the groups of communicators that are gone, and forget them; with `all` the groups have
+ * gone before.  False: one cannot be closed yet. */
+static bool left_close(bool all)
 {
-    unsigned more = record_count == 0 ? 16 : 2 * record_count;
+    struct MPIDI_AM_comm_record **at = &records, *record;
+    bool is_done = true;
 
-    records = MPL_realloc(records, more * sizeof(*records), MPL_MEM_COMM);
-    MPIR_Assertp(records != NULL);
-    memset(records + record_count, 0, (more - record_count) * sizeof(*records));
-    record_count = more;
-}
-
-static void record_take(MPIR_Comm * comm)
-{
-    unsigned place = 1;
-
-    while (place < record_count && records[place].is_taken) {
-        place++;
-    }
-    if (place >= record_count) {
-        records_grow();
-    }
-    memset(&records[place], 0, sizeof(records[place]));
-    records[place].is_taken = true;
-    MPIDI_AM_COMM(comm).place = place;
-}
-
-/* The communicator is gone.  False: its group cannot be closed yet. */
-static bool record_free(struct record *record)
-{
-    record->is_left = true;
-    if (record->group != NULL && am_coll_group_close(record->group) == AM_ERR_AGAIN) {
-        return false;
-    }
-    record->group = NULL;
-    record->is_taken = false;
-    return true;
-}
-
-/* Try again to close what was left; false: some is left still. */
-static bool left_close(void)
-{
-    bool all = true;
-
-    for (unsigned i = 1; i < record_count; i++) {
-        if (records[i].is_taken && records[i].is_left) {
-            all = record_free(&records[i]) && all;
+    while ((record = *at) != NULL) {
+        if (!all && !record->is_left) {
+            at = &record->next;
+        } else if (!all && record->group != NULL &&
+                   am_coll_group_close(record->group) == AM_ERR_AGAIN) {
+            is_done = false;
+            at = &record->next;
+        } else {
+            *at = record->next;
+            MPL_free(record);
         }
     }
-    return all;
+    return is_done;
 }
 
+/* A communicator may be freed in a poll, by the end of a request. */
 void MPIDI_AM_comm_node_free(MPIR_Comm * comm)
 {
+    bool is_mine;
+
     if (MPIDI_AM_global.n_ctx == 0) {   /* the groups went with their context */
-        MPL_free(records);
-        records = NULL;
-        record_count = 0;
-    } else if (MPIDI_AM_COMM(comm).place != 0) {
-        (void) record_free(record_of(comm));
+        (void) left_close(true);
+    } else if (MPIDI_AM_COMM(comm).record != NULL) {
+        is_mine = MPIDI_AM_VCI0_IS_MINE();
+        if (!is_mine) {
+            MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
+        }
+        MPIDI_AM_COMM(comm).record->is_left = true;
+        (void) left_close(false);
+        if (!is_mine) {
+            MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
+        }
     }
 }
 
+/* Whoever finds it broken may have another vci's lock, so a poll of vci 0 does it. */
 void MPIDI_AM_group_revoke(MPIR_Comm * comm)
 {
-    if (MPIDI_AM_COMM(comm).place != 0 && record_of(comm)->group != NULL) {
-        am_coll_group_abandon(record_of(comm)->group);
+    if (MPIDI_AM_COMM(comm).record != NULL) {
+        atomic_store(&MPIDI_AM_COMM(comm).record->is_broken, true);
+        atomic_store(&some_broken, true);
+    }
+}
+
+void MPIDI_AM_groups_abandon(void)
+{
+    if (likely(!atomic_load(&some_broken))) {
+        return;
+    }
+    atomic_store(&some_broken, false);
+    for (struct MPIDI_AM_comm_record * record = records; record != NULL; record = record->next) {
+        if (atomic_exchange(&record->is_broken, false) && record->group != NULL) {
+            am_coll_group_abandon(record->group);
+        }
     }
 }
 
 /* The context id names the group: MPICH gives it again only when all members have
  * freed the communicator, and with it closed the group. */
-static am_status_t group_open(MPIR_Comm * comm)
+static am_status_t group_open(MPIR_Comm * comm, struct am_coll_group **group)
 {
     uint32_t *ranks = MPL_malloc((size_t) comm->local_size * sizeof(*ranks), MPL_MEM_COMM);
     struct am_ctx *ctx = MPIDI_AM_global.ctx[0];
@@ -145,50 +151,52 @@ static am_status_t group_open(MPIR_Comm * comm)
 
         ranks[i] = i == comm->rank ? am_rank(ctx) : MPIDI_AM_peer(av, 0, 0);
     }
-    while (!left_close() && am_ctx_poll(ctx) >= 0) {
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
+    while (!left_close(false) && am_ctx_poll(ctx) >= 0) {
     }
     status = am_coll_group_open(ctx, (uint32_t) comm->context_id, ranks,
-                                (uint32_t) comm->local_size, &record_of(comm)->group);
+                                (uint32_t) comm->local_size, group);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
     MPL_free(ranks);
     return status;
 }
 
 struct am_coll_group *MPIDI_AM_group_of(MPIR_Comm * comm)
 {
-    if (unlikely(MPIDI_AM_COMM(comm).place == 0)) {
-        record_take(comm);
+    struct MPIDI_AM_comm_record *record = MPIDI_AM_COMM(comm).record;
+
+    if (unlikely(record == NULL)) {
+        record = record_new(comm);
     }
-    if (likely(record_of(comm)->group != NULL)) {
-        return record_of(comm)->group;
+    if (likely(record->group != NULL)) {
+        return record->group;
     }
-    if (++record_of(comm)->uses < USES) {
-        return NULL;
+    if (!record->is_refused && ++record->uses >= USES) {
+        record->is_refused = group_open(comm, &record->group) != AM_OK;
     }
-    if (group_open(comm) != AM_OK) {
-        MPIDI_AM_COMM(comm).bits &= ~MPIDI_AM_COMM_GROUP;
-    }
-    return record_of(comm)->group;
+    return record->group;
 }
 
 void MPIDI_AM_group_ask(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag)
 {
+    struct MPIDI_AM_comm_record *record = MPIDI_AM_COMM(comm).record;
     struct am_coll_call barrier = {.kind = AM_COLL_BARRIER };
 
-    if (unlikely(!record_of(comm)->is_asked)) {
-        record_of(comm)->is_asked = true;
-        if (MPIDI_AM_group_run(comm, record_of(comm)->group, &barrier, errflag) == AM_OK) {
-            record_of(comm)->shared_bytes = am_coll_group_shared_bytes(record_of(comm)->group);
+    if (unlikely(!record->is_asked)) {
+        record->is_asked = true;
+        if (MPIDI_AM_group_run(comm, record->group, &barrier, errflag) == AM_OK) {
+            record->shared_bytes = am_coll_group_shared_bytes(record->group);
         }
     }
 }
 
 bool MPIDI_AM_group_is_asked(MPIR_Comm * comm)
 {
-    return record_of(comm)->is_asked;
+    return MPIDI_AM_COMM(comm).record->is_asked;
 }
 
 size_t MPIDI_AM_group_shared_bytes(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag)
 {
     MPIDI_AM_group_ask(comm, errflag);
-    return record_of(comm)->shared_bytes;
+    return MPIDI_AM_COMM(comm).record->shared_bytes;
 }

@@ -65,6 +65,21 @@ static const struct limits of_others[AM_COLL_KINDS] = {
     [AM_COLL_ALLTOALL] = UP_TO(4 * KIB),
 };
 
+/* So many bytes of ranks that outnumber the cores, and that share no memory for collectives. */
+static const size_t crowd_most[AM_COLL_KINDS] = {
+    [AM_COLL_REDUCE] = 8 * KIB,
+    [AM_COLL_ALLREDUCE] = 8 * KIB,
+    [AM_COLL_ALLTOALL] = 8 * KIB,
+};
+
+/* MPICH's own wait once for each level of a tree.  There each wait costs the turns of all ranks
+ * on the core, and libam's model counts waits. */
+static bool fits_crowd(const struct MPIDI_AM_collective *c)
+{
+    return c->call.kind == AM_COLL_BARRIER ||
+        (!c->call.is_vector && c->bytes <= crowd_most[c->call.kind]);
+}
+
 static bool fits(MPIR_Comm * comm, const struct MPIDI_AM_collective *c)
 {
     bool is_pair = comm->local_size == 2;
@@ -124,7 +139,8 @@ struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM
         return NULL;
     }
     if (!is_settled(comm, c->call.kind, &is_ours)) {
-        is_ours = MPIDI_AM_group_shared_bytes(comm, errflag) != 0 && fits(comm, c);
+        is_ours = MPIDI_AM_group_shared_bytes(comm, errflag) != 0 ? fits(comm, c) :
+            MPIDI_AM_global.crowded && fits_crowd(c);
     } else if (!is_ours && unlikely(am_coll_has_network(MPIDI_AM_global.ctx[0]))) {
         MPIDI_AM_group_ask(comm, errflag);
         is_ours = network_has(group, c);

@@ -11,7 +11,6 @@ int MPIDI_AM_mpi_comm_commit_pre_hook(MPIR_Comm * comm)
 {
     int mpi_errno = MPIDI_AM_comm_bootstrap(comm);
 
-    MPIDI_AM_comm_flat_set(comm);
     MPIDI_AM_comm_node_set(comm);
     MPIDI_AM_comm_enter(comm);
     MPIDI_AM_comm_met_enter(comm);

@@ -268,31 +268,15 @@ void MPIDI_AM_win_leave(MPIR_Win * win);
 /* In progress: does this thread's synchronisation wait for the dead? */
 int MPIDI_AM_sync_trouble(void);
 
-/* am_coll.c: collectives of ranks that take turns on their cores.  All ranks of `comm` are on
- * this node; the arguments are those of MPI. */
-#define MPIDI_AM_FLAT_BARRIER_BYTES   1
-#define MPIDI_AM_FLAT_REDUCE_BYTES    8192
-#define MPIDI_AM_FLAT_ALLREDUCE_BYTES 8192
-#define MPIDI_AM_FLAT_ALLTOALL_BYTES  8192      /* to each rank */
-void MPIDI_AM_comm_flat_set(MPIR_Comm * comm);
-int MPIDI_AM_flat_barrier(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag);
-int MPIDI_AM_flat_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                         MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm * comm,
-                         MPIDI_AM_errflag_t * errflag);
-int MPIDI_AM_flat_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                            MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                            MPIDI_AM_errflag_t * errflag);
-int MPIDI_AM_flat_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                           MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag);
-
 /* am_group*.c: collectives of libam, for communicators within the node.  The arguments are those
  * of MPI.  False: this one is not for libam, and nothing has happened; all ranks get the same
  * answer. */
 void MPIDI_AM_comm_node_set(MPIR_Comm * comm);
 void MPIDI_AM_comm_node_free(MPIR_Comm * comm);
-/* What is under way on a communicator that is broken ends. */
+/* What is under way on a communicator that is broken ends, in a poll of vci 0 that calls
+ * MPIDI_AM_groups_abandon. */
 void MPIDI_AM_group_revoke(MPIR_Comm * comm);
+void MPIDI_AM_groups_abandon(void);
 bool MPIDI_AM_group_barrier(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);
 bool MPIDI_AM_group_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                           MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno);

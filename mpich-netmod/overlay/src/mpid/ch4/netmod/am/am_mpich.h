@@ -66,6 +66,25 @@
 #define MPIDI_VCI_LOCK(vci_)     MPIDI_VCI(vci_).lock
 #endif
 
+/* Has this thread the lock of vci 0, or is there none? */
+#if MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__VCI
+#define MPIDI_AM_VCI0_IS_MINE()  MPIDI_AM_lock_is_mine(&MPIDI_VCI_LOCK(0))
+MPL_STATIC_INLINE_PREFIX bool MPIDI_AM_lock_is_mine(const MPIDU_Thread_mutex_t * mutex)
+{
+    int is_mine = true;
+
+    if (MPIR_ThreadInfo.isThreaded) {
+        MPL_thread_id_t self, owner = mutex->owner;
+
+        MPL_thread_self(&self);
+        MPL_thread_same(&self, &owner, &is_mine);
+    }
+    return is_mine;
+}
+#else
+#define MPIDI_AM_VCI0_IS_MINE()  true
+#endif
+
 /* Contexts of libam: those for explicit vcis come behind those that are hashed to. */
 #if MPIDI_AM_SINCE(4, 1, 0)
 #define MPIDI_AM_VCIS            MPIDI_global.n_total_vcis
@@ -303,18 +322,8 @@ typedef MPIR_Errflag_t MPIDI_AM_errflag_t;
 
 #if MPIDI_AM_SINCE(4, 2, 0)
 #define MPIDI_AM_c_wait(req_, errflag_)  MPIC_Wait(req_)
-#define MPIDI_AM_c_send(buf_, count_, datatype_, dest_, tag_, comm_, errflag_) \
-    MPIC_Send(buf_, count_, datatype_, dest_, tag_, comm_, *(errflag_))
-#define MPIDI_AM_c_isend(buf_, count_, datatype_, dest_, tag_, comm_, req_, errflag_) \
-    MPIC_Isend(buf_, count_, datatype_, dest_, tag_, comm_, req_, *(errflag_))
-#define MPIDI_AM_c_recv(buf_, count_, datatype_, source_, tag_, comm_, errflag_) \
-    MPIC_Recv(buf_, count_, datatype_, source_, tag_, comm_, MPI_STATUS_IGNORE)
 #else
 #define MPIDI_AM_c_wait                  MPIC_Wait
-#define MPIDI_AM_c_send                  MPIC_Send
-#define MPIDI_AM_c_isend                 MPIC_Isend
-#define MPIDI_AM_c_recv(buf_, count_, datatype_, source_, tag_, comm_, errflag_) \
-    MPIC_Recv(buf_, count_, datatype_, source_, tag_, comm_, MPI_STATUS_IGNORE, errflag_)
 #endif
 
 /* `bytes` of each rank of `comm`, on any algorithm; errors as a code of MPI. */

@@ -13,6 +13,7 @@
 struct am_msg_req;
 struct am_region;
 struct MPIDI_AM_layout;
+struct MPIDI_AM_comm_record;
 struct MPIDI_AM_win_part;
 
 typedef struct {
@@ -42,15 +43,14 @@ typedef struct {
 } MPIDI_AM_addr_t;
 
 /* Bits of a communicator. */
-#define MPIDI_AM_COMM_FLAT    1 /* small collectives go by am_coll.c */
-#define MPIDI_AM_COMM_BROKEN  2 /* no collectives: a member has died, or it is revoked */
-#define MPIDI_AM_COMM_UNACKED 4 /* a death is not acknowledged: receives from any source wait */
-#define MPIDI_AM_COMM_GROUP   8 /* libam's collectives may be used (am_group.c) */
-#define MPIDI_AM_COMM_NODE   16 /* and all members are on this node */
+#define MPIDI_AM_COMM_BROKEN  1 /* no collectives: a member has died, or it is revoked */
+#define MPIDI_AM_COMM_UNACKED 2 /* a death is not acknowledged: receives from any source wait */
+#define MPIDI_AM_COMM_GROUP   4 /* libam's collectives may be used (am_group.c) */
+#define MPIDI_AM_COMM_NODE    8 /* and all members are on this node */
 
 typedef struct {
-    unsigned bits:8;
-    unsigned place:24;          /* of its record in am_group.c; 0: it has none yet */
+    unsigned bits;
+    struct MPIDI_AM_comm_record *record;        /* in am_group.c; NULL: it has none yet */
 } MPIDI_AM_comm_t;
 
 typedef struct {
