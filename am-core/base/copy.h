@@ -37,18 +37,35 @@ static inline void am_copy_small(void *to, const void *from, size_t bytes)
     }
 }
 
-/* From the size at which memcpy gives way to the processor's string copy, to
- * that at which the string copy has made up for its slow start. */
-#define AM_COPY_FAR_MORE_THAN ((size_t)2048)
-#define AM_COPY_FAR_MOST      ((size_t)4096)
+/* Lengths of which the processor's string copy makes the best use of lines that another
+ * core has, since it writes them without reading them: from the first on, where it has
+ * made up for its slow start, to what memcpy itself leaves to it. */
+#define AM_COPY_TO_FAR_FROM ((size_t)2048)
+#define AM_COPY_TO_FAR_MOST ((size_t)4096)
 
-/* For these sizes; the memories do not overlap. */
+/* Lengths of which whole lines by vector registers are the best way to get them out of
+ * another core's cache. */
+#define AM_COPY_FAR_FROM ((size_t)2048)
+#define AM_COPY_FAR_MOST ((size_t)4096)
+
+/* For these lengths; the memories do not overlap. */
+void am_copy_string(void *to, const void *from, size_t bytes);
 void am_copy_lines(void *to, const void *from, size_t bytes);
 
-/* memcpy from memory that most likely is in another core's cache. */
+/* memcpy to memory that most likely is in another core's cache. */
+static inline void am_copy_to_far(void *to, const void *from, size_t bytes)
+{
+    if (bytes >= AM_COPY_TO_FAR_FROM && bytes <= AM_COPY_TO_FAR_MOST) {
+        am_copy_string(to, from, bytes);
+    } else {
+        memcpy(to, from, bytes);
+    }
+}
+
+/* The same from such memory. */
 static inline void am_copy_far(void *to, const void *from, size_t bytes)
 {
-    if (bytes > AM_COPY_FAR_MORE_THAN && bytes <= AM_COPY_FAR_MOST) {
+    if (bytes >= AM_COPY_FAR_FROM && bytes <= AM_COPY_FAR_MOST) {
         am_copy_lines(to, from, bytes);
     } else {
         memcpy(to, from, bytes);

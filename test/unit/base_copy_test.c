@@ -1,5 +1,5 @@
 /*
- * The copy of what another core has written: all lengths about its limits,
+ * The copies of what another core has, and will read: all lengths about its limits,
  * aligned or not, and not a byte beside them.
  */
 #include "base/copy.h"
@@ -13,16 +13,24 @@ enum {
 
 static unsigned char from[BYTES + 2 * EDGE], to[BYTES + 2 * EDGE];
 
-static void check(size_t bytes, size_t from_at, size_t to_at)
+typedef void (*copy_fn)(void *to, const void *from, size_t bytes);
+
+static void check_one(copy_fn copy, size_t bytes, size_t from_at, size_t to_at)
 {
     memset(to, 0xa5, sizeof(to));
-    am_copy_far(to + to_at, from + from_at, bytes);
+    copy(to + to_at, from + from_at, bytes);
     assert_memory_equal(to + to_at, from + from_at, bytes);
     for (size_t i = 0; i < sizeof(to); i++) {
         if (i < to_at || i >= to_at + bytes) {
             assert_int_equal(to[i], 0xa5);
         }
     }
+}
+
+static void check(size_t bytes, size_t from_at, size_t to_at)
+{
+    check_one(am_copy_far, bytes, from_at, to_at);
+    check_one(am_copy_to_far, bytes, from_at, to_at);
 }
 
 static void test_lengths(void **state)
@@ -37,8 +45,8 @@ static void test_lengths(void **state)
 
 static void test_offsets(void **state)
 {
-    const size_t bytes[] = {AM_COPY_FAR_MORE_THAN, AM_COPY_FAR_MORE_THAN + 1,
-                            3000, AM_COPY_FAR_MOST, AM_COPY_FAR_MOST + 1};
+    const size_t bytes[] = {AM_COPY_FAR_FROM - 1, AM_COPY_FAR_FROM, 3000,
+                            AM_COPY_FAR_MOST, AM_COPY_FAR_MOST + 1};
 
     for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
         for (size_t at = 0; at < EDGE; at += 7) {

@@ -4,6 +4,7 @@
 #ifndef AM_DEV_SHM_SHM_INL_H
 #define AM_DEV_SHM_SHM_INL_H
 
+#include "base/copy.h"
 #include "dev/shm/shm.h"
 
 #include <string.h>
@@ -54,7 +55,7 @@ static inline void shm_payload_write(const struct shm_payload *payload,
     if (payload->fill != NULL) {
         payload->fill(payload->arg, to, payload->bytes);
     } else if (payload->bytes > 0) {
-        memcpy(to, payload->data, payload->bytes);
+        am_copy_to_far(to, payload->data, payload->bytes);
     }
 }
 
