@@ -99,8 +99,8 @@ static bool wishes_are_same(const struct am_coll_wish *a,
                             const struct am_coll_wish *b)
 {
     return a->bytes == b->bytes && a->unit == b->unit &&
-           a->combine == b->combine &&
-           a->commutes == b->commutes && a->is_vector == b->is_vector;
+           a->combine == b->combine && a->commutes == b->commutes &&
+           a->is_vector == b->is_vector;
 }
 
 static size_t unit_of(const struct am_coll_call *call)
@@ -126,30 +126,57 @@ static struct am_coll_wish wish_of(const struct am_coll_group *group,
                                : AM_DEV_COMBINE_NONE};
 }
 
-static struct am_coll_plan plan_of(struct am_coll_group *group,
-                                   const struct am_coll_wish *wish)
+/* Is it sound, and what was chosen for the last of its kind right for it?  Most are, and
+ * what a short one takes is mostly instructions. */
+static bool is_as_before(const struct am_coll_group *group,
+                         const struct am_coll_call *call)
 {
-    struct am_coll_plan *plan = &group->chosen[wish->kind].plan;
+    const struct am_coll_choice *choice;
 
-    if (plan->algorithm == NULL ||
-        !wishes_are_same(&group->chosen[wish->kind].wish, wish)) {
-        *plan = am_coll_select(group->coll->config, &group->numbers, wish);
-        group->chosen[wish->kind].wish = *wish;
-        group->chosen[wish->kind].print = print_of(wish, plan);
+    if ((unsigned)call->kind >= AM_COLL_KINDS || call->is_vector ||
+        call->root >= group->size || group->numbers.may_combine) {
+        return false;
     }
-    return *plan;
+    choice = &group->chosen[call->kind];
+    if (choice->plan.algorithm == NULL || choice->wish.is_vector ||
+        choice->count != call->count) {
+        return false;
+    }
+    return !has_operator(call->kind) ||
+           (call->op.reduce != NULL &&
+            (call->send != NULL || call->kind != AM_COLL_REDUCE_SCATTER) &&
+            call->op.element_bytes == choice->wish.unit &&
+            call->op.is_commutative == choice->wish.commutes);
+}
+
+/* What is chosen for such a call. */
+static const struct am_coll_choice *choice_of(struct am_coll_group *group,
+                                              const struct am_coll_call *call)
+{
+    struct am_coll_choice *choice = &group->chosen[call->kind];
+    struct am_coll_wish wish;
+
+    if (is_as_before(group, call)) {
+        return choice;
+    }
+    wish = wish_of(group, call);
+    if (choice->plan.algorithm == NULL ||
+        !wishes_are_same(&choice->wish, &wish)) {
+        choice->plan =
+                am_coll_select(group->coll->config, &group->numbers, &wish);
+        choice->wish = wish;
+        choice->print = print_of(&wish, &choice->plan);
+    }
+    choice->count = call->count;
+    return choice;
 }
 
 bool am_coll_uses_network(struct am_coll_group *group,
                           const struct am_coll_call *call)
 {
-    struct am_coll_wish wish;
-
-    if (!group->has_numbers || group->size < 2 || !is_sound(group, call)) {
-        return false;
-    }
-    wish = wish_of(group, call);
-    return plan_of(group, &wish).algorithm->network != AM_COLL_NETWORK_UNUSED;
+    return group->has_numbers && group->size >= 2 && is_sound(group, call) &&
+           choice_of(group, call)->plan.algorithm->network !=
+                   AM_COLL_NETWORK_UNUSED;
 }
 
 /* The arrays that this member is to read, for later: the caller's own are read
@@ -168,8 +195,8 @@ static void arrays_keep(struct am_coll_req *req)
     for (int i = 0; i < 4; i++) {
         size_t bytes = req->group->size * sizeof(size_t);
         const size_t *theirs = (i < 2 ? sends : receives) ? *arrays[i] : NULL;
-        size_t *copy = theirs == NULL ? NULL
-                                      : am_sched_scratch(&req->sched, bytes);
+        size_t *copy =
+                theirs == NULL ? NULL : am_sched_scratch(&req->sched, bytes);
 
         if (copy != NULL) {
             memcpy(copy, theirs, bytes);
@@ -200,42 +227,22 @@ static void leader_note(struct am_coll_group *group,
     group->has_met = call->kind == AM_COLL_BARRIER;
 }
 
-am_status_t am_coll_req_build(struct am_coll_req *req,
-                              const struct am_coll_call *call)
+/* One that goes by the steps of a schedule. */
+static am_status_t schedule_build(struct am_coll_req *req,
+                                  const struct am_coll_call *call,
+                                  const struct am_coll_plan *plan)
 {
     struct am_coll_group *group = req->group;
     struct am_coll_build build = {.sched = &req->sched,
                                   .call = call,
                                   .rank = group->rank,
                                   .size = group->size,
-                                  .unit = unit_of(call)};
-    struct am_coll_wish wish = wish_of(group, call);
-    struct am_coll_plan plan = plan_of(group, &wish);
+                                  .unit = unit_of(call),
+                                  .eager_max = group->numbers.eager_max,
+                                  .shape = plan->shape,
+                                  .chunk_bytes = plan->chunk_bytes};
 
-    leader_note(group, call);
-    build.eager_max = group->numbers.eager_max;
-    build.shape = plan.shape;
-    build.chunk_bytes = plan.chunk_bytes;
-    req->print = group->chosen[wish.kind].print +
-                 (has_root(call->kind) ? call->root * 0x9e3779b1u : 0);
-    req->op = call->op;
-    req->is_built = true;
-    if (plan.algorithm->way != NULL) {
-        req->is_shared = true;
-        if (call != &req->call) {
-            call_keep(req, call);
-        }
-        group->coll->stats[AM_COLL_STAT_SHARED]++;
-        return am_shared_queue(req, plan.algorithm->way);
-    }
-    if (plan.algorithm->network == AM_COLL_NETWORK_COMBINES) {
-        if (call != &req->call) {
-            call_keep(req, call);
-        }
-        am_net_queue(req);
-        return AM_OK;
-    }
-    if (plan.algorithm->has_levels) {
+    if (plan->algorithm->has_levels) {
         am_status_t status = am_coll_nodes_open(group);
 
         if (status != AM_OK) {
@@ -245,8 +252,36 @@ am_status_t am_coll_req_build(struct am_coll_req *req,
         req->has_levels = true;
         am_list_push(&group->levels, &req->levels_link);
     }
-    plan.algorithm->build(&build);
+    plan->algorithm->build(&build);
     return am_sched_is_good(&req->sched) ? AM_OK : AM_ERR_MEMORY;
+}
+
+am_status_t am_coll_req_build(struct am_coll_req *req,
+                              const struct am_coll_call *call)
+{
+    struct am_coll_group *group = req->group;
+    const struct am_coll_choice *choice = choice_of(group, call);
+    const struct am_coll_algorithm *algorithm = choice->plan.algorithm;
+
+    leader_note(group, call);
+    req->print = choice->print +
+                 (has_root(call->kind) ? call->root * 0x9e3779b1u : 0);
+    req->op = call->op;
+    req->is_built = true;
+    if (algorithm->way == NULL &&
+        algorithm->network != AM_COLL_NETWORK_COMBINES) {
+        return schedule_build(req, call, &choice->plan);
+    }
+    if (call != &req->call) {
+        call_keep(req, call);
+    }
+    if (algorithm->way != NULL) {
+        req->is_shared = true;
+        group->coll->stats[AM_COLL_STAT_SHARED]++;
+        return am_shared_queue(req, algorithm->way);
+    }
+    am_net_queue(req);
+    return AM_OK;
 }
 
 void am_coll_req_held(struct am_coll_req *req)
@@ -323,7 +358,7 @@ am_status_t am_coll_start(struct am_coll_group *group,
     if (status != AM_OK) {
         return status;
     }
-    if (!is_sound(group, call)) {
+    if (!is_as_before(group, call) && !is_sound(group, call)) {
         return AM_ERR_INVALID;
     }
     if (group->size > 1 && !group->asks_numbers) {

@@ -79,11 +79,12 @@ struct am_coll {
     struct am_list looking;   /* groups that look into their memory */
     struct am_list combining; /* am_coll_req in the network, in order */
     struct am_list casting;   /* am_step that wait to be cast */
-    struct am_coll_group *network_group; /* of those whose member 0 I am, which has
+    struct am_coll_group
+            *network_group; /* of those whose member 0 I am, which has
                                             the network that combines; NULL */
-    bool is_network_broken;   /* nobody knows what is in it */
-    struct am_list left;      /* am_shared of mine that others may still use */
-    size_t shared_bytes;      /* of mine in use */
+    bool is_network_broken; /* nobody knows what is in it */
+    struct am_list left;    /* am_shared of mine that others may still use */
+    size_t shared_bytes;    /* of mine in use */
     struct am_list groups[AM_COLL_GROUP_BUCKETS]; /* by id */
     struct am_pool small, large;                  /* am_coll_held */
     struct am_pool xfers;
@@ -108,6 +109,14 @@ struct am_coll_peer {
     bool is_closing;        /* nothing is sent to it any more */
 };
 
+/* How the calls of a kind are done that are like the last of it. */
+struct am_coll_choice {
+    struct am_coll_wish wish;
+    size_t count;             /* of the call */
+    struct am_coll_plan plan; /* algorithm NULL: none was chosen yet */
+    uint32_t print;
+};
+
 struct am_coll_group {
     struct am_coll *coll;
     struct am_list link; /* in coll->groups */
@@ -125,9 +134,11 @@ struct am_coll_group {
             *telling;  /* of round_ps; what is called later waits for it */
     uint64_t round_ps; /* as member 0 measured it; 0: not */
     struct am_coll_exchange *exchange; /* while it asks for them */
-    struct am_coll_nodes *nodes; /* where the members are; NULL: all on one, or each
+    struct am_coll_nodes
+            *nodes; /* where the members are; NULL: all on one, or each
                                     on its own, or not known */
-    struct am_coll_group *parent; /* whose members of a node, or first members, it
+    struct am_coll_group
+            *parent;           /* whose members of a node, or first members, it
                                      has; NULL */
     struct am_list levels;     /* am_coll_req that use the groups of `nodes` */
     struct am_shared *shared;  /* memory that all members see, or NULL */
@@ -137,11 +148,7 @@ struct am_coll_group {
                                   `size`: it was something else */
     struct am_list looks_link; /* in coll->looking */
 
-    struct {
-        struct am_coll_wish wish;
-        struct am_coll_plan plan;
-        uint32_t print;
-    } chosen[AM_COLL_KINDS]; /* the last choice for each kind */
+    struct am_coll_choice chosen[AM_COLL_KINDS]; /* the last for each kind */
 };
 
 /* The looks that a caller makes who waits: none where others may need its core. */
@@ -187,11 +194,11 @@ struct am_coll_req {
     uint32_t left;        /* steps that have not ended */
     uint32_t flying;      /* puts that have not ended */
     am_status_t status;
-    bool is_stopped;          /* after an error: only waits for its puts */
-    bool is_built;            /* else it waits for the group's numbers */
-    bool is_shared;           /* on group->turns, no schedule */
-    bool is_combined;         /* on coll->combining, no schedule */
-    bool has_levels;          /* on group->levels */
+    bool is_stopped;  /* after an error: only waits for its puts */
+    bool is_built;    /* else it waits for the group's numbers */
+    bool is_shared;   /* on group->turns, no schedule */
+    bool is_combined; /* on coll->combining, no schedule */
+    bool has_levels;  /* on group->levels */
     struct am_list levels_link;
     struct am_coll_call call; /* until it is built; of a shared one, always */
     struct am_coll_operator op;

@@ -161,6 +161,14 @@ static am_status_t group_open(MPIR_Comm * comm, struct am_coll_group **group)
     return status;
 }
 
+struct am_coll_group *MPIDI_AM_group_shared(MPIR_Comm * comm)
+{
+    const struct MPIDI_AM_comm_record *record = MPIDI_AM_COMM(comm).record;
+
+    return likely(record != NULL && (MPIDI_AM_COMM(comm).bits & MPIDI_AM_COMM_NODE) != 0 &&
+                  record->shared_bytes != 0) ? record->group : NULL;
+}
+
 struct am_coll_group *MPIDI_AM_group_of(MPIR_Comm * comm)
 {
     struct MPIDI_AM_comm_record *record = MPIDI_AM_COMM(comm).record;

@@ -24,6 +24,9 @@
  * none. */
 struct am_coll_group *MPIDI_AM_group_of(MPIR_Comm * comm);
 
+/* The same where all are on one node, and are known to share memory; NULL: not, or not yet. */
+struct am_coll_group *MPIDI_AM_group_shared(MPIR_Comm * comm);
+
 /* Let the members of the group, which is there, tell each other what they have in common: once,
  * by a barrier that all make with the same collective.  And has that been? */
 void MPIDI_AM_group_ask(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag);
@@ -115,6 +118,7 @@ void MPIDI_AM_vector_close(struct MPIDI_AM_vector *v);
 #define MPIDI_AM_IS_MPICHS(kind_) ((MPIDI_AM_global.mpichs >> (kind_) & 1) != 0)
 
 /* The group if libam is to do it, else NULL. */
+struct am_coll_group *MPIDI_AM_group_for_barrier(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag);
 struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM_collective *c,
                                          MPIDI_AM_errflag_t * errflag);
 struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm,

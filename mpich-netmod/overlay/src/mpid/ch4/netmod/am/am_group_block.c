@@ -45,13 +45,13 @@ static bool run(MPIR_Comm * comm, struct MPIDI_AM_collective *c, MPIDI_AM_errfla
 
 bool MPIDI_AM_group_barrier(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno)
 {
-    struct MPIDI_AM_collective c = {.call = {.kind = AM_COLL_BARRIER} };
-    struct am_coll_group *group = MPIDI_AM_group_for(comm, &c, errflag);
+    struct am_coll_call call = {.kind = AM_COLL_BARRIER };
+    struct am_coll_group *group = MPIDI_AM_group_for_barrier(comm, errflag);
 
     if (group == NULL) {
         return false;
     }
-    *mpi_errno = run_mpi(comm, group, &c.call, errflag);
+    *mpi_errno = run_mpi(comm, group, &call, errflag);
     return true;
 }
 
