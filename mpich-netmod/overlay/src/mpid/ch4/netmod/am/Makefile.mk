@@ -35,6 +35,8 @@ mpi_core_sources += src/mpid/ch4/netmod/am/func_table.c \
                     src/mpid/ch4/netmod/am/am_rma.c \
                     src/mpid/ch4/netmod/am/am_revoke.c \
                     src/mpid/ch4/netmod/am/am_agree.c \
+                    src/mpid/ch4/netmod/am/am_agree_step.c \
+                    src/mpid/ch4/netmod/am/am_agree_msg.c \
                     src/mpid/ch4/netmod/am/am_shrink.c \
                     src/mpid/ch4/netmod/am/am_hooks.c
 

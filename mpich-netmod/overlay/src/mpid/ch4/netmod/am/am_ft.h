@@ -1,5 +1,5 @@
 /*
- * What the files on fault tolerance share: am_dead.c, am_revoke.c, am_agree.c,
+ * What the files on fault tolerance share: am_dead.c, am_revoke.c, am_agree*.c,
  * am_shrink.c.
  */
 #ifndef AM_FT_H_INCLUDED
