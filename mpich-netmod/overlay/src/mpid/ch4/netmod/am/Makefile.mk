@@ -31,7 +31,10 @@ mpi_core_sources += src/mpid/ch4/netmod/am/func_table.c \
                     src/mpid/ch4/netmod/am/am_group_op.c \
                     src/mpid/ch4/netmod/am/am_group_start.c \
                     src/mpid/ch4/netmod/am/am_group_persist.c \
+                    src/mpid/ch4/netmod/am/am_ft.c \
+                    src/mpid/ch4/netmod/am/am_ft_none.c \
                     src/mpid/ch4/netmod/am/am_dead.c \
+                    src/mpid/ch4/netmod/am/am_dead_error.c \
                     src/mpid/ch4/netmod/am/am_rma.c \
                     src/mpid/ch4/netmod/am/am_revoke.c \
                     src/mpid/ch4/netmod/am/am_agree.c \
