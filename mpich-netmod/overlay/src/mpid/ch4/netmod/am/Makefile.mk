@@ -36,6 +36,7 @@ mpi_core_sources += src/mpid/ch4/netmod/am/func_table.c \
                     src/mpid/ch4/netmod/am/am_dead.c \
                     src/mpid/ch4/netmod/am/am_dead_error.c \
                     src/mpid/ch4/netmod/am/am_rma.c \
+                    src/mpid/ch4/netmod/am/am_rma_sync.c \
                     src/mpid/ch4/netmod/am/am_revoke.c \
                     src/mpid/ch4/netmod/am/am_agree.c \
                     src/mpid/ch4/netmod/am/am_agree_step.c \
