@@ -22,6 +22,7 @@ mpi_core_sources += src/mpid/ch4/netmod/am/func_table.c \
                     src/mpid/ch4/netmod/am/am_mpich5.c \
                     src/mpid/ch4/netmod/am/am_met.c \
                     src/mpid/ch4/netmod/am/am_win.c \
+                    src/mpid/ch4/netmod/am/am_win_init.c \
                     src/mpid/ch4/netmod/am/am_coll.c \
                     src/mpid/ch4/netmod/am/am_group.c \
                     src/mpid/ch4/netmod/am/am_group_call.c \
