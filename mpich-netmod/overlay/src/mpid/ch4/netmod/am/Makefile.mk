@@ -15,6 +15,7 @@ mpi_core_sources += src/mpid/ch4/netmod/am/func_table.c \
                     src/mpid/ch4/netmod/am/am_dtype.c \
                     src/mpid/ch4/netmod/am/am_vcis.c \
                     src/mpid/ch4/netmod/am/am_client.c \
+                    src/mpid/ch4/netmod/am/am_client_send.c \
                     src/mpid/ch4/netmod/am/am_refuse.c \
                     src/mpid/ch4/netmod/am/am_part.c \
                     src/mpid/ch4/netmod/am/am_flow.c \
