@@ -43,8 +43,10 @@ test_unit_am_forged_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_forged_range_test_SOURCES = test/unit/am_forged_range_test.c \
     test/support/forged.c test/support/forged.h $(msg_world)
 test_unit_am_forged_range_test_CFLAGS = $(TEST_CFLAGS)
+forged_storm = test/support/forged_storm_ops.c \
+    test/support/forged_storm_forge.c test/support/forged_storm.h
 test_unit_am_forged_random_test_SOURCES = \
-    test/unit/am_forged_random_test.c $(msg_world)
+    test/unit/am_forged_random_test.c $(forged_storm) $(msg_world)
 test_unit_am_forged_random_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_client_test_SOURCES = test/unit/am_client_test.c \
     $(msg_world)

@@ -38,7 +38,8 @@ test_unit_am_close_two_SOURCES = test/unit/am_close_test.c $(two_sources)
 test_unit_am_close_two_CFLAGS = $(TWO_CFLAGS)
 test_unit_am_post_two_SOURCES = test/unit/am_post_test.c $(two_sources)
 test_unit_am_post_two_CFLAGS = $(TWO_CFLAGS)
-test_unit_am_forged_random_two_SOURCES = test/unit/am_forged_random_test.c $(two_sources)
+test_unit_am_forged_random_two_SOURCES = test/unit/am_forged_random_test.c \
+    $(forged_storm) $(two_sources)
 test_unit_am_forged_random_two_CFLAGS = $(TWO_CFLAGS)
 test_unit_msg_proto_two_SOURCES = test/unit/msg_proto_test.c $(two_sources)
 test_unit_msg_proto_two_CFLAGS = $(TWO_CFLAGS)
@@ -74,7 +75,8 @@ test_net_am_client_two_SOURCES = test/unit/am_client_test.c $(two_sources)
 test_net_am_client_two_CFLAGS = $(TWO_CFLAGS) -DTWO_UDP
 test_net_am_post_two_SOURCES = test/unit/am_post_test.c $(two_sources)
 test_net_am_post_two_CFLAGS = $(TWO_CFLAGS) -DTWO_UDP
-test_net_am_forged_random_two_SOURCES = test/unit/am_forged_random_test.c $(two_sources)
+test_net_am_forged_random_two_SOURCES = test/unit/am_forged_random_test.c \
+    $(forged_storm) $(two_sources)
 test_net_am_forged_random_two_CFLAGS = $(TWO_CFLAGS) -DTWO_UDP
 test_net_msg_proto_two_SOURCES = test/unit/msg_proto_test.c $(two_sources)
 test_net_msg_proto_two_CFLAGS = $(TWO_CFLAGS) -DTWO_UDP
@@ -98,7 +100,8 @@ test_net_am_client_two_ofi_SOURCES = test/unit/am_client_test.c $(two_sources)
 test_net_am_client_two_ofi_CFLAGS = $(TWO_CFLAGS) -DTWO_OFI
 test_net_am_post_two_ofi_SOURCES = test/unit/am_post_test.c $(two_sources)
 test_net_am_post_two_ofi_CFLAGS = $(TWO_CFLAGS) -DTWO_OFI
-test_net_am_forged_random_two_ofi_SOURCES = test/unit/am_forged_random_test.c $(two_sources)
+test_net_am_forged_random_two_ofi_SOURCES = test/unit/am_forged_random_test.c \
+    $(forged_storm) $(two_sources)
 test_net_am_forged_random_two_ofi_CFLAGS = $(TWO_CFLAGS) -DTWO_OFI
 test_net_msg_proto_two_ofi_SOURCES = test/unit/msg_proto_test.c $(two_sources)
 test_net_msg_proto_two_ofi_CFLAGS = $(TWO_CFLAGS) -DTWO_OFI
