@@ -61,6 +61,8 @@ test_unit_shm_pages_test_SOURCES = test/unit/shm_pages_test.c \
     test/support/msg_world.c
 test_unit_shm_pages_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_neighbour_test_SOURCES = test/unit/shm_neighbour_test.c \
+    test/support/neighbour_talk.c test/support/neighbour_disturb.c \
+    test/support/neighbour.h \
     test/support/process.c test/support/process.h
 test_unit_shm_neighbour_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_lanes_test_SOURCES = test/unit/shm_lanes_test.c \
