@@ -8,6 +8,7 @@ am_tests = test/unit/am_address_test \
     test/unit/am_fork_test test/unit/am_forged_test \
     test/unit/am_forged_random_test \
     test/unit/am_forged_range_test test/unit/am_post_test \
+    test/unit/shm_broken_test \
     test/unit/shm_death_test test/unit/shm_front_test \
     test/unit/shm_pages_test \
     test/unit/shm_hostile_test \
@@ -51,8 +52,10 @@ test_unit_am_forged_random_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_client_test_SOURCES = test/unit/am_client_test.c \
     $(msg_world)
 test_unit_am_client_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_shm_hostile_test_SOURCES = test/unit/shm_hostile_test.c \
-    $(msg_world)
+shm_two = test/support/shm_two.c test/support/shm_two.h $(msg_world)
+test_unit_shm_broken_test_SOURCES = test/unit/shm_broken_test.c $(shm_two)
+test_unit_shm_broken_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_hostile_test_SOURCES = test/unit/shm_hostile_test.c $(shm_two)
 test_unit_shm_hostile_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_front_test_SOURCES = test/unit/shm_front_test.c \
     $(msg_world)
