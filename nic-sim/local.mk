@@ -318,6 +318,7 @@ ns_world_tests = \
     test/sim/msg_proto_sim \
     test/sim/msg_order_sim \
     test/sim/msg_flow_sim \
+    test/sim/msg_probe_sim \
     test/sim/msg_choice_sim \
     test/sim/coll_flow_sim \
     test/sim/am_post_sim
@@ -373,5 +374,9 @@ test_sim_msg_flow_sim_SOURCES = test/unit/msg_flow_test.c $(ns_world_sources)
 test_sim_msg_flow_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_msg_flow_sim_CFLAGS = $(TEST_CFLAGS)
 test_sim_msg_flow_sim_LDADD = $(NS_TEST_LIBS)
+test_sim_msg_probe_sim_SOURCES = test/unit/msg_probe_test.c $(ns_world_sources)
+test_sim_msg_probe_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
+test_sim_msg_probe_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_msg_probe_sim_LDADD = $(NS_TEST_LIBS)
 endif
 endif

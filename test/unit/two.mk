@@ -15,6 +15,7 @@ two_tests = test/unit/am_devices_test test/unit/am_devices_poll_test \
     test/unit/msg_proto_two \
     test/unit/msg_order_two \
     test/unit/msg_flow_two \
+    test/unit/msg_probe_two \
     test/unit/msg_choice_two \
     test/unit/msg_cancel_two \
     test/unit/msg_ahead_test
@@ -47,6 +48,8 @@ test_unit_msg_order_two_SOURCES = test/unit/msg_order_test.c $(two_sources)
 test_unit_msg_order_two_CFLAGS = $(TWO_CFLAGS)
 test_unit_msg_flow_two_SOURCES = test/unit/msg_flow_test.c $(two_sources)
 test_unit_msg_flow_two_CFLAGS = $(TWO_CFLAGS)
+test_unit_msg_probe_two_SOURCES = test/unit/msg_probe_test.c $(two_sources)
+test_unit_msg_probe_two_CFLAGS = $(TWO_CFLAGS)
 test_unit_msg_choice_two_SOURCES = test/unit/msg_choice_test.c $(two_sources)
 test_unit_msg_choice_two_CFLAGS = $(TWO_CFLAGS)
 test_unit_msg_cancel_two_SOURCES = test/unit/msg_cancel_test.c $(two_sources)
