@@ -66,6 +66,7 @@ chan_tests = test/unit/chan_stack_test \
     test/unit/chan_window_rate_test \
     test/unit/chan_window_early_test \
     test/unit/chan_window_sack_test \
+    test/unit/chan_window_sack_forged_test \
     test/unit/chan_window_test \
     test/unit/dev_fault_test \
     test/unit/dev_meter_test test/unit/dev_profile_test \
@@ -102,9 +103,14 @@ test_unit_chan_window_rate_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_window_early_test_SOURCES = test/unit/chan_window_early_test.c \
     test/support/window_pair.c
 test_unit_chan_window_early_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_chan_window_sack_test_SOURCES = test/unit/chan_window_sack_test.c \
+window_sack = test/support/window_sack.c test/support/window_sack.h \
     test/support/window_pair.c
+test_unit_chan_window_sack_test_SOURCES = test/unit/chan_window_sack_test.c \
+    $(window_sack)
 test_unit_chan_window_sack_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_chan_window_sack_forged_test_SOURCES = \
+    test/unit/chan_window_sack_forged_test.c $(window_sack)
+test_unit_chan_window_sack_forged_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_window_random_test_SOURCES = \
     test/unit/chan_window_random_test.c test/support/window_pair.c
 test_unit_chan_window_random_test_CFLAGS = $(TEST_CFLAGS)
