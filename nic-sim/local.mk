@@ -192,7 +192,8 @@ ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
     test/unit/sim_link_test test/unit/sim_torus_test test/unit/sim_queue_test \
     test/unit/sim_torus_fault_test test/unit/sim_tree_test \
     test/unit/sim_sp_test test/unit/sim_lanai_test test/unit/sim_copy_test \
-    test/unit/sim_bgp_test test/unit/sim_bgp_form_test test/unit/sim_wq_test \
+    test/unit/sim_bgp_test test/unit/sim_bgp_network_test \
+    test/unit/sim_bgp_form_test test/unit/sim_wq_test \
     test/unit/sim_posts_test \
     test/unit/coll_network_test
 check_PROGRAMS += $(ns_tests)
@@ -264,8 +265,14 @@ test_unit_sim_copy_test_SOURCES = test/unit/sim_copy_test.c \
 test_unit_sim_copy_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_copy_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_copy_test_LDADD = $(NS_TEST_LIBS)
-test_unit_sim_bgp_test_SOURCES = test/unit/sim_bgp_test.c \
+sim_bgp = test/support/sim_bgp.c test/support/sim_bgp.h \
     test/support/sim_dev.c test/support/sim_dev.h
+test_unit_sim_bgp_network_test_SOURCES = test/unit/sim_bgp_network_test.c \
+    $(sim_bgp)
+test_unit_sim_bgp_network_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_bgp_network_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_bgp_network_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_bgp_test_SOURCES = test/unit/sim_bgp_test.c $(sim_bgp)
 test_unit_sim_bgp_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_bgp_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_bgp_test_LDADD = $(NS_TEST_LIBS)
