@@ -321,6 +321,7 @@ ns_world_tests = \
     test/sim/am_request_sim \
     test/sim/am_region_sim \
     test/sim/am_client_sim \
+    test/sim/am_client_order_sim \
     test/sim/am_close_sim \
     test/sim/msg_proto_sim \
     test/sim/msg_order_sim \
@@ -352,10 +353,16 @@ test_sim_am_post_sim_SOURCES = test/unit/am_post_test.c $(ns_world_sources)
 test_sim_am_post_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_am_post_sim_CFLAGS = $(TEST_CFLAGS)
 test_sim_am_post_sim_LDADD = $(NS_TEST_LIBS)
-test_sim_am_client_sim_SOURCES = test/unit/am_client_test.c $(ns_world_sources)
+test_sim_am_client_sim_SOURCES = test/unit/am_client_test.c \
+    $(client_inbox) $(ns_world_sources)
 test_sim_am_client_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_am_client_sim_CFLAGS = $(TEST_CFLAGS)
 test_sim_am_client_sim_LDADD = $(NS_TEST_LIBS)
+test_sim_am_client_order_sim_SOURCES = test/unit/am_client_order_test.c \
+    $(client_inbox) $(ns_world_sources)
+test_sim_am_client_order_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
+test_sim_am_client_order_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_am_client_order_sim_LDADD = $(NS_TEST_LIBS)
 test_sim_am_close_sim_SOURCES = test/unit/am_close_test.c $(ns_world_sources)
 test_sim_am_close_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_am_close_sim_CFLAGS = $(TEST_CFLAGS)

@@ -3,7 +3,8 @@
 if HAVE_CMOCKA
 am_tests = test/unit/am_address_test \
     test/unit/am_request_test test/unit/am_region_test \
-    test/unit/am_client_test test/unit/am_close_test \
+    test/unit/am_client_test test/unit/am_client_order_test \
+    test/unit/am_close_test \
     test/unit/am_fd_test \
     test/unit/am_fork_test test/unit/am_forged_test \
     test/unit/am_forged_random_test \
@@ -49,8 +50,12 @@ forged_storm = test/support/forged_storm_ops.c \
 test_unit_am_forged_random_test_SOURCES = \
     test/unit/am_forged_random_test.c $(forged_storm) $(msg_world)
 test_unit_am_forged_random_test_CFLAGS = $(TEST_CFLAGS)
+client_inbox = test/support/client_inbox.c test/support/client_inbox.h
 test_unit_am_client_test_SOURCES = test/unit/am_client_test.c \
-    $(msg_world)
+    $(client_inbox) $(msg_world)
+test_unit_am_client_order_test_SOURCES = test/unit/am_client_order_test.c \
+    $(client_inbox) $(msg_world)
+test_unit_am_client_order_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_client_test_CFLAGS = $(TEST_CFLAGS)
 shm_two = test/support/shm_two.c test/support/shm_two.h $(msg_world)
 test_unit_shm_broken_test_SOURCES = test/unit/shm_broken_test.c $(shm_two)
