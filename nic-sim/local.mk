@@ -329,6 +329,7 @@ ns_world_tests = \
     test/sim/msg_probe_sim \
     test/sim/msg_choice_sim \
     test/sim/coll_flow_sim \
+    test/sim/coll_wrong_sim \
     test/sim/am_post_sim
 check_PROGRAMS += $(ns_world_tests) test/sim/dev_conform_sim
 test_sim_dev_conform_sim_SOURCES = test/sim/sim_world.c \
@@ -384,6 +385,11 @@ test_sim_coll_flow_sim_SOURCES = test/unit/coll_flow_test.c \
 test_sim_coll_flow_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_coll_flow_sim_CFLAGS = $(TEST_CFLAGS)
 test_sim_coll_flow_sim_LDADD = $(NS_TEST_LIBS)
+test_sim_coll_wrong_sim_SOURCES = test/unit/coll_wrong_test.c \
+    test/support/coll_trial.c test/support/coll_trial.h $(ns_world_sources)
+test_sim_coll_wrong_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
+test_sim_coll_wrong_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_coll_wrong_sim_LDADD = $(NS_TEST_LIBS)
 test_sim_msg_flow_sim_SOURCES = test/unit/msg_flow_test.c $(ns_world_sources)
 test_sim_msg_flow_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_msg_flow_sim_CFLAGS = $(TEST_CFLAGS)
