@@ -16,6 +16,7 @@ if HAVE_CMOCKA
 base_tests = test/unit/base_barrier_test \
     test/unit/base_binalloc_test \
     test/unit/base_config_test \
+    test/unit/base_config_name_test \
     test/unit/base_copy_test \
     test/unit/base_env_test \
     test/unit/base_log_test \
@@ -33,6 +34,8 @@ test_unit_base_binalloc_test_SOURCES = test/unit/base_binalloc_test.c
 test_unit_base_binalloc_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_base_config_test_SOURCES = test/unit/base_config_test.c
 test_unit_base_config_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_base_config_name_test_SOURCES = test/unit/base_config_name_test.c
+test_unit_base_config_name_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_base_copy_test_SOURCES = test/unit/base_copy_test.c
 test_unit_base_copy_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_base_env_test_SOURCES = test/unit/base_env_test.c
