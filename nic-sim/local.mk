@@ -189,7 +189,8 @@ NS_TEST_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
 NS_TEST_LIBS = libnicsim.la libamtest.la $(CMOCKA_LIBS)
 ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
     test/unit/sim_machine_test test/unit/sim_nic_test test/unit/sim_closed_test \
-    test/unit/sim_link_test test/unit/sim_torus_test test/unit/sim_queue_test \
+    test/unit/sim_link_test test/unit/sim_link_fault_test \
+    test/unit/sim_torus_test test/unit/sim_queue_test \
     test/unit/sim_torus_fault_test test/unit/sim_tree_test \
     test/unit/sim_sp_test test/unit/sim_lanai_test test/unit/sim_copy_test \
     test/unit/sim_bgp_test test/unit/sim_bgp_network_test \
@@ -214,6 +215,10 @@ test_unit_sim_link_test_SOURCES = test/unit/sim_link_test.c
 test_unit_sim_link_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_link_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_link_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_link_fault_test_SOURCES = test/unit/sim_link_fault_test.c
+test_unit_sim_link_fault_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_link_fault_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_link_fault_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_torus_test_SOURCES = test/unit/sim_torus_test.c \
     test/support/sim_torus.c test/support/sim_torus.h
 test_unit_sim_torus_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
