@@ -189,10 +189,12 @@ NS_TEST_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \
 NS_TEST_LIBS = libnicsim.la libamtest.la $(CMOCKA_LIBS)
 ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
     test/unit/sim_machine_test test/unit/sim_nic_test test/unit/sim_closed_test \
-    test/unit/sim_link_test test/unit/sim_torus_test test/unit/sim_queue_test \
+    test/unit/sim_link_test test/unit/sim_link_fault_test \
+    test/unit/sim_torus_test test/unit/sim_queue_test \
     test/unit/sim_torus_fault_test test/unit/sim_tree_test \
     test/unit/sim_sp_test test/unit/sim_lanai_test test/unit/sim_copy_test \
-    test/unit/sim_bgp_test test/unit/sim_bgp_form_test test/unit/sim_wq_test \
+    test/unit/sim_bgp_test test/unit/sim_bgp_network_test \
+    test/unit/sim_bgp_form_test test/unit/sim_wq_test \
     test/unit/sim_posts_test \
     test/unit/coll_network_test
 check_PROGRAMS += $(ns_tests)
@@ -213,6 +215,10 @@ test_unit_sim_link_test_SOURCES = test/unit/sim_link_test.c
 test_unit_sim_link_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_link_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_link_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_link_fault_test_SOURCES = test/unit/sim_link_fault_test.c
+test_unit_sim_link_fault_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_link_fault_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_link_fault_test_LDADD = $(NS_TEST_LIBS)
 test_unit_sim_torus_test_SOURCES = test/unit/sim_torus_test.c \
     test/support/sim_torus.c test/support/sim_torus.h
 test_unit_sim_torus_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
@@ -264,8 +270,14 @@ test_unit_sim_copy_test_SOURCES = test/unit/sim_copy_test.c \
 test_unit_sim_copy_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_copy_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_copy_test_LDADD = $(NS_TEST_LIBS)
-test_unit_sim_bgp_test_SOURCES = test/unit/sim_bgp_test.c \
+sim_bgp = test/support/sim_bgp.c test/support/sim_bgp.h \
     test/support/sim_dev.c test/support/sim_dev.h
+test_unit_sim_bgp_network_test_SOURCES = test/unit/sim_bgp_network_test.c \
+    $(sim_bgp)
+test_unit_sim_bgp_network_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_bgp_network_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_bgp_network_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_bgp_test_SOURCES = test/unit/sim_bgp_test.c $(sim_bgp)
 test_unit_sim_bgp_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_bgp_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_bgp_test_LDADD = $(NS_TEST_LIBS)
@@ -314,12 +326,15 @@ ns_world_tests = \
     test/sim/am_request_sim \
     test/sim/am_region_sim \
     test/sim/am_client_sim \
+    test/sim/am_client_order_sim \
     test/sim/am_close_sim \
     test/sim/msg_proto_sim \
     test/sim/msg_order_sim \
     test/sim/msg_flow_sim \
+    test/sim/msg_probe_sim \
     test/sim/msg_choice_sim \
     test/sim/coll_flow_sim \
+    test/sim/coll_wrong_sim \
     test/sim/am_post_sim
 check_PROGRAMS += $(ns_world_tests) test/sim/dev_conform_sim
 test_sim_dev_conform_sim_SOURCES = test/sim/sim_world.c \
@@ -344,10 +359,16 @@ test_sim_am_post_sim_SOURCES = test/unit/am_post_test.c $(ns_world_sources)
 test_sim_am_post_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_am_post_sim_CFLAGS = $(TEST_CFLAGS)
 test_sim_am_post_sim_LDADD = $(NS_TEST_LIBS)
-test_sim_am_client_sim_SOURCES = test/unit/am_client_test.c $(ns_world_sources)
+test_sim_am_client_sim_SOURCES = test/unit/am_client_test.c \
+    $(client_inbox) $(ns_world_sources)
 test_sim_am_client_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_am_client_sim_CFLAGS = $(TEST_CFLAGS)
 test_sim_am_client_sim_LDADD = $(NS_TEST_LIBS)
+test_sim_am_client_order_sim_SOURCES = test/unit/am_client_order_test.c \
+    $(client_inbox) $(ns_world_sources)
+test_sim_am_client_order_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
+test_sim_am_client_order_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_am_client_order_sim_LDADD = $(NS_TEST_LIBS)
 test_sim_am_close_sim_SOURCES = test/unit/am_close_test.c $(ns_world_sources)
 test_sim_am_close_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_am_close_sim_CFLAGS = $(TEST_CFLAGS)
@@ -369,9 +390,18 @@ test_sim_coll_flow_sim_SOURCES = test/unit/coll_flow_test.c \
 test_sim_coll_flow_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_coll_flow_sim_CFLAGS = $(TEST_CFLAGS)
 test_sim_coll_flow_sim_LDADD = $(NS_TEST_LIBS)
+test_sim_coll_wrong_sim_SOURCES = test/unit/coll_wrong_test.c \
+    test/support/coll_trial.c test/support/coll_trial.h $(ns_world_sources)
+test_sim_coll_wrong_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
+test_sim_coll_wrong_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_coll_wrong_sim_LDADD = $(NS_TEST_LIBS)
 test_sim_msg_flow_sim_SOURCES = test/unit/msg_flow_test.c $(ns_world_sources)
 test_sim_msg_flow_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
 test_sim_msg_flow_sim_CFLAGS = $(TEST_CFLAGS)
 test_sim_msg_flow_sim_LDADD = $(NS_TEST_LIBS)
+test_sim_msg_probe_sim_SOURCES = test/unit/msg_probe_test.c $(ns_world_sources)
+test_sim_msg_probe_sim_CPPFLAGS = $(NS_TEST_CPPFLAGS) -Dmain=test_main
+test_sim_msg_probe_sim_CFLAGS = $(TEST_CFLAGS)
+test_sim_msg_probe_sim_LDADD = $(NS_TEST_LIBS)
 endif
 endif

@@ -10,7 +10,7 @@ SANITIZE_MAKE = \
     $(MAKE) -j$$(nproc) check tidy_checks= $${tests:+"$$tests"}
 
 # Where threads or shared memory are; the rest has neither.
-tsan_tests = $(base_tests) $(am_tests) test/unit/msg_flow_test \
+tsan_tests = $(base_tests) $(am_tests) test/unit/msg_flow_test test/unit/msg_probe_test \
     test/unit/msg_dead_test test/unit/sim_kernel_test test/unit/sim_host_test
 
 .PHONY: check-asan check-tsan

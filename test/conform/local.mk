@@ -15,6 +15,7 @@ endif
 check_PROGRAMS += test/model/chan_mc
 TESTS += test/model/chan_mc
 test_model_chan_mc_SOURCES = test/model/chan_mc.c \
+    test/model/chan_model.c test/model/chan_model.h \
     test/model/explore.c test/model/explore.h
 test_model_chan_mc_CFLAGS = $(AM_CFLAGS) -I$(top_srcdir)/test
 test_model_chan_mc_LDADD = libamtest.la

@@ -14,244 +14,21 @@
  * and without what can never be read again.  Keep-alive waits are one tick, so
  * no state depends on a count of ticks.
  */
-#include "chan/window_inl.h"
+#include "model/chan_model.h"
 #include "model/explore.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NET_MAX       8 /* packets on their way, when the network is kind */
-#define MEMORY_BYTES  256
-#define LANDING_BYTES 8
-#define EARLY_BYTES   192
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
         !defined(__OPTIMIZE__)
 #define SLOW_BUILD 1
 #else
 #define SLOW_BUILD 0
 #endif
-#define FAIR_ROUNDS  40
-#define MESSAGES_MAX 4
-#define END0_EPOCH   0x1000
-
-struct packet {
-    struct am_chan_hdr hdr;
-    uint8_t to, class, data_bytes, data[5];
-};
-
-struct end {
-    struct am_window window;
-    _Alignas(8) uint8_t memory[MEMORY_BYTES];
-    uint8_t landing[AM_WINDOW_CLASSES][LANDING_BYTES];
-    _Alignas(8) uint8_t early[EARLY_BYTES]; /* of the model's class */
-    uint8_t sent, got; /* messages; got: of the peer's */
-    bool ready;
-};
-
-struct state {
-    struct end end[2];
-    uint32_t net_count;
-    struct packet net[NET_MAX];
-};
-
-/* What is searched: packets of the messages of each end, and the net. */
-struct model {
-    const char *name;
-    uint8_t messages[2][MESSAGES_MAX]; /* packets of each; 0 ends the list */
-    uint8_t class;                     /* of all of them */
-    uint32_t net_max; /* packets on their way, both ways; then AGAIN */
-    uint32_t window_packets, chunk_packets;
-    uint32_t early;      /* packets kept that came too early */
-    bool timer, readies; /* end 1 is not ready at times */
-    bool stale;          /* packets of an earlier connection are about */
-    bool rests;          /* ends give their memory back */
-    bool quick;          /* also in a build with a sanitizer */
-};
-
-/* One search at a time: the windows hold pointers into `now`. */
-static struct {
-    const struct model *model;
-    struct am_window_params params;
-    struct state now;
-    uint64_t stats[AM_CHAN_STAT_COUNT];
-    uint32_t net_max;
-    const char *failure;
-} mc;
-
-static void fail(const char *what)
-{
-    if (mc.failure == NULL) {
-        mc.failure = what;
-    }
-}
-
-/* ---------------------------------------------------------- the two ends */
-
-static uint8_t message_byte(uint32_t from, uint32_t number, uint32_t index)
-{
-    return (uint8_t)(1 + from * 100 + number * 10 + index);
-}
-
-static am_status_t mc_transmit(void *arg, uint32_t class,
-                               struct am_chan_hdr *hdr, const void *data,
-                               uint32_t data_bytes)
-{
-    struct packet *packet = &mc.now.net[mc.now.net_count];
-
-    if (mc.now.net_count == mc.net_max) {
-        return AM_ERR_AGAIN;
-    }
-    memset(packet, 0, sizeof(*packet));
-    packet->hdr = *hdr;
-    packet->to = arg == &mc.now.end[0];
-    packet->class = (uint8_t) class;
-    packet->data_bytes = (uint8_t)data_bytes;
-    if (data_bytes > 0) {
-        memcpy(packet->data, data, data_bytes);
-    }
-    mc.now.net_count++;
-    return AM_OK;
-}
-
-static void mc_deliver(void *arg, uint32_t class, void *message,
-                       uint32_t hdr_bytes, uint32_t message_bytes)
-{
-    struct end *end = arg;
-    uint32_t from = end == &mc.now.end[0];
-    uint8_t *bytes = message;
-
-    if (end->got >= mc.now.end[from].sent) {
-        fail("delivered what was not sent");
-        return;
-    }
-    if (message_bytes != mc.model->messages[from][end->got] ||
-        class != mc.model->class || hdr_bytes != 1) {
-        fail("delivered with a wrong length");
-        return;
-    }
-    for (uint32_t i = 0; i < message_bytes; i++) {
-        if (bytes[i] != message_byte(from, end->got, i)) {
-            fail("delivered out of order, twice, or spoilt");
-        }
-    }
-    if (class == WINDOW_REQUEST && !end->ready) {
-        fail("delivered though not ready");
-    }
-    end->got++;
-}
-
-static bool mc_ready(void *arg)
-{
-    return ((struct end *)arg)->ready;
-}
-
-static void *mc_memory(void *arg, size_t bytes)
-{
-    return bytes <= MEMORY_BYTES ? ((struct end *)arg)->memory : NULL;
-}
-
-static void *mc_landing(void *arg, uint32_t class, uint32_t bytes)
-{
-    return bytes <= LANDING_BYTES ? ((struct end *)arg)->landing[class] : NULL;
-}
-
-static void *mc_early(void *arg, uint32_t class, size_t bytes)
-{
-    return class == mc.model->class && bytes <= EARLY_BYTES
-                   ? ((struct end *)arg)->early
-                   : NULL;
-}
-
-static const struct am_window_ops mc_ops = {mc_transmit, mc_deliver, mc_ready,
-                                            mc_memory, mc_landing, mc_early};
-
-/* Drop what is never read again, so that equal futures are equal states. */
-static void normalise_tx(struct am_window_tx *tx)
-{
-    struct am_window_chunk chunks[16];
-    uint8_t slots[32] = {0};
-    uint32_t entries = tx->chunk_mask + 1;
-
-    tx->quiet_polls = tx->backoff = 0;
-    tx->quiet_ps = 0;
-    if (tx->chunks == NULL) {
-        return;
-    }
-    memset(chunks, 0, sizeof(chunks));
-    for (uint32_t i = tx->chunk_una; i != tx->chunk_next; i++) {
-        const struct am_window_chunk *chunk = &tx->chunks[i & tx->chunk_mask];
-
-        chunks[i & tx->chunk_mask] = *chunk;
-        memcpy(slots + chunk->slot, tx->slots + chunk->slot, chunk->packets);
-    }
-    memcpy(tx->chunks, chunks, entries * sizeof(chunks[0]));
-    memcpy(tx->slots, slots, tx->slot_count);
-}
-
-static void normalise_rx(struct am_window_rx *rx)
-{
-    if (rx->offset == 0) {
-        rx->message_bytes = rx->hdr_bytes = 0;
-    }
-    if (!rx->gap) {
-        rx->gap_seq = rx->gap_offset = 0;
-    }
-    if (rx->landing != NULL) {
-        memset(rx->landing + rx->offset, 0, LANDING_BYTES - rx->offset);
-    }
-    rx->untold_ps = 0;
-    if (rx->early != NULL) {
-        for (uint32_t i = 0; i < rx->early->count; i++) {
-            if (!rx->early->kept[i].used) {
-                memset(window_early_data(rx->early, i), 0,
-                       rx->early->data_stride);
-            }
-        }
-    }
-}
-
-/* What a window has given back is all the same. */
-static void normalise_memory(struct end *end)
-{
-    struct am_window *window = &end->window;
-
-    if (window->tx[0].chunks == NULL) {
-        memset(end->memory, 0, sizeof(end->memory));
-    }
-    for (uint32_t class = 0; class < AM_WINDOW_CLASSES; class ++) {
-        if (window->rx[class].landing == NULL) {
-            memset(end->landing[class], 0, LANDING_BYTES);
-        }
-    }
-    if (window->rx[mc.model->class].early == NULL) {
-        memset(end->early, 0, sizeof(end->early));
-    }
-}
-
-static int packet_order(const void *a, const void *b)
-{
-    return memcmp(a, b, sizeof(struct packet));
-}
-
-static void normalise(void)
-{
-    for (uint32_t i = 0; i < 2; i++) {
-        struct am_window *window = &mc.now.end[i].window;
-
-        for (uint32_t class = 0; class < AM_WINDOW_CLASSES; class ++) {
-            normalise_tx(&window->tx[class]);
-            normalise_rx(&window->rx[class]);
-        }
-        normalise_memory(&mc.now.end[i]);
-        window->hello_polls = window->hello_backoff = 0;
-        window->hello_ps = 0;
-    }
-    qsort(mc.now.net, mc.now.net_count, sizeof(struct packet), packet_order);
-    memset(&mc.now.net[mc.now.net_count], 0,
-           (NET_MAX - mc.now.net_count) * sizeof(struct packet));
-}
+#define FAIR_ROUNDS 40
+#define END0_EPOCH  0x1000
 
 /* ------------------------------------------------------------------ actions */
 
@@ -270,7 +47,7 @@ static bool act_commit(uint32_t from)
         return false;
     }
     for (uint32_t i = 0; i < bytes; i++) {
-        to[i] = message_byte(from, end->sent, i);
+        to[i] = mc_message_byte(from, end->sent, i);
     }
     end->sent++;
     am_window_commit(&end->window, mc.model->class, 1, bytes);
@@ -378,7 +155,7 @@ static void check_end(void)
             return;
         }
     }
-    fail("a state from which it does not end");
+    mc_fail("a state from which it does not end");
 }
 
 /* ------------------------------------------------------------------- search */
@@ -399,7 +176,7 @@ static void expand(const struct state *from, struct explore *explore)
         if (!act(action, &last)) {
             continue;
         }
-        normalise();
+        mc_normalise();
         add_now(explore);
     }
     mc.now = *from;
@@ -461,7 +238,7 @@ static void start(const struct model *model)
     if (model->stale) {
         add_stale();
     }
-    normalise();
+    mc_normalise();
 }
 
 static bool search(const struct model *model)

@@ -14,7 +14,7 @@ run() {
 for provider in 'tcp;ofi_rxm' shm; do
     export AM_OFI_PROVIDER="$provider" AM_OFI_DOMAIN=lo
     [ "$provider" != shm ] || AM_OFI_DOMAIN=
-    for suite in am_fork am_post msg_proto msg_dead; do
+    for suite in am_client_order am_fork am_post msg_proto msg_dead; do
         run $suite
     done
     # with keys that are no good, which end a connection over TCP

@@ -10,7 +10,7 @@ run() {
     "./test/net/$1_two_ofi" || failed="$failed $1"
 }
 
-for suite in am_post msg_proto msg_order; do
+for suite in am_client_order am_post msg_proto msg_order; do
     run $suite
 done
 # with keys that are no good, which end a connection over TCP

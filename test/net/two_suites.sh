@@ -6,7 +6,8 @@ set -eu
 
 export AM_DEVICES=shm,udp AM_UDP_IF=lo
 failed=
-for suite in am_client am_post am_forged_random msg_proto msg_order; do
+for suite in am_client am_client_order am_post am_forged_random msg_proto \
+    msg_order; do
     "./test/net/${suite}_two" || failed="$failed $suite"
 done
 if [ -n "$failed" ]; then

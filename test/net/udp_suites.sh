@@ -6,8 +6,8 @@ set -eu
 
 export AM_DEVICES=udp AM_UDP_IF=lo
 failed=
-for suite in am_client am_close am_fork am_post am_forged_random msg_proto msg_order \
-    msg_cancel msg_dead; do
+for suite in am_client am_client_order am_close am_fork am_post \
+    am_forged_random msg_proto msg_order msg_cancel msg_dead; do
     "./test/unit/${suite}_test" || failed="$failed $suite"
 done
 # The largest datagrams of an Ethernet, and the other kind of channel.

@@ -21,13 +21,14 @@ run() {
 }
 
 for reliability in ni host; do
-    for name in am_request am_region am_client msg_order; do
+    for name in am_request am_region am_client am_client_order msg_order; do
         run dropped $name myrinet-ppro lanai.reliability=$reliability \
             net.fault.corrupt=1/100 net.fault.port=eject \
             'host.driver_poll=3 us'
     done
 done
-for name in am_request am_region am_client msg_order msg_proto msg_flow; do
+for name in am_request am_region am_client am_client_order msg_order msg_proto \
+    msg_flow msg_probe; do
     run 'sent again' $name bgp net.fault.corrupt=1/100
 done
 exit $failed

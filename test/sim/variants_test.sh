@@ -10,8 +10,8 @@ export AM_CHAN_CHUNK
 failed=0
 for set in reliability=ni reliability=host transfer=pio transfer=rcpy mtu=1k \
     mtu=4k; do
-    for name in dev_conform am_request am_region am_client am_close am_post \
-        msg_order msg_proto msg_flow; do
+    for name in dev_conform am_request am_region am_client am_client_order \
+        am_close am_post msg_order msg_proto msg_flow msg_probe; do
         case $name-$set in
         dev_conform-[rm]* | am_request-mtu=1k | msg_flow-mtu=1k) continue ;;
         esac

@@ -4,8 +4,8 @@
 # shellcheck source=test/sim/common.sh
 . "${AM_SRCDIR:-.}/test/sim/common.sh"
 for machine in $(echo "$all" | grep -v '^sp-thin$'); do
-    for name in dev_conform am_request am_region am_client am_close am_post \
-        msg_proto msg_order msg_flow msg_choice; do
+    for name in dev_conform am_request am_region am_client am_client_order \
+        am_close am_post msg_proto msg_order msg_flow msg_probe msg_choice; do
         # Some checks of dev_conform wait by counting polls: slow ones, where
         # the machine's are too short for the channel's timer.
         setting=

@@ -3,11 +3,13 @@
 if HAVE_CMOCKA
 am_tests = test/unit/am_address_test \
     test/unit/am_request_test test/unit/am_region_test \
-    test/unit/am_client_test test/unit/am_close_test \
+    test/unit/am_client_test test/unit/am_client_order_test \
+    test/unit/am_close_test \
     test/unit/am_fd_test \
     test/unit/am_fork_test test/unit/am_forged_test \
     test/unit/am_forged_random_test \
     test/unit/am_forged_range_test test/unit/am_post_test \
+    test/unit/shm_broken_test \
     test/unit/shm_death_test test/unit/shm_front_test \
     test/unit/shm_pages_test \
     test/unit/shm_hostile_test \
@@ -43,14 +45,22 @@ test_unit_am_forged_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_forged_range_test_SOURCES = test/unit/am_forged_range_test.c \
     test/support/forged.c test/support/forged.h $(msg_world)
 test_unit_am_forged_range_test_CFLAGS = $(TEST_CFLAGS)
+forged_storm = test/support/forged_storm_ops.c \
+    test/support/forged_storm_forge.c test/support/forged_storm.h
 test_unit_am_forged_random_test_SOURCES = \
-    test/unit/am_forged_random_test.c $(msg_world)
+    test/unit/am_forged_random_test.c $(forged_storm) $(msg_world)
 test_unit_am_forged_random_test_CFLAGS = $(TEST_CFLAGS)
+client_inbox = test/support/client_inbox.c test/support/client_inbox.h
 test_unit_am_client_test_SOURCES = test/unit/am_client_test.c \
-    $(msg_world)
+    $(client_inbox) $(msg_world)
+test_unit_am_client_order_test_SOURCES = test/unit/am_client_order_test.c \
+    $(client_inbox) $(msg_world)
+test_unit_am_client_order_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_client_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_shm_hostile_test_SOURCES = test/unit/shm_hostile_test.c \
-    $(msg_world)
+shm_two = test/support/shm_two.c test/support/shm_two.h $(msg_world)
+test_unit_shm_broken_test_SOURCES = test/unit/shm_broken_test.c $(shm_two)
+test_unit_shm_broken_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_hostile_test_SOURCES = test/unit/shm_hostile_test.c $(shm_two)
 test_unit_shm_hostile_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_front_test_SOURCES = test/unit/shm_front_test.c \
     $(msg_world)
@@ -59,6 +69,8 @@ test_unit_shm_pages_test_SOURCES = test/unit/shm_pages_test.c \
     test/support/msg_world.c
 test_unit_shm_pages_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_neighbour_test_SOURCES = test/unit/shm_neighbour_test.c \
+    test/support/neighbour_talk.c test/support/neighbour_disturb.c \
+    test/support/neighbour.h \
     test/support/process.c test/support/process.h
 test_unit_shm_neighbour_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_lanes_test_SOURCES = test/unit/shm_lanes_test.c \

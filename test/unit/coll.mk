@@ -3,7 +3,8 @@ if HAVE_CMOCKA
 coll_trial = test/support/coll_trial.c test/support/coll_trial.h $(msg_world)
 coll_tests = test/unit/coll_algorithm_test test/unit/coll_flow_test \
     test/unit/coll_nodes_test test/unit/coll_reads_test test/unit/coll_select_test \
-    test/unit/coll_shared_test test/unit/coll_topo_test
+    test/unit/coll_shared_test test/unit/coll_threads_test \
+    test/unit/coll_topo_test test/unit/coll_wrong_test
 check_PROGRAMS += $(coll_tests)
 TESTS += $(coll_tests)
 test_unit_coll_algorithm_test_SOURCES = test/unit/coll_algorithm_test.c \
@@ -22,6 +23,11 @@ test_unit_coll_select_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_coll_shared_test_SOURCES = test/unit/coll_shared_test.c \
     $(coll_trial)
 test_unit_coll_shared_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_coll_threads_test_SOURCES = test/unit/coll_threads_test.c \
+    $(coll_trial)
+test_unit_coll_threads_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_coll_topo_test_SOURCES = test/unit/coll_topo_test.c
 test_unit_coll_topo_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_coll_wrong_test_SOURCES = test/unit/coll_wrong_test.c $(coll_trial)
+test_unit_coll_wrong_test_CFLAGS = $(TEST_CFLAGS)
 endif

@@ -16,6 +16,7 @@ if HAVE_CMOCKA
 base_tests = test/unit/base_barrier_test \
     test/unit/base_binalloc_test \
     test/unit/base_config_test \
+    test/unit/base_config_name_test \
     test/unit/base_copy_test \
     test/unit/base_env_test \
     test/unit/base_log_test \
@@ -33,6 +34,8 @@ test_unit_base_binalloc_test_SOURCES = test/unit/base_binalloc_test.c
 test_unit_base_binalloc_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_base_config_test_SOURCES = test/unit/base_config_test.c
 test_unit_base_config_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_base_config_name_test_SOURCES = test/unit/base_config_name_test.c
+test_unit_base_config_name_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_base_copy_test_SOURCES = test/unit/base_copy_test.c
 test_unit_base_copy_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_base_env_test_SOURCES = test/unit/base_env_test.c
@@ -66,6 +69,7 @@ chan_tests = test/unit/chan_stack_test \
     test/unit/chan_window_rate_test \
     test/unit/chan_window_early_test \
     test/unit/chan_window_sack_test \
+    test/unit/chan_window_sack_forged_test \
     test/unit/chan_window_test \
     test/unit/dev_fault_test \
     test/unit/dev_meter_test test/unit/dev_profile_test \
@@ -102,9 +106,14 @@ test_unit_chan_window_rate_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_window_early_test_SOURCES = test/unit/chan_window_early_test.c \
     test/support/window_pair.c
 test_unit_chan_window_early_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_chan_window_sack_test_SOURCES = test/unit/chan_window_sack_test.c \
+window_sack = test/support/window_sack.c test/support/window_sack.h \
     test/support/window_pair.c
+test_unit_chan_window_sack_test_SOURCES = test/unit/chan_window_sack_test.c \
+    $(window_sack)
 test_unit_chan_window_sack_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_chan_window_sack_forged_test_SOURCES = \
+    test/unit/chan_window_sack_forged_test.c $(window_sack)
+test_unit_chan_window_sack_forged_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_window_random_test_SOURCES = \
     test/unit/chan_window_random_test.c test/support/window_pair.c
 test_unit_chan_window_random_test_CFLAGS = $(TEST_CFLAGS)

@@ -9,12 +9,14 @@ two_tests = test/unit/am_devices_test test/unit/am_devices_poll_test \
     test/unit/am_request_two \
     test/unit/am_region_two \
     test/unit/am_client_two \
+    test/unit/am_client_order_two \
     test/unit/am_close_two \
     test/unit/am_post_two \
     test/unit/am_forged_random_two \
     test/unit/msg_proto_two \
     test/unit/msg_order_two \
     test/unit/msg_flow_two \
+    test/unit/msg_probe_two \
     test/unit/msg_choice_two \
     test/unit/msg_cancel_two \
     test/unit/msg_ahead_test
@@ -32,13 +34,18 @@ test_unit_am_request_two_SOURCES = test/unit/am_request_test.c $(two_sources)
 test_unit_am_request_two_CFLAGS = $(TWO_CFLAGS)
 test_unit_am_region_two_SOURCES = test/unit/am_region_test.c $(two_sources)
 test_unit_am_region_two_CFLAGS = $(TWO_CFLAGS)
-test_unit_am_client_two_SOURCES = test/unit/am_client_test.c $(two_sources)
+test_unit_am_client_two_SOURCES = test/unit/am_client_test.c \
+    $(client_inbox) $(two_sources)
+test_unit_am_client_order_two_SOURCES = test/unit/am_client_order_test.c \
+    $(client_inbox) $(two_sources)
+test_unit_am_client_order_two_CFLAGS = $(TWO_CFLAGS)
 test_unit_am_client_two_CFLAGS = $(TWO_CFLAGS)
 test_unit_am_close_two_SOURCES = test/unit/am_close_test.c $(two_sources)
 test_unit_am_close_two_CFLAGS = $(TWO_CFLAGS)
 test_unit_am_post_two_SOURCES = test/unit/am_post_test.c $(two_sources)
 test_unit_am_post_two_CFLAGS = $(TWO_CFLAGS)
-test_unit_am_forged_random_two_SOURCES = test/unit/am_forged_random_test.c $(two_sources)
+test_unit_am_forged_random_two_SOURCES = test/unit/am_forged_random_test.c \
+    $(forged_storm) $(two_sources)
 test_unit_am_forged_random_two_CFLAGS = $(TWO_CFLAGS)
 test_unit_msg_proto_two_SOURCES = test/unit/msg_proto_test.c $(two_sources)
 test_unit_msg_proto_two_CFLAGS = $(TWO_CFLAGS)
@@ -46,6 +53,8 @@ test_unit_msg_order_two_SOURCES = test/unit/msg_order_test.c $(two_sources)
 test_unit_msg_order_two_CFLAGS = $(TWO_CFLAGS)
 test_unit_msg_flow_two_SOURCES = test/unit/msg_flow_test.c $(two_sources)
 test_unit_msg_flow_two_CFLAGS = $(TWO_CFLAGS)
+test_unit_msg_probe_two_SOURCES = test/unit/msg_probe_test.c $(two_sources)
+test_unit_msg_probe_two_CFLAGS = $(TWO_CFLAGS)
 test_unit_msg_choice_two_SOURCES = test/unit/msg_choice_test.c $(two_sources)
 test_unit_msg_choice_two_CFLAGS = $(TWO_CFLAGS)
 test_unit_msg_cancel_two_SOURCES = test/unit/msg_cancel_test.c $(two_sources)
@@ -64,17 +73,23 @@ test_unit_am_wait_two_test_SOURCES = test/unit/am_wait_two_test.c \
     test/support/process.c test/support/process.h $(two_devs)
 test_unit_am_wait_two_test_CFLAGS = $(TEST_CFLAGS) -DTWO_UDP
 two_udp_tests = test/net/am_client_two \
+    test/net/am_client_order_two \
     test/net/am_post_two \
     test/net/am_forged_random_two \
     test/net/msg_proto_two \
     test/net/msg_order_two
 check_PROGRAMS += $(two_udp_tests)
 TESTS += test/net/two_suites.sh
-test_net_am_client_two_SOURCES = test/unit/am_client_test.c $(two_sources)
+test_net_am_client_two_SOURCES = test/unit/am_client_test.c \
+    $(client_inbox) $(two_sources)
+test_net_am_client_order_two_SOURCES = test/unit/am_client_order_test.c \
+    $(client_inbox) $(two_sources)
+test_net_am_client_order_two_CFLAGS = $(TWO_CFLAGS) -DTWO_UDP
 test_net_am_client_two_CFLAGS = $(TWO_CFLAGS) -DTWO_UDP
 test_net_am_post_two_SOURCES = test/unit/am_post_test.c $(two_sources)
 test_net_am_post_two_CFLAGS = $(TWO_CFLAGS) -DTWO_UDP
-test_net_am_forged_random_two_SOURCES = test/unit/am_forged_random_test.c $(two_sources)
+test_net_am_forged_random_two_SOURCES = test/unit/am_forged_random_test.c \
+    $(forged_storm) $(two_sources)
 test_net_am_forged_random_two_CFLAGS = $(TWO_CFLAGS) -DTWO_UDP
 test_net_msg_proto_two_SOURCES = test/unit/msg_proto_test.c $(two_sources)
 test_net_msg_proto_two_CFLAGS = $(TWO_CFLAGS) -DTWO_UDP
@@ -88,17 +103,23 @@ EXTRA_DIST += test/net/two_suites.sh
 if HAVE_CMOCKA
 if BUILD_OFI
 two_ofi_tests = test/net/am_client_two_ofi \
+    test/net/am_client_order_two_ofi \
     test/net/am_post_two_ofi \
     test/net/am_forged_random_two_ofi \
     test/net/msg_proto_two_ofi \
     test/net/msg_order_two_ofi
 check_PROGRAMS += $(two_ofi_tests)
 TESTS += test/net/two_ofi_suites.sh
-test_net_am_client_two_ofi_SOURCES = test/unit/am_client_test.c $(two_sources)
+test_net_am_client_two_ofi_SOURCES = test/unit/am_client_test.c \
+    $(client_inbox) $(two_sources)
+test_net_am_client_order_two_ofi_SOURCES = test/unit/am_client_order_test.c \
+    $(client_inbox) $(two_sources)
+test_net_am_client_order_two_ofi_CFLAGS = $(TWO_CFLAGS) -DTWO_OFI
 test_net_am_client_two_ofi_CFLAGS = $(TWO_CFLAGS) -DTWO_OFI
 test_net_am_post_two_ofi_SOURCES = test/unit/am_post_test.c $(two_sources)
 test_net_am_post_two_ofi_CFLAGS = $(TWO_CFLAGS) -DTWO_OFI
-test_net_am_forged_random_two_ofi_SOURCES = test/unit/am_forged_random_test.c $(two_sources)
+test_net_am_forged_random_two_ofi_SOURCES = test/unit/am_forged_random_test.c \
+    $(forged_storm) $(two_sources)
 test_net_am_forged_random_two_ofi_CFLAGS = $(TWO_CFLAGS) -DTWO_OFI
 test_net_msg_proto_two_ofi_SOURCES = test/unit/msg_proto_test.c $(two_sources)
 test_net_msg_proto_two_ofi_CFLAGS = $(TWO_CFLAGS) -DTWO_OFI

@@ -1,6 +1,15 @@
 /*
- * What the files on fault tolerance share: am_dead.c, am_revoke.c, am_agree.c,
- * am_shrink.c.
+ * What the files on fault tolerance share.
+ *
+ *   am_ft.c             communicators, their members, which of them are broken
+ *   am_ft_none.c        a build without fault tolerance
+ *   am_dead.c           what ends when a process dies, and what cannot begin
+ *   am_dead_error.c     the errors that say so
+ *   am_rma.c            what ends of RMA: operations, locks
+ *   am_rma_sync.c       and synchronisations
+ *   am_revoke.c         revoked communicators
+ *   am_agree.c          agreement (am_agree.h)
+ *   am_shrink.c         a communicator of those that live
  */
 #ifndef AM_FT_H_INCLUDED
 #define AM_FT_H_INCLUDED
@@ -56,6 +65,8 @@ void MPIDI_AM_ft_unlock(void);
 /* NULL when no communicator has this context. */
 struct MPIDI_AM_ft *MPIDI_AM_ft_of(int recvcontext_id);
 struct MPIDI_AM_ft *MPIDI_AM_ft_of_comm(const MPIR_Comm * comm);
+/* Is one of them the other, or made of it by MPICH for its collectives? */
+bool MPIDI_AM_is_family(const MPIR_Comm * a, const MPIR_Comm * b);
 bool MPIDI_AM_member_is_dead(MPIR_Comm * comm, int member);
 /* Who has died, or that it is revoked, has changed. */
 void MPIDI_AM_comm_review(struct MPIDI_AM_ft *ft);
@@ -65,6 +76,10 @@ void MPIDI_AM_revoke_leave(struct MPIDI_AM_ft *ft);
 void MPIDI_AM_sinks_open(struct MPIDI_AM_ft *ft, bool collectives_only);
 /* Whoever polls a vci after trouble: take back what communicators that are gone have there. */
 void MPIDI_AM_sinks_close(int vci);
+/* Of a window that has been entered. */
+struct MPIDI_AM_win_link *MPIDI_AM_win_link_of(MPIR_Win * win);
+/* The synchronisation that this thread is in sends the unlocks of all. */
+void MPIDI_AM_sync_unlocks(void);
 /* A communicator of this context begins: results of an earlier one are of no use. */
 void MPIDI_AM_agree_forget(int recvcontext_id);
 

@@ -199,7 +199,7 @@ int MPIDI_AM_fetch_and_op(const void *origin_addr, void *result_addr, MPI_Dataty
                           int target_rank, MPI_Aint target_disp, MPI_Op op, MPIR_Win * win,
                           MPIDI_av_entry_t * av, bool * is_native);
 
-/* am_dead.c: what is known of the dead, for each communicator.  Off the fast paths: they
+/* am_ft.c, am_dead.c, am_dead_error.c: what is known of the dead, for each communicator.  Off the fast paths: they
  * look at `trouble` or the communicator's bits first. */
 void MPIDI_AM_dead_open(int vci);
 void MPIDI_AM_comm_enter(MPIR_Comm * comm);
@@ -227,7 +227,7 @@ void MPIDI_AM_revoke_dead(void);
 void MPIDI_AM_revoke_enter(MPIR_Comm * comm);
 void MPIDI_AM_revoke_message(int context_id, int member);
 
-/* am_agree.c: agreement of a communicator's members that live */
+/* am_agree.c, am_agree_step.c, am_agree_msg.c: agreement of a communicator's members that live */
 int MPIDI_AM_ft_open(void);
 void MPIDI_AM_ft_close(void);
 void MPIDI_AM_agree_dead(void);
@@ -238,7 +238,7 @@ int MPIDI_AM_agree_words(MPIR_Comm * comm, uint32_t * words, int count, uint8_t 
                          bool * acked_p);
 void MPIDI_AM_revoke_send(MPIR_Comm * comm, int member, int context_id, int me);
 
-/* am_rma.c: ends of generic RMA with dead ranks */
+/* am_rma.c, am_rma_sync.c: ends of generic RMA with dead ranks */
 bool MPIDI_AM_rma_awaits(int handler_id);
 void MPIDI_AM_rma_begin(MPIR_Request * sreq, int vci);
 void MPIDI_AM_rma_answer(int vci, int handler_id, const void *am_hdr);

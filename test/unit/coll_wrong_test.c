@@ -1,0 +1,262 @@
+/*
+ * Collectives when something is wrong: calls that do not agree or cannot be,
+ * forged messages, a member that dies, a context that closes.  Seeded.
+ */
+#include "support/cm.h"
+#include "support/coll_trial.h"
+#include "support/seed.h"
+
+#include "am/ctx.h"
+#include "collectives/coll.h"
+
+#include <string.h>
+
+enum {
+    RANKS = 6
+};
+
+static struct am_prng prng;
+
+static uint64_t draw(uint64_t below)
+{
+    return am_prng_next(&prng) % below;
+}
+
+static const uint32_t all[] = {0, 1, 2, 3, 4, 5};
+
+static void polls(struct world *world, int count)
+{
+    while (count-- > 0) {
+        world_poll(world);
+    }
+}
+
+/* Members that do not agree are told, and do not wait for ever. */
+static void test_disagreement(void **state)
+{
+    char buffer[2][64] = {{0}};
+    struct am_coll_group *group[2];
+    struct world_done done[2] = {{0}};
+    static const struct am_option quiet[] = {{"AM_LOG", "none"}, {NULL, NULL}};
+    const struct am_option *options[] = {quiet, quiet};
+    struct world world;
+
+    (void)state;
+    world_open(&world, 2, options);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct am_coll_call call = {.kind = AM_COLL_ALLGATHER,
+                                    .send = buffer[0],
+                                    .recv = buffer[1],
+                                    .count = 8 + i};
+
+        assert_int_equal(
+                am_coll_group_open(world.ctx[i], 9, NULL, 0, &group[i]), AM_OK);
+        assert_int_equal(
+                am_coll_start(group[i], &call, world_on_done, &done[i]), AM_OK);
+    }
+    world_settle(&world);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct am_coll_call call = {.kind = AM_COLL_BARRIER};
+
+        world_check_done(&done[i], AM_ERR_INVALID);
+        assert_int_equal(
+                am_coll_start(group[i], &call, world_on_done, &done[i]),
+                AM_ERR_INVALID);
+        assert_int_equal(am_coll_group_close(group[i]), AM_OK);
+    }
+    world_close(&world);
+}
+
+static void test_bad_calls(void **state)
+{
+    static const uint32_t twice[] = {0, 1, 1}, without[] = {1}, far[] = {0, 9};
+    struct am_coll_group *group, *other;
+    struct am_coll_operator op;
+    struct am_coll_call call = {.kind = AM_COLL_BCAST, .root = 2};
+    struct world world;
+    struct am_ctx *ctx;
+
+    (void)state;
+    world_open(&world, 2, NULL);
+    ctx = world.ctx[0];
+    assert_int_equal(am_coll_group_open(ctx, 1, twice, 3, &group),
+                     AM_ERR_INVALID);
+    assert_int_equal(am_coll_group_open(ctx, 1, without, 1, &group),
+                     AM_ERR_INVALID);
+    assert_int_equal(am_coll_group_open(ctx, 1, far, 2, &group),
+                     AM_ERR_INVALID);
+    assert_int_equal(am_coll_group_open(ctx, 1, twice, 0, &group),
+                     AM_ERR_INVALID);
+    assert_int_equal(am_coll_group_open(ctx, 1, NULL, 0, &group), AM_OK);
+    assert_int_equal(am_coll_group_open(ctx, 1, NULL, 0, &other),
+                     AM_ERR_INVALID);
+    assert_int_equal(am_coll_start(group, &call, world_on_done, NULL),
+                     AM_ERR_INVALID);
+    call = (struct am_coll_call){.kind = AM_COLL_ALLREDUCE, .count = 1};
+    assert_int_equal(am_coll_start(group, &call, world_on_done, NULL),
+                     AM_ERR_INVALID);
+    call = (struct am_coll_call){.kind = AM_COLL_ALLTOALL, .count = SIZE_MAX};
+    assert_int_equal(am_coll_start(group, &call, world_on_done, NULL),
+                     AM_ERR_INVALID);
+    call = (struct am_coll_call){.kind = AM_COLL_ALLTOALL, .is_vector = true};
+    assert_int_equal(am_coll_start(group, &call, world_on_done, NULL),
+                     AM_ERR_INVALID);
+    assert_int_equal(am_coll_operator_get(AM_COLL_BAND, AM_COLL_DOUBLE, &op),
+                     AM_ERR_INVALID);
+    assert_int_equal(am_coll_group_close(group), AM_OK);
+    world_close(&world);
+}
+
+/* Random words to all handlers, also to groups and collectives that are there:
+ * nothing crashes, and another group goes on. */
+static void test_forged(void **state)
+{
+    static const struct am_option quiet[] = {{"AM_LOG", "none"}, {NULL, NULL}};
+    const struct am_option *options[] = {quiet, quiet, quiet,
+                                         quiet, quiet, quiet};
+    struct trial_group good, victim;
+    struct world world;
+    uint64_t bad = 0;
+
+    (void)state;
+    world_open(&world, RANKS, options);
+    trial_group_open(&good, &world, 1, all, RANKS);
+    trial_group_open(&victim, &world, 2, all, RANKS);
+    world_settle(&world);
+    for (int i = 0; i < 3000; i++) {
+        uint64_t words[8];
+        char data[64] = {0};
+        uint32_t from = (uint32_t)draw(2); /* two of them lie */
+        uint32_t handler = draw(5) == 0 ? AM_COLL_H_NUDGE
+                                        : AM_COLL_H_DATA + (uint32_t)draw(4);
+
+        for (int j = 0; j < 8; j++) {
+            words[j] = draw(3) == 0 ? am_prng_next(&prng) : draw(9);
+        }
+        words[0] = (2 + draw(3)) << 32 | draw(5);
+        (void)am_ctx_try_request(world.ctx[from], 2 + (uint32_t)draw(RANKS - 2),
+                                 handler, words,
+                                 draw(4) == 0 ? (uint32_t)draw(9)
+                                 : handler == AM_COLL_H_READY ? 7
+                                 : handler == AM_COLL_H_RTS   ? 3
+                                                              : 2,
+                                 data, draw(64));
+        polls(&world, 1);
+    }
+    for (uint32_t i = 2; i < RANKS; i++) {
+        bad += world_counter(&world, i, "coll_rx_bad") +
+               world_counter(&world, i, "coll_rx_bad_credit");
+    }
+    assert_true(bad > 0);
+    for (int i = 0; i < 20; i++) {
+        static const uint32_t honest[] = {2, 3, 4, 5};
+        struct trial_group tg;
+        struct trial t = {.kind = (am_coll_kind_t)(i % AM_COLL_KINDS),
+                          .count = draw(20000),
+                          .is_late = true};
+
+        trial_group_open(&tg, &world, 100 + (uint32_t)i, honest, 4);
+        trial(&tg, &t, &prng);
+        trial_group_close(&tg);
+    }
+    trial_group_close(&good);
+    trial_group_close(&victim);
+    world_close(&world);
+}
+
+/* A member dies: collectives under way end at all others with an error, those
+ * that come later are refused, and groups without it go on. */
+static void test_death(void **state)
+{
+    static const uint32_t living[] = {0, 1, 2, 3, 4};
+    static char buffer[RANKS][RANKS * 9000], other[RANKS][RANKS * 9000];
+    static const struct am_option quiet[] = {{"AM_LOG", "none"}, {NULL, NULL}};
+    const struct am_option *options[] = {quiet, quiet, quiet,
+                                         quiet, quiet, quiet};
+    struct trial_group tg, rest;
+    struct world_done done[RANKS] = {{0}};
+    struct trial t = {.kind = AM_COLL_ALLREDUCE, .count = 5000};
+    struct world world;
+
+    (void)state;
+    world_open(&world, RANKS, options);
+    trial_group_open(&tg, &world, 1, all, RANKS);
+    trial_group_open(&rest, &world, 2, living, 5);
+    trial(&tg, &t, &prng);
+    for (uint32_t i = 0; i < 5; i++) {
+        struct am_coll_call call = {.kind = AM_COLL_ALLTOALL,
+                                    .send = buffer[i],
+                                    .recv = other[i],
+                                    .count = 9000};
+
+        assert_int_equal(
+                am_coll_start(tg.group[i], &call, world_on_done, &done[i]),
+                AM_OK);
+    }
+    polls(&world, 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(done[i].count, 0); /* under way */
+        am_peer_dead(world.ctx[i]->peers[5], "the test says so");
+        (void)am_ctx_poll(world.ctx[i]); /* says so once */
+    }
+    for (int i = 0; i < 2000; i++) {
+        world_poll(&world);
+    }
+    for (uint32_t i = 0; i < 5; i++) {
+        struct am_coll_call call = {.kind = AM_COLL_BARRIER};
+
+        world_check_done(&done[i], AM_ERR_PEER);
+        assert_int_equal(
+                am_coll_start(tg.group[i], &call, world_on_done, &done[i]),
+                AM_ERR_PEER);
+    }
+    trial_group_close(&tg);
+    trial(&rest, &t, &prng);
+    trial_group_close(&rest);
+    world_close(&world);
+}
+
+/* A context closes with collectives under way: all that is theirs is freed. */
+static void test_close(void **state)
+{
+    static char buffer[RANKS][40000], other[RANKS][40000];
+    struct am_coll_group *group[RANKS];
+    struct world_done done = {0};
+    struct world world;
+
+    (void)state;
+    world_open(&world, RANKS, NULL);
+    for (uint32_t i = 0; i + 1 < RANKS; i++) { /* the last does not come */
+        struct am_coll_call call = {.kind = AM_COLL_ALLTOALL,
+                                    .send = buffer[i],
+                                    .recv = other[i],
+                                    .count = sizeof(buffer[i]) / RANKS};
+
+        assert_int_equal(
+                am_coll_group_open(world.ctx[i], 4, NULL, 0, &group[i]), AM_OK);
+        assert_int_equal(am_coll_start(group[i], &call, world_on_done, &done),
+                         AM_OK);
+        polls(&world, 3);
+    }
+    world_close(&world);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    prng = test_prng("coll_wrong_test");
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_disagreement),
+            cmocka_unit_test(test_bad_calls),
+            cmocka_unit_test(test_forged),
+            cmocka_unit_test(test_death),
+            cmocka_unit_test(test_close),
+    };
+
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
