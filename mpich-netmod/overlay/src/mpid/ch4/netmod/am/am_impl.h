@@ -199,8 +199,8 @@ int MPIDI_AM_fetch_and_op(const void *origin_addr, void *result_addr, MPI_Dataty
                           int target_rank, MPI_Aint target_disp, MPI_Op op, MPIR_Win * win,
                           MPIDI_av_entry_t * av, bool * is_native);
 
-/* am_ft.c, am_dead.c, am_dead_error.c: what is known of the dead, for each communicator.  Off the fast paths: they
- * look at `trouble` or the communicator's bits first. */
+/* am_ft.c, am_dead.c, am_dead_error.c: what is known of the dead, for each communicator.  Off the
+ * fast paths: they look at `trouble` or the communicator's bits first. */
 void MPIDI_AM_dead_open(int vci);
 void MPIDI_AM_comm_enter(MPIR_Comm * comm);
 void MPIDI_AM_comm_leave(MPIR_Comm * comm);
