@@ -129,4 +129,7 @@ exec "$launcher" -launcher rsh -launcher-exec "$folder/enter" \\
 END
 chmod +x "$folder/enter" "$folder/mpiexec"
 export MPIEXEC="$folder/mpiexec"
+# for who calls Hydra's mpiexec itself
+export SPACES_HOSTS="${SPACES_HOSTS:-$names}"
+export HYDRA_LAUNCHER=rsh HYDRA_LAUNCHER_EXEC="$folder/enter" HYDRA_IFACE=bridge
 run ip netns exec "$hub" "$@"
