@@ -208,6 +208,7 @@ static void chan_packet(void *user, uint32_t class, const void *lower_hdr,
     }
     ep->heard = ep->used = true;
     am_window_packet(&ep->window, &hdr, data, data_bytes);
+    chan->due = chan->due || ep->window.due != 0;
     if (!am_window_is_idle(&ep->window)) {
         chan_place(ep, CHAN_BUSY);
     }
@@ -234,13 +235,19 @@ const struct am_dev_up chan_up = {
 
 /* ----------------------------------------------------------------- progress */
 
+/* After a packet upon which nothing has to be sent the caller, who may want to
+ * answer it, does not wait for the tick: the next poll that finds nothing ticks. */
 int chan_poll(struct am_dev *dev, uint32_t packets_max)
 {
     struct chan_dev *chan = chan_of(dev);
     struct am_dev *lower = chan->wrap.lower;
     int count = lower->ops->poll(lower, packets_max);
 
-    chan_tick(chan);
+    if (count == 0 || chan->due || ++chan->unticked == CHAN_UNTICKED_MAX) {
+        chan->due = false;
+        chan->unticked = 0;
+        chan_tick(chan);
+    }
     return count;
 }
 

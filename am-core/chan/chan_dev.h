@@ -22,6 +22,8 @@
 
 #define CHAN_HDR_BYTES ((uint32_t)sizeof(struct am_chan_hdr))
 
+#define CHAN_UNTICKED_MAX 4 /* polls with packets between two ticks */
+
 struct chan_dev {
     struct am_wrap_dev wrap;
     struct am_env *env;
@@ -30,6 +32,8 @@ struct chan_dev {
     uint64_t give_up_ps; /* 0: never */
     uint64_t *dev_stats;
     bool closing;           /* nobody is accepted any more */
+    bool due;               /* a packet came after which a window must send */
+    uint32_t unticked;      /* polls since the last tick */
     struct am_list eps;     /* chan_ep.link; those that left, too */
     struct am_list busy;    /* chan_ep.busy_link: ticked by every poll */
     struct am_list waiting; /* the same link: ticked when `look` fires */

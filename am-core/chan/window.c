@@ -134,6 +134,9 @@ void window_control(struct am_window *window, uint32_t not_now)
             {WINDOW_DUE_GONE, AM_CHAN_GONE, 0, AM_CHAN_STAT_COUNT},
     };
 
+    if ((window->due & ~not_now) == 0) {
+        return; /* as mostly */
+    }
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         am_status_t status;
 

@@ -63,6 +63,7 @@ struct perf_options {
     uint32_t window;                 /* messages in flight of a stream */
     uint32_t depth_max;              /* of `match` */
     uint32_t ranks;                  /* -n; 0: as the launcher says */
+    const char *hosts;               /* --hosts; NULL: as the launcher says */
     const char *pin;                 /* auto, none, or a list of cores */
     const char *machine;             /* --sim; NULL: this machine */
     const char *sets[PERF_SETS_MAX]; /* --set KEY=VALUE of it */
@@ -197,9 +198,11 @@ int perf_sizes_parse(const char *text, size_t *sizes, uint32_t *count_p,
 int perf_run_test(struct perf *perf, const char *pinning);
 /* All of --sim; the exit status. */
 int perf_sim(const struct perf_options *options);
-/* Replace this process by mpiexec -n `ranks` of itself; returns on failure.
- * mpiexec's pipes hide the terminal from the ranks: `progress` tells them. */
-void perf_launch(char **argv, uint32_t ranks, bool progress);
+/* Replace this process by mpiexec -n `ranks` of itself, on the options' hosts;
+ * returns on failure.  mpiexec's pipes hide the terminal from the ranks, so they are
+ * told whether there is to be a bar. */
+void perf_launch(char **argv, uint32_t ranks,
+                 const struct perf_options *options);
 
 enum {
     PERF_CORES_MAX = 1024

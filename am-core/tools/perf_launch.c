@@ -41,12 +41,13 @@ static int copy_arguments(char **from, char **to, int count)
     return count;
 }
 
-void perf_launch(char **argv, uint32_t ranks, bool progress)
+void perf_launch(char **argv, uint32_t ranks,
+                 const struct perf_options *options)
 {
     char number[16], self[4096], error[512] = "";
     char *arguments[ARGUMENTS_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    int count;
+    int count = 1; /* the launcher's name comes first */
 
     if (am_variables_check(error, sizeof(error)) != AM_OK) {
         fprintf(stderr, "am_perf: %s\n", error);
@@ -59,11 +60,15 @@ void perf_launch(char **argv, uint32_t ranks, bool progress)
     }
     self[length] = '\0';
     snprintf(number, sizeof(number), "%u", ranks);
-    arguments[1] = "-n";
-    arguments[2] = number;
-    arguments[3] = self;
-    arguments[4] = progress ? "--progress" : "--no-progress";
-    count = copy_arguments(argv, arguments, 5);
+    if (options->hosts != NULL) {
+        arguments[count++] = "-hosts";
+        arguments[count++] = (char *)(uintptr_t)options->hosts;
+    }
+    arguments[count++] = "-n";
+    arguments[count++] = number;
+    arguments[count++] = self;
+    arguments[count++] = options->progress ? "--progress" : "--no-progress";
+    count = copy_arguments(argv, arguments, count);
     arguments[count] = NULL;
     for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
         arguments[0] = (char *)(uintptr_t)launchers[i];

@@ -162,7 +162,7 @@ int main(int argc, char **argv)
         if (pin_check(&options, 0, ranks) != 0) {
             return PERF_EXIT_USAGE;
         }
-        perf_launch(argv, ranks, options.progress);
+        perf_launch(argv, ranks, &options);
         return EXIT_FAILURE;
     }
     if (am_config_getenv("AM_SIM_ENGINE") != NULL) {

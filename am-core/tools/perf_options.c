@@ -16,7 +16,8 @@
 #define SIM_BYTES_MAX ((size_t)64 * 1024)
 
 enum {
-    OPT_OP = 256,
+    OPT_HOSTS = 256,
+    OPT_OP,
     OPT_SIZES,
     OPT_ITERATIONS,
     OPT_WARMUP,
@@ -35,6 +36,7 @@ enum {
 };
 
 static const struct option longs[] = {
+        {"hosts", required_argument, NULL, OPT_HOSTS},
         {"op", required_argument, NULL, OPT_OP},
         {"sizes", required_argument, NULL, OPT_SIZES},
         {"iterations", required_argument, NULL, OPT_ITERATIONS},
@@ -61,6 +63,9 @@ static void help_print(void)
     puts("usage: am_perf [options] TEST\n"
          "  -n RANKS          start that many ranks with mpiexec (default 2\n"
          "                    when not started by mpiexec itself)\n"
+         "      --hosts LIST  on these hosts, the first rank on the first and "
+         "so on,\n"
+         "                    as mpiexec -hosts takes them\n"
          "      --op OP       how the test communicates, see below\n"
          "      --sizes LIST  message sizes, bytes: 0,8,4k or 1:4m:x1.4 or\n"
          "                    64:1k:+64 (first:last:step, k and m suffixes)\n"
@@ -201,18 +206,30 @@ static int flag_take(int c, struct perf_options *options)
     return 0;
 }
 
+static int text_take(int c, struct perf_options *options, struct raw *raw)
+{
+    const char **text = c == OPT_HOSTS   ? &options->hosts
+                        : c == OPT_OP    ? &raw->op
+                        : c == OPT_SIZES ? &raw->sizes
+                        : c == OPT_PIN   ? &options->pin
+                                         : &options->machine;
+
+    *text = optarg;
+    return 0;
+}
+
 static int parse_one(int c, char **argv, struct perf_options *options,
                      struct raw *raw)
 {
     switch (c) {
     case 'n':
         return number32("n", optarg, 1u << 20, &options->ranks);
+    case OPT_HOSTS:
     case OPT_OP:
-        raw->op = optarg;
-        return 0;
     case OPT_SIZES:
-        raw->sizes = optarg;
-        return 0;
+    case OPT_PIN:
+    case OPT_SIM:
+        return text_take(c, options, raw);
     case OPT_ITERATIONS:
         return number("iterations", optarg, 1, SIZE_MAX / 16,
                       &options->iterations);
@@ -222,9 +239,6 @@ static int parse_one(int c, char **argv, struct perf_options *options,
         return number32("window", optarg, 1u << 16, &options->window);
     case OPT_DEPTH:
         return number32("depth", optarg, 1u << 20, &options->depth_max);
-    case OPT_PIN:
-        options->pin = optarg;
-        return 0;
     case OPT_NO_VALIDATE:
         options->validate = false;
         return 0;
@@ -233,9 +247,6 @@ static int parse_one(int c, char **argv, struct perf_options *options,
     case OPT_JSON:
     case OPT_PROCESSES:
         return flag_take(c, options);
-    case OPT_SIM:
-        options->machine = optarg;
-        return 0;
     case OPT_SET:
         return set_add(options, optarg);
     case OPT_LIMIT:
@@ -312,6 +323,10 @@ static int machine_choose(struct perf_options *options)
         return -1;
     }
 #endif
+    if (options->machine != NULL && options->hosts != NULL) {
+        fputs("am_perf: a simulated machine has no --hosts\n", stderr);
+        return -1;
+    }
     if (options->machine == NULL && alone != NULL) {
         fprintf(stderr,
                 "am_perf: --%s is for a simulated machine; name one with "

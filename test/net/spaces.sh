@@ -9,6 +9,8 @@
 # Usage: spaces.sh [--hosts] COUNT LOSS COMMAND...     LOSS packets of 1000
 #   SPACES_CUT=UP,DOWN   the link is up for so many seconds, then down for so many,
 #                        and so on
+#   SPACES_SEGMENTS=N    the links take up to N packets at a time from the kernel: 1, or
+#                        65535 where packets need not be lost one by one
 #   SPACES_LOSES=tcp     of which protocol packets are lost (udp; or udp,tcp)
 set -eu
 
@@ -17,6 +19,7 @@ hosts=no
 count=$1
 loss=$2
 shift 2
+segments=${SPACES_SEGMENTS:-1}
 hub=amhub$$
 folder=
 launcher=${SPACES_MPI:+$SPACES_MPI/bin/}mpiexec.hydra
@@ -57,10 +60,10 @@ ip -n "$hub" link add bridge type bridge 2>/dev/null ||
 ip -n "$hub" link set bridge up
 
 # One namespace; its packets are cut before they leave, so that each of a run can
-# be lost by itself.
+# be lost by itself, where nothing else is said.
 space() {
     ip netns add "am$$-$1"
-    ip -n "am$$-$1" link add eth0 gso_max_segs 1 type veth \
+    ip -n "am$$-$1" link add eth0 gso_max_segs "$segments" type veth \
         peer name "port$1" netns "$hub"
     ip -n "$hub" link set "port$1" master bridge up
     ip -n "am$$-$1" addr add "10.77.0.$(($1 + 1))/24" dev eth0
@@ -129,4 +132,7 @@ exec "$launcher" -launcher rsh -launcher-exec "$folder/enter" \\
 END
 chmod +x "$folder/enter" "$folder/mpiexec"
 export MPIEXEC="$folder/mpiexec"
+# for who calls Hydra's mpiexec itself
+export SPACES_HOSTS="${SPACES_HOSTS:-$names}"
+export HYDRA_LAUNCHER=rsh HYDRA_LAUNCHER_EXEC="$folder/enter" HYDRA_IFACE=bridge
 run ip netns exec "$hub" "$@"

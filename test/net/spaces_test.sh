@@ -27,6 +27,11 @@ AM_RELIABILITY=timer AM_FAULT=dup=1/50,reorder=1/20,corrupt=1/100 \
     storm 2 10 200
 AM_FAULT=dup=1/50,reorder=1/20,corrupt=1/100 storm 2 10 200
 storm 4 10 60
+# am_perf --hosts, by the device that is chosen where there are two hosts
+AM_DEVICES=auto AM_STATS=- timeout 600 sh "$spaces" --hosts 2 10 sh -c \
+    './am_perf --hosts "$SPACES_HOSTS" lat --sizes 8 --iterations 100' \
+    >"$cut_log" 2>&1 || { cat "$cut_log" && exit 1; }
+grep -qE 'udp_rx_packets [1-9]' "$cut_log"
 # a link that goes down and comes up again
 for reliability in nack timer; do
     AM_RELIABILITY=$reliability SPACES_CUT=0.5,1 storm 2 0 20000 >"$cut_log"

@@ -129,6 +129,8 @@ static void ep_probe(struct ofi_dev *dev, struct ofi_ep *ep, uint64_t now_ps)
     }
 }
 
+/* One that this end has let go of is not pinged, but what waits for it would wait
+ * for ever if it had ended. */
 static void ep_look(struct ofi_dev *dev, struct ofi_ep *ep, uint64_t now_ps)
 {
     if (ep->heard) {
@@ -139,7 +141,9 @@ static void ep_look(struct ofi_dev *dev, struct ofi_ep *ep, uint64_t now_ps)
     if (now_ps - ep->heard_ps < PING_PS) {
         return;
     }
-    if (!ep->pinged) {
+    if (!ep->open) {
+        ep_probe(dev, ep, now_ps);
+    } else if (!ep->pinged) {
         ep->pinged = ofi_tx_control(ep, OFI_FLAG_PING);
         ep->pinged_ps = now_ps;
     } else if (now_ps - ep->pinged_ps >= PING_PS) {
@@ -164,7 +168,8 @@ void ofi_check(struct am_dev *base)
          link = link->next) {
         struct ofi_ep *ep = am_container(link, struct ofi_ep, link);
 
-        if (ep->open && !ep->dead && !ep->left) {
+        if ((ep->open || !am_list_is_empty(&ep->queue)) && !ep->dead &&
+            !ep->left) {
             ep_look(dev, ep, now_ps);
         }
     }

@@ -115,6 +115,8 @@ struct udp_tx {
 struct udp_rx {
     uint8_t *memory; /* UDP_RX_RUNS * UDP_DATAGRAM_MAX */
     bool many; /* the last call took in all that it could */
+    bool runs; /* the kernel puts neighbours together now */
+    uint32_t singles; /* datagrams since there was reason for that */
     struct mmsghdr messages[UDP_RX_RUNS];
     struct iovec pieces[UDP_RX_RUNS];
     union udp_sockaddr sources[UDP_RX_RUNS];
@@ -192,6 +194,8 @@ const char *udp_address_text(const union udp_sockaddr *address, char *text,
 
 /* "any", or "40000-40100": false when it is neither. */
 bool udp_ports_parse(const char *text, uint16_t *first_p, uint16_t *last_p);
+/* Is the kernel to put datagrams together (UDP_GRO)? */
+void udp_runs_set(struct udp_dev *dev, bool on);
 /* Open and bind dev->fd; AM_ERR_SYSTEM with a sentence in `error`. */
 am_status_t udp_socket_open(struct udp_dev *dev, const struct udp_if *on,
                             char *error, size_t error_bytes);

@@ -20,10 +20,13 @@
 #define UDP_GRO 104
 #endif
 
+#define SINGLES 64 /* datagrams one by one, after which no runs are expected */
+
 void udp_rx_init(struct udp_dev *dev)
 {
     struct udp_rx *rx = &dev->rx;
 
+    rx->runs = dev->coalesces;
     for (uint32_t i = 0; i < UDP_RX_RUNS; i++) {
         rx->pieces[i] = (struct iovec){rx->memory + i * UDP_DATAGRAM_MAX,
                                        UDP_DATAGRAM_MAX};
@@ -189,22 +192,69 @@ static int rx_run(struct udp_dev *dev, uint32_t index)
     return count;
 }
 
-/* As recvmmsg, which takes longer for one datagram, and for none. */
-static int rx_messages(struct udp_dev *dev, uint32_t runs)
+/* One datagram that is not a run, by the call that takes least; -1: none. */
+static ssize_t rx_plain(struct udp_dev *dev)
 {
-    struct mmsghdr *messages = dev->rx.messages;
+    struct udp_rx *rx = &dev->rx;
+    socklen_t name_bytes = sizeof(rx->sources[0]);
+
+    rx->messages[0].msg_hdr.msg_controllen = 0;
+    return recvfrom(dev->fd, rx->memory, UDP_DATAGRAM_MAX, 0,
+                    &rx->sources[0].any, &name_bytes);
+}
+
+static int rx_one(struct udp_dev *dev)
+{
+    struct udp_rx *rx = &dev->rx;
     uint32_t looks = dev->looks;
     ssize_t bytes;
 
-    dev->looks = 0;
-    if (runs > 1) {
-        return recvmmsg(dev->fd, messages, runs, 0, NULL);
-    }
     do {
-        bytes = recvmsg(dev->fd, &messages[0].msg_hdr, 0);
+        bytes = rx->runs ? recvmsg(dev->fd, &rx->messages[0].msg_hdr, 0)
+                         : rx_plain(dev);
     } while (bytes < 0 && errno == EAGAIN && looks-- > 0);
-    messages[0].msg_len = bytes < 0 ? 0 : (unsigned)bytes;
+    rx->messages[0].msg_len = bytes < 0 ? 0 : (unsigned)bytes;
     return bytes < 0 ? -1 : 1;
+}
+
+/* As recvmmsg, which takes longer than other calls for one datagram, and for
+ * none. */
+static int rx_messages(struct udp_dev *dev, uint32_t runs)
+{
+    struct udp_rx *rx = &dev->rx;
+    int got;
+
+    if (runs > 1 || rx->runs) {
+        for (uint32_t i = 0; i < runs; i++) {
+            rx->messages[i].msg_hdr.msg_namelen = sizeof(rx->sources[i]);
+            rx->messages[i].msg_hdr.msg_controllen = sizeof(rx->controls[i]);
+        }
+    }
+    got = runs > 1 ? recvmmsg(dev->fd, rx->messages, runs, 0, NULL)
+                   : rx_one(dev);
+    dev->looks = 0;
+    return got;
+}
+
+/* Where several datagrams wait at a time the kernel may give them as runs.  Where
+ * they come one by one it may not: the shortest call that takes one does not tell
+ * how a run is cut.  A run that the socket has already when this changes is taken
+ * for one datagram, whose mac is wrong: lost, as by the network. */
+static void rx_count_singles(struct udp_dev *dev, int got)
+{
+    struct udp_rx *rx = &dev->rx;
+    bool runs = got > 1 ||
+                (got == 1 && rx->messages[0].msg_hdr.msg_controllen > 0);
+
+    if (runs) {
+        rx->singles = 0;
+    } else if (got == 1) {
+        rx->singles++;
+    }
+    if (runs != rx->runs && dev->coalesces &&
+        (runs || (got <= 0 && rx->singles >= SINGLES))) {
+        udp_runs_set(dev, runs);
+    }
 }
 
 static int rx_some(struct udp_dev *dev, uint32_t packets_max)
@@ -214,14 +264,11 @@ static int rx_some(struct udp_dev *dev, uint32_t packets_max)
     uint32_t runs = packets_max < runs_max ? packets_max : runs_max;
     int got, count = 0;
 
-    for (uint32_t i = 0; i < runs; i++) {
-        rx->messages[i].msg_hdr.msg_namelen = sizeof(rx->sources[i]);
-        rx->messages[i].msg_hdr.msg_controllen = sizeof(rx->controls[i]);
-    }
     got = rx_messages(dev, runs);
     if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
         udp_errors_read(dev);
     }
+    rx_count_singles(dev, got);
     if (got <= 0 && dev->refused_count > 0) {
         udp_refused_tell(dev); /* all that they had sent is read */
     }

@@ -92,6 +92,15 @@ static void buffers_set(struct udp_dev *dev)
     dev->socket_bytes = (size_t)bytes;
 }
 
+void udp_runs_set(struct udp_dev *dev, bool on)
+{
+    int value = on;
+
+    if (setsockopt(dev->fd, IPPROTO_UDP, UDP_GRO, &value, sizeof(value)) == 0) {
+        dev->rx.runs = on;
+    }
+}
+
 static void options_set(struct udp_dev *dev)
 {
     bool v4 = dev->bound.any.sa_family == AF_INET;
