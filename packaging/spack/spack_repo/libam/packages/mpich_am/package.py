@@ -24,8 +24,8 @@ class MpichAm(MpichEnvironmentModifications, Package):
 
     license("mpich2")
 
-    # Those that mpich-netmod/scripts/releases lists; the whole of MPICH's suite
-    # was run with the preferred one.
+    # Those of mpich-netmod/scripts/releases that Spack's own recipe has; the
+    # whole of MPICH's suite was run with the preferred one.
     version(
         "4.0.2",
         sha256="5a42f1a889d4a2d996c26e48cbf9c595cbf4316c6814f7c181e3320d21dedd42",
@@ -33,7 +33,9 @@ class MpichAm(MpichEnvironmentModifications, Package):
     )
     version("5.0.1", sha256="8c1832a13ddacf071685069f5fadfd1f2877a29e1a628652892c65211b1f3327")
     version("4.3.2", sha256="47d774587a7156a53752218c811c852e70ac44db9c502dc3f399b4cb817e3818")
+    version("4.2.3", sha256="7a019180c51d1738ad9c5d8d452314de65e828ee240bcb2d1f80de9a65be88a8")
     version("4.2.1", sha256="23331b2299f287c3419727edc2df8922d7e7abbb9fd0ac74e03b9966f9ad42d7")
+    version("4.0.3", sha256="17406ea90a6ed4ecd5be39c9ddcbfac9343e6ab4f77ac4e8c5ebe4a3e3b6c501")
 
     variant("fortran", default=True, description="Fortran's bindings")
     variant("romio", default=True, description="Files by MPI (ROMIO)")
