@@ -1,5 +1,5 @@
 # mpich-netmod: the netmod's sources and `make mpich`.
-EXTRA_DIST += docs/mpich.md mpich-netmod/entries.txt mpich-netmod/overlay \
+EXTRA_DIST += docs/mpich.md docs/releases.md mpich-netmod/entries.txt mpich-netmod/overlay \
     mpich-netmod/patches mpich-netmod/scripts
 
 # MPICH needs a libam at a fixed place; this one is refreshed by every
