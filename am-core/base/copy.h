@@ -4,6 +4,7 @@
 #ifndef AM_BASE_COPY_H
 #define AM_BASE_COPY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -37,16 +38,14 @@ static inline void am_copy_small(void *to, const void *from, size_t bytes)
     }
 }
 
-/* Lengths of which the processor's string copy makes the best use of lines that another
- * core has, since it writes them without reading them: from the first on, where it has
- * made up for its slow start, to what memcpy itself leaves to it. */
-#define AM_COPY_TO_FAR_FROM ((size_t)2048)
-#define AM_COPY_TO_FAR_MOST ((size_t)4096)
-
-/* Lengths of which whole lines by vector registers are the best way to get them out of
- * another core's cache. */
+/* Lengths of which copies between the caches of two cores go their own ways (copy.c). */
 #define AM_COPY_FAR_FROM ((size_t)2048)
 #define AM_COPY_FAR_MOST ((size_t)4096)
+
+static inline bool am_copy_is_far(size_t bytes)
+{
+    return bytes >= AM_COPY_FAR_FROM && bytes <= AM_COPY_FAR_MOST;
+}
 
 /* For these lengths; the memories do not overlap. */
 void am_copy_string(void *to, const void *from, size_t bytes);
@@ -55,7 +54,7 @@ void am_copy_lines(void *to, const void *from, size_t bytes);
 /* memcpy to memory that most likely is in another core's cache. */
 static inline void am_copy_to_far(void *to, const void *from, size_t bytes)
 {
-    if (bytes >= AM_COPY_TO_FAR_FROM && bytes <= AM_COPY_TO_FAR_MOST) {
+    if (am_copy_is_far(bytes)) {
         am_copy_string(to, from, bytes);
     } else {
         memcpy(to, from, bytes);
@@ -65,7 +64,7 @@ static inline void am_copy_to_far(void *to, const void *from, size_t bytes)
 /* The same from such memory. */
 static inline void am_copy_far(void *to, const void *from, size_t bytes)
 {
-    if (bytes >= AM_COPY_FAR_FROM && bytes <= AM_COPY_FAR_MOST) {
+    if (am_copy_is_far(bytes)) {
         am_copy_lines(to, from, bytes);
     } else {
         memcpy(to, from, bytes);

@@ -76,6 +76,13 @@ int world_poll(struct world *world)
     return events;
 }
 
+void world_polls(struct world *world, int count)
+{
+    while (count-- > 0) {
+        (void)world_poll(world);
+    }
+}
+
 /* Has what was sent left all devices? */
 static bool world_is_drained(const struct world *world)
 {

@@ -30,6 +30,7 @@ void world_open(struct world *world, uint32_t size,
 void world_close(struct world *world);
 /* One poll of each context; the number of events. */
 int world_poll(struct world *world);
+void world_polls(struct world *world, int count);
 /* Poll until nothing has happened for a while. */
 void world_settle(struct world *world);
 

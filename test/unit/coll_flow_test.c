@@ -26,13 +26,6 @@ static uint64_t draw(uint64_t below)
 
 static const uint32_t all[] = {0, 1, 2, 3, 4, 5};
 
-static void polls(struct world *world, int count)
-{
-    while (count-- > 0) {
-        world_poll(world);
-    }
-}
-
 /* Random collectives on three groups, up to 12 under way; every member starts
  * those of a group in the same order. */
 static void many(struct world *world, int total)
@@ -56,7 +49,7 @@ static void many(struct world *world, int total)
 
         for (int j = 0; *run != NULL && !trial_is_done(*run); j++) {
             assert_true(j < POLLS_MAX);
-            polls(world, 1);
+            world_polls(world, 1);
         }
         if (*run != NULL) {
             trial_check(*run);
@@ -189,7 +182,7 @@ static void ahead(bool met)
     for (uint32_t i = 0; i < AHEAD; i++) {
         memset(from[i], (int)i + 1, sizeof(from[i]));
         start_bcast(group[0], from[i], sizeof(from[i]), 0, &done[0]);
-        polls(&world, 1);
+        world_polls(&world, 1);
     }
     world_settle(&world);
     assert_true(done[0] < AHEAD);
@@ -201,7 +194,7 @@ static void ahead(bool met)
         }
         for (uint32_t j = 0; j < AHEAD; j++) {
             start_bcast(group[i], to[i][j], sizeof(to[i][j]), 0, &done[i]);
-            polls(&world, (int)draw(2));
+            world_polls(&world, (int)draw(2));
         }
     }
     world_settle(&world);

@@ -24,13 +24,6 @@ static uint64_t draw(uint64_t below)
 
 static const uint32_t all[] = {0, 1, 2, 3, 4, 5};
 
-static void polls(struct world *world, int count)
-{
-    while (count-- > 0) {
-        world_poll(world);
-    }
-}
-
 /* Members that do not agree are told, and do not wait for ever. */
 static void test_disagreement(void **state)
 {
@@ -141,7 +134,7 @@ static void test_forged(void **state)
                                  : handler == AM_COLL_H_RTS   ? 3
                                                               : 2,
                                  data, draw(64));
-        polls(&world, 1);
+        world_polls(&world, 1);
     }
     for (uint32_t i = 2; i < RANKS; i++) {
         bad += world_counter(&world, i, "coll_rx_bad") +
@@ -193,7 +186,7 @@ static void test_death(void **state)
                 am_coll_start(tg.group[i], &call, world_on_done, &done[i]),
                 AM_OK);
     }
-    polls(&world, 5);
+    world_polls(&world, 5);
     for (uint32_t i = 0; i < 5; i++) {
         assert_int_equal(done[i].count, 0); /* under way */
         am_peer_dead(world.ctx[i]->peers[5], "the test says so");
@@ -236,7 +229,7 @@ static void test_close(void **state)
                 am_coll_group_open(world.ctx[i], 4, NULL, 0, &group[i]), AM_OK);
         assert_int_equal(am_coll_start(group[i], &call, world_on_done, &done),
                          AM_OK);
-        polls(&world, 3);
+        world_polls(&world, 3);
     }
     world_close(&world);
 }

@@ -3,6 +3,7 @@
  * often as is asked for, at the ports that are named, and by the seed alone.
  */
 #include "support/cm.h"
+#include "support/sim_packet.h"
 
 #include "nicsim_link.h"
 
@@ -14,17 +15,6 @@
 enum {
     FAULT_PACKETS = 2000
 };
-
-static struct ns_packet *packet_on(struct ns_packet_pool *pool, uint32_t vc,
-                                   uint32_t bytes)
-{
-    struct ns_packet *packet = ns_packet_get(pool);
-
-    assert_non_null(packet);
-    packet->vc = (uint8_t)vc;
-    packet->bytes = bytes;
-    return packet;
-}
 
 struct faulty {
     uint32_t arrived, corrupt, bits;

@@ -3,6 +3,7 @@
  * Faults: sim_link_fault_test.
  */
 #include "support/cm.h"
+#include "support/sim_packet.h"
 
 #include "nicsim_link.h"
 
@@ -61,17 +62,6 @@ static void credit_at(struct credit_event *credit, struct ns_link *link,
     ns_event_init(&credit->event, credit_run);
     ns_event_schedule(&credit->component, &credit->event, NS_PHASE_NIC,
                       time_ps);
-}
-
-static struct ns_packet *packet_on(struct ns_packet_pool *pool, uint32_t vc,
-                                   uint32_t bytes)
-{
-    struct ns_packet *packet = ns_packet_get(pool);
-
-    assert_non_null(packet);
-    packet->vc = (uint8_t)vc;
-    packet->bytes = bytes;
-    return packet;
 }
 
 static void finish(struct ns_engine *engine, struct ns_packet_pool *pool)

@@ -26,7 +26,6 @@ void udp_rx_init(struct udp_dev *dev)
 {
     struct udp_rx *rx = &dev->rx;
 
-    rx->runs = dev->coalesces;
     for (uint32_t i = 0; i < UDP_RX_RUNS; i++) {
         rx->pieces[i] = (struct iovec){rx->memory + i * UDP_DATAGRAM_MAX,
                                        UDP_DATAGRAM_MAX};
@@ -239,7 +238,8 @@ static int rx_messages(struct udp_dev *dev, uint32_t runs)
 /* Where several datagrams wait at a time the kernel may give them as runs.  Where
  * they come one by one it may not: the shortest call that takes one does not tell
  * how a run is cut.  A run that the socket has already when this changes is taken
- * for one datagram, whose mac is wrong: lost, as by the network. */
+ * for one datagram, whose mac (or chan's checksum) is wrong: lost, as by the
+ * network. */
 static void rx_count_singles(struct udp_dev *dev, int got)
 {
     struct udp_rx *rx = &dev->rx;

@@ -120,8 +120,8 @@ static void options_set(struct udp_dev *dev)
     }
     dev->segments = getsockopt(dev->fd, IPPROTO_UDP, UDP_SEGMENT, &segment,
                                &bytes) == 0;
-    dev->coalesces = setsockopt(dev->fd, IPPROTO_UDP, UDP_GRO, &on,
-                                sizeof(on)) == 0;
+    udp_runs_set(dev, true);
+    dev->coalesces = dev->rx.runs;
     buffers_set(dev);
 }
 

@@ -118,7 +118,6 @@ void MPIDI_AM_vector_close(struct MPIDI_AM_vector *v);
 #define MPIDI_AM_IS_MPICHS(kind_) ((MPIDI_AM_global.mpichs >> (kind_) & 1) != 0)
 
 /* The group if libam is to do it, else NULL. */
-struct am_coll_group *MPIDI_AM_group_for_barrier(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag);
 struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM_collective *c,
                                          MPIDI_AM_errflag_t * errflag);
 struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm,

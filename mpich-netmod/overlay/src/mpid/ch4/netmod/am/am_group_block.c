@@ -45,8 +45,9 @@ static bool run(MPIR_Comm * comm, struct MPIDI_AM_collective *c, MPIDI_AM_errfla
 
 bool MPIDI_AM_group_barrier(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag, int *mpi_errno)
 {
-    struct am_coll_call call = {.kind = AM_COLL_BARRIER };
-    struct am_coll_group *group = MPIDI_AM_group_for_barrier(comm, errflag);
+    static const struct MPIDI_AM_collective barrier = {.call = {.kind = AM_COLL_BARRIER} };
+    struct am_coll_call call = barrier.call;
+    struct am_coll_group *group = MPIDI_AM_group_for(comm, &barrier, errflag);
 
     if (group == NULL) {
         return false;

@@ -129,17 +129,6 @@ static struct am_coll_group *chosen(struct am_coll_group *group, bool is_ours)
     return is_ours ? group : NULL;
 }
 
-struct am_coll_group *MPIDI_AM_group_for_barrier(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag)
-{
-    struct MPIDI_AM_collective c = {.call = {.kind = AM_COLL_BARRIER} };
-    struct am_coll_group *group = MPIDI_AM_group_shared(comm);
-
-    if (likely(group != NULL && !MPIDI_AM_IS_MPICHS(AM_COLL_BARRIER))) {
-        return group;
-    }
-    return MPIDI_AM_group_for(comm, &c, errflag);
-}
-
 struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM_collective *c,
                                          MPIDI_AM_errflag_t * errflag)
 {
