@@ -16,6 +16,7 @@ libam_la_SOURCES += \
     am-core/dev/shm/shm_topo.c am-core/dev/shm/shm_sock.c \
     am-core/dev/shm/shm_wait.c am-core/dev/shm/shm_wait_round.c \
     am-core/dev/shm/shm_wait_round.h \
+    am-core/dev/shm/shm_wait_spread.c am-core/dev/shm/shm_wait_spread.h \
     am-core/dev/shm/shm_event.c am-core/dev/shm/shm_alive.c \
     am-core/dev/shm/shm_front.c am-core/dev/shm/shm_pages.c \
     am-core/dev/shm/shm_pages.h \

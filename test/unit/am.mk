@@ -1,5 +1,5 @@
 # test/unit: the am layer and shared memory; in one process but for
-# am_fd, am_fork, shm_death, shm_killed, shm_neighbour, shm_process and shm_start
+# am_fd, am_fork, shm_death, shm_killed, shm_neighbour, shm_process, shm_spread and shm_start
 if HAVE_CMOCKA
 am_tests = test/unit/am_address_test \
     test/unit/am_request_test test/unit/am_region_test \
@@ -15,7 +15,7 @@ am_tests = test/unit/am_address_test \
     test/unit/shm_hostile_test \
     test/unit/shm_killed_test test/unit/shm_lanes_test \
     test/unit/shm_late_test test/unit/shm_neighbour_test \
-    test/unit/shm_process_test \
+    test/unit/shm_process_test test/unit/shm_spread_test \
     test/unit/shm_start_test test/unit/shm_stranger_test
 check_PROGRAMS += $(am_tests)
 TESTS += $(am_tests)
@@ -68,6 +68,9 @@ test_unit_shm_front_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_pages_test_SOURCES = test/unit/shm_pages_test.c \
     test/support/msg_world.c
 test_unit_shm_pages_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_spread_test_SOURCES = test/unit/shm_spread_test.c \
+    test/support/process.c test/support/process.h
+test_unit_shm_spread_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_neighbour_test_SOURCES = test/unit/shm_neighbour_test.c \
     test/support/neighbour_talk.c test/support/neighbour_disturb.c \
     test/support/neighbour.h \

@@ -24,6 +24,7 @@
 #include "dev/shm/shm_layout.h"
 #include "dev/shm/shm_near.h"
 #include "dev/shm/shm_wait_round.h"
+#include "dev/shm/shm_wait_spread.h"
 
 /* One mapped segment and this context's place in it. */
 struct shm_seg {
@@ -203,11 +204,10 @@ struct shm_dev {
     bool membarrier; /* asymmetric fence available */
     bool crowd_known, crowded;
     bool paired;          /* at most two ranks to a core */
-    uint32_t spread_in;   /* yields until I look whether to change the core */
-    uint32_t spread_rest; /* yields after the last change; 0: it helped */
     bool core_shared;     /* another context waits on my CPU */
     char error[160];      /* base.error, when there is one */
     struct shm_round round;
+    struct shm_spread spread;
     const char *expected; /* the next short payload, perhaps: to be fetched */
 };
 

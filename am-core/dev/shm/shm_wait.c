@@ -36,10 +36,6 @@
 #define CROWDED_SPIN    2
 #define PAIRED_SPIN     8 /* two ranks to a core: the next core's two send soon */
 #define CROWDED_YIELDS  200
-#define SPREAD_YIELDS   256 /* paired: look whether my core has too many */
-#define SPREAD_REST     4096 /* after I have moved; doubles when it did not help */
-#define SPREAD_REST_MAX (1u << 20)
-#define SPREAD_CPUS     256               /* cores looked at */
 #define TURN_PS         UINT64_C(1100000) /* that hand-off, in the cost model */
 #define NAP_NS          20000000 /* sockets and dead peers are looked at */
 #define NAP_BLIND_NS    200000   /* when nobody rings: no membarrier */
@@ -164,79 +160,6 @@ static bool core_is_shared(struct shm_dev *dev)
     return false;
 }
 
-/* How many ranks were last seen on each core, `mine` among them; ranks that
- * sleep are on none, and those of my process go where I go.  False: others that
- * are as well placed to leave my core come first. */
-static bool cores_count(struct shm_seg *seg, uint32_t mine, uint16_t *counts)
-{
-    uint64_t pid = atomic_load(&seg->me->pid);
-    bool first = true;
-
-    for (uint32_t i = 0; i < seg->header.count; i++) {
-        struct shm_rank *rank = shm_seg_rank(seg, i);
-        uint32_t core = atomic_load_explicit(&rank->core, memory_order_relaxed);
-
-        if (core == 0 || core > SPREAD_CPUS ||
-            (rank != seg->me && atomic_load(&rank->pid) == pid)) {
-            continue;
-        }
-        counts[core - 1]++;
-        first = first && (core - 1 != mine || rank >= seg->me);
-    }
-    return first;
-}
-
-/* Go to the core with the fewest ranks if mine has two more.  Linux leaves ranks
- * that take turns where they are, for they never let their cache get cold: three
- * on one of two cores stay for seconds, and all wait for those three.  Where it
- * takes me back, another job has that core: I try less and less often.  True: I
- * went. */
-static bool core_spread(struct shm_dev *dev)
-{
-    uint16_t counts[SPREAD_CPUS] = {0};
-    uint32_t mine = (uint32_t)sched_getcpu(), best = mine;
-    cpu_set_t may, one;
-
-    shm_core_publish(dev, 1 + mine);
-    if (dev->job == NULL || mine >= SPREAD_CPUS ||
-        !cores_count(dev->job, mine, counts) || counts[mine] < 2 ||
-        sched_getaffinity(0, sizeof(may), &may) != 0) {
-        return false;
-    }
-    for (uint32_t cpu = 0; cpu < SPREAD_CPUS; cpu++) {
-        if (CPU_ISSET(cpu, &may) && counts[cpu] < counts[best]) {
-            best = cpu;
-        }
-    }
-    CPU_ZERO(&one);
-    CPU_SET(best, &one);
-    if (counts[mine] < counts[best] + 2 ||
-        sched_setaffinity(0, sizeof(one), &one) != 0) {
-        return false;
-    }
-    (void)sched_setaffinity(0, sizeof(may), &may);
-    shm_core_publish(dev, 1 + best);
-    return true;
-}
-
-/* Every so many yields. */
-static void spread(struct shm_dev *dev)
-{
-    bool again = dev->spread_rest != 0; /* the last time I went */
-
-    if (!core_spread(dev)) {
-        dev->spread_rest = 0;
-        dev->spread_in = SPREAD_YIELDS;
-        return;
-    }
-    if (!again) {
-        dev->spread_rest = SPREAD_REST;
-    } else if (dev->spread_rest < SPREAD_REST_MAX) {
-        dev->spread_rest *= 2;
-    }
-    dev->spread_in = dev->spread_rest;
-}
-
 void shm_wait_init(struct shm_dev *dev)
 {
     dev->membarrier = am_barrier_open();
@@ -318,8 +241,8 @@ static bool wait_auto(struct shm_dev *dev, uint64_t idle)
         }
         if (idle >= (paired ? PAIRED_SPIN : CROWDED_SPIN)) {
             shm_round_yield(dev);
-            if (paired && dev->spread_in-- == 0) {
-                spread(dev);
+            if (crowded) {
+                shm_spread_yielded(dev);
             }
         }
         return false;

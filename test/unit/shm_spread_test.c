@@ -1,0 +1,199 @@
+/*
+ * Leaving a core that has two ranks more than another.  One rank of four runs the
+ * policy; what the others say of their cores is written for them.
+ */
+#define _GNU_SOURCE
+#include "support/cm.h"
+#include "support/process.h"
+
+#include "am/ctx.h"
+#include "dev/shm/shm.h"
+
+#include <am.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum {
+    RANKS = 4,
+    SOON = 1000,      /* yields: more than two looks take */
+    SHORT = 16,       /* yields: fewer than are between two looks */
+    LATER = 100000,   /* yields: more than a rest takes */
+    TRIES = 1000      /* Linux may move this process meanwhile */
+};
+
+static uint32_t core_now(void)
+{
+    return (uint32_t)sched_getcpu();
+}
+
+/* Another CPU that I may run on. */
+static uint32_t core_beside(uint32_t mine)
+{
+    cpu_set_t may;
+    uint32_t cpu = 0;
+
+    assert_int_equal(sched_getaffinity(0, sizeof(may), &may), 0);
+    while (cpu == mine || !CPU_ISSET(cpu, &may)) {
+        cpu++;
+    }
+    return cpu;
+}
+
+static struct shm_dev *shm_of(struct am_ctx *ctx)
+{
+    for (uint32_t i = 0; i < ctx->dev_count; i++) {
+        if (ctx->devs[i]->ops == &am_shm_ops) {
+            return shm_dev_of(ctx->devs[i]);
+        }
+    }
+    return NULL;
+}
+
+/* The three others were last seen on these cores (plus 1; 0: they sleep). */
+static void others_say(struct shm_dev *dev, uint32_t one, uint32_t two,
+                       uint32_t three)
+{
+    const uint32_t cores[RANKS] = {0, one, two, three};
+
+    for (uint32_t r = 1; r < RANKS; r++) {
+        atomic_store(&shm_seg_rank(dev->job, r)->core, cores[r]);
+    }
+}
+
+/* Yield so often, or until I go; true: I went. */
+static bool yields(struct shm_dev *dev, uint32_t count)
+{
+    dev->spread.gone = 0;
+    while (dev->spread.gone == 0 && count-- > 0) {
+        shm_spread_yielded(dev);
+    }
+    return dev->spread.gone != 0;
+}
+
+/* Begin anew, with a look at the next yield, and all four on two cores as said.
+ * `mine` is where I run. */
+static void begin(struct shm_dev *dev)
+{
+    dev->spread = (struct shm_spread){0};
+}
+
+/* 0, a line that is wrong, or -1: this process was moved. */
+static int scenario(struct shm_dev *dev)
+{
+    uint32_t mine = core_now(), other = core_beside(mine);
+    bool went;
+
+    begin(dev);
+    others_say(dev, 1 + mine, 1 + other, 1 + other);
+    if (yields(dev, SOON)) { /* two and two */
+        return core_now() == mine ? __LINE__ : -1;
+    }
+    others_say(dev, 1 + mine, 1 + other, 0);
+    if (yields(dev, SOON)) { /* two and one */
+        return core_now() == mine ? __LINE__ : -1;
+    }
+    /* one look finds three and one, as two say late where they are */
+    begin(dev);
+    others_say(dev, 1 + mine, 1 + mine, 1 + other);
+    if (yields(dev, SHORT)) {
+        return core_now() == mine ? __LINE__ : -1;
+    }
+    others_say(dev, 1 + mine, 1 + other, 1 + other);
+    if (yields(dev, SOON)) {
+        return core_now() == mine ? __LINE__ : -1;
+    }
+    /* three and one, and so it stays: I go */
+    others_say(dev, 1 + mine, 1 + mine, 1 + other);
+    went = yields(dev, SOON);
+    if (!went) {
+        return core_now() == mine ? __LINE__ : -1;
+    }
+    return dev->spread.gone == 1 + other ? 0 : __LINE__;
+}
+
+/* Linux takes me back each time: I rest twice as long after each. */
+static int taken_back(struct shm_dev *dev)
+{
+    cpu_set_t one, may;
+    uint32_t mine = core_now(), other = core_beside(mine), rest = 0;
+
+    assert_int_equal(sched_getaffinity(0, sizeof(may), &may), 0);
+    CPU_ZERO(&one);
+    CPU_SET(mine, &one);
+    begin(dev);
+    others_say(dev, 1 + mine, 1 + mine, 1 + other);
+    for (int i = 0; i < 4; i++) {
+        uint32_t gone;
+
+        if (!yields(dev, LATER)) {
+            return core_now() == mine ? __LINE__ : -1;
+        }
+        gone = dev->spread.gone;
+        assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+        while (dev->spread.gone == gone) {
+            shm_spread_yielded(dev);
+        }
+        assert_int_equal(sched_setaffinity(0, sizeof(may), &may), 0);
+        if (dev->spread.rest <= rest) {
+            return __LINE__;
+        }
+        rest = dev->spread.rest;
+    }
+    return 0;
+}
+
+static int tried(int (*body)(struct shm_dev *dev), struct shm_dev *dev)
+{
+    int line = -1;
+
+    for (int i = 0; i < TRIES && line == -1; i++) {
+        line = body(dev);
+    }
+    return line;
+}
+
+static int spread_body(struct rank *me)
+{
+    int line = 0;
+
+    if (rank_open_pings(me, NULL, 0) != 0) {
+        return 2;
+    }
+    rank_meet(me, 0, RANKS);
+    if (me->rank == 0) {
+        struct shm_dev *dev = shm_of(me->ctx);
+
+        line = tried(scenario, dev);
+        if (line == 0) {
+            line = tried(taken_back, dev);
+        }
+        if (line != 0) {
+            print_error("line %d\n", line);
+        }
+        atomic_store(&me->board->flag[1], 1);
+    } else {
+        while (atomic_load(&me->board->flag[1]) == 0) {
+            usleep(1000); /* it does not poll, and says nothing */
+        }
+    }
+    am_close(me->ctx);
+    return line == 0 ? 0 : 3;
+}
+
+static void test_spread(void **state)
+{
+    cpu_set_t may;
+
+    if (sched_getaffinity(0, sizeof(may), &may) != 0 || CPU_COUNT(&may) < 2) {
+        skip();
+    }
+    run_ranks(RANKS, spread_body, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_spread)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
