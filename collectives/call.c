@@ -213,16 +213,29 @@ static void call_keep(struct am_coll_req *req, const struct am_coll_call *call)
     }
 }
 
+/* The member that gives all; the size of the group: several do. */
+static uint32_t giver_of(const struct am_coll_group *group,
+                         const struct am_coll_call *call)
+{
+    switch (call->kind) {
+    case AM_COLL_BCAST:
+    case AM_COLL_SCATTER:
+        return call->root;
+    case AM_COLL_REDUCE:
+    case AM_COLL_GATHER:
+        return group->size == 2 ? 1 - call->root : group->size;
+    default:
+        return group->size;
+    }
+}
+
 /* What follows a barrier, the same at all members: where one gives all, it is to lead
  * the next barrier (shared/barrier.c). */
 static void leader_note(struct am_coll_group *group,
                         const struct am_coll_call *call)
 {
-    bool is_given =
-            call->kind == AM_COLL_BCAST || call->kind == AM_COLL_SCATTER;
-
     if (group->has_met) {
-        group->leader = is_given ? call->root : group->size;
+        group->leader = giver_of(group, call);
     }
     group->has_met = call->kind == AM_COLL_BARRIER;
 }

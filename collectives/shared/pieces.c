@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "base/copy.h"
 #include "collectives/shared/way.h"
 
 #include <string.h>
@@ -79,7 +80,7 @@ static void pieces_write(const struct am_coll_req *req, void *to)
                                : am_given(call);
 
     if (piece.bytes == block) { /* in one piece, as they lie */
-        memcpy(to, from, piece.written);
+        am_copy_to_far(to, from, piece.written);
         return;
     }
     for (size_t at = 0; at < piece.written; at += piece.bytes) {
@@ -115,7 +116,7 @@ static void copy_from(struct am_coll_req *req, const struct piece *piece,
                       uint32_t member, uint32_t block, void *to)
 {
     if (piece->bytes > 0) {
-        memcpy(to, given_by(req, piece, member, block), piece->bytes);
+        am_copy_far(to, given_by(req, piece, member, block), piece->bytes);
         am_shared_copied(req->coll, piece->bytes);
     }
 }

@@ -204,28 +204,28 @@ static void test_disagreement(void **state)
     }
 }
 
-/* Members 0, 1, 2 start a barrier in the order of `order`, and nobody polls; true: it
+/* `count` members start a barrier in the order of `order`, and nobody polls; true: it
  * ends at once for the last one. */
-static bool last_goes_on(struct trial_group *tg, const uint32_t *order)
+static bool last_goes_on(struct trial_group *tg, const uint32_t *order,
+                         uint32_t count)
 {
     struct am_coll_call call = {.kind = AM_COLL_BARRIER};
     struct world_done done[3];
     bool goes_on;
 
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         trial_group_start(tg, order[i], &call, &done[order[i]]);
-        assert_true(i == 2 || done[order[i]].count == 0);
+        assert_true(i == count - 1 || done[order[i]].count == 0);
     }
-    goes_on = done[order[2]].count != 0;
+    goes_on = done[order[count - 1]].count != 0;
     world_settle(tg->world);
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         world_check_done(&done[i], AM_OK);
     }
     return goes_on;
 }
 
-/* Where members share cores, a barrier ends with the member that gave all what
- * followed the one before. */
+/* A barrier ends with the member that gave all what followed the one before. */
 static void test_led_barrier(void **state)
 {
     static const uint32_t first[] = {2, 0, 1}, last[] = {0, 1, 2};
@@ -239,18 +239,39 @@ static void test_led_barrier(void **state)
     world_open(&world, 3, NULL);
     trial_group_open(&tg, &world, 1, all, 3);
     trial(&tg, &meet, &prng);
-    for (uint32_t crowded = 0; crowded < 2; crowded++) {
-        for (uint32_t i = 0; i < 3; i++) {
-            tg.group[i]->numbers.perf.turn_ps = crowded;
-        }
-        trial(&tg, &given, &prng);
-        assert_int_equal(last_goes_on(&tg, first), !crowded);
-        trial(&tg, &given, &prng);
+    trial(&tg, &given, &prng);
+    assert_false(last_goes_on(&tg, first, 3));
+    trial(&tg, &given, &prng);
+    trial(&tg, &made, &prng);
+    assert_true(last_goes_on(&tg, last, 3));
+    assert_true(last_goes_on(&tg, first, 3)); /* a barrier followed */
+    trial(&tg, &made, &prng);
+    assert_true(last_goes_on(&tg, first, 3));
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
+/* Of two members the one that a reduction is not for gives all. */
+static void test_led_pair(void **state)
+{
+    static const uint32_t orders[2][2] = {{0, 1}, {1, 0}};
+    static const am_coll_kind_t kinds[] = {AM_COLL_REDUCE, AM_COLL_GATHER};
+    struct trial meet = {.kind = AM_COLL_BARRIER};
+    struct trial_group tg;
+    struct world world;
+
+    (void)state;
+    world_open(&world, 2, NULL);
+    trial_group_open(&tg, &world, 1, all, 2);
+    trial(&tg, &meet, &prng);
+    for (uint32_t i = 0; i < 8; i++) {
+        uint32_t root = i / 2 % 2;
+        struct trial made = {
+                .kind = kinds[i / 4], .count = 100, .root = root};
+
         trial(&tg, &made, &prng);
-        assert_true(last_goes_on(&tg, last));
-        assert_true(last_goes_on(&tg, first)); /* a barrier followed */
-        trial(&tg, &made, &prng);
-        assert_true(last_goes_on(&tg, first));
+        assert_int_equal(last_goes_on(&tg, orders[i % 2], 2),
+                         orders[i % 2][1] != root);
     }
     trial_group_close(&tg);
     world_close(&world);
@@ -364,6 +385,7 @@ int main(void)
             cmocka_unit_test(test_death),
             cmocka_unit_test(test_disagreement),
             cmocka_unit_test(test_led_barrier),
+            cmocka_unit_test(test_led_pair),
             cmocka_unit_test(test_round_told),
             cmocka_unit_test(test_given_back),
     };

@@ -27,9 +27,6 @@ struct limits {
 /* A schedule of MPICH's costs more than what is so short. */
 #define SHORT_START (4 * KIB)
 
-/* Of two ranks a broadcast shorter than this is one message. */
-#define PAIR_BCAST_LEAST 256
-
 static const struct limits of_pairs[AM_COLL_KINDS] = {
     [AM_COLL_BCAST] = UP_TO(32 * KIB),
     [AM_COLL_REDUCE] = ALL,
@@ -89,9 +86,6 @@ static bool fits(MPIR_Comm * comm, const struct MPIDI_AM_collective *c)
 
     if (kind == AM_COLL_BARRIER) {
         return true;
-    }
-    if (kind == AM_COLL_BCAST && is_pair && c->bytes < PAIR_BCAST_LEAST) {
-        return false;
     }
     return !c->call.is_vector && (c->bytes <= limits->low || c->bytes >= limits->high);
 }
