@@ -2,12 +2,12 @@
  * Completions of native point to point, and all that is not on its fast path:
  * errors, truncation, cancel, receives of claimed messages.
  */
-#include <sched.h>
-#include <time.h>
 #include <mpidimpl.h>
 #include "am_impl.h"
 #include "am_ft.h"
 #include "am_pt2pt.h"
+#include <sched.h>
+#include <time.h>
 
 /* A wait that may not sleep on the doorbell, since others need polls, naps after
  * so many polls (some 0.3 ms).  A yield is not enough: Linux gives each session

@@ -4,10 +4,10 @@
  * are opened for a communicator, processes are known by lpids in ch4's own tables,
  * and the entries of spawning are called with the lock of vci 0 held.
  */
-#include <sched.h>
 #include <mpidimpl.h>
 #include "am_impl.h"
 #include "am_noinline.h"
+#include <sched.h>
 
 #if MPIDI_AM_SINCE(5, 0, 0)
 
