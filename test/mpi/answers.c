@@ -230,6 +230,34 @@ static void part_tags(void)
 #define DEEP       100000
 #define DEEP_LATER 20000
 
+/* Messages that wait, received with any source into memory with gaps. */
+static void gaps(void)
+{
+    MPI_Datatype type;
+    int got[4], sent[2];
+
+    if (rank == 0) {
+        for (int i = 0; i < 100; i++) {
+            sent[0] = i;
+            sent[1] = -i;
+            MPI_Send(sent, 2, MPI_INT, 1, i, MPI_COMM_WORLD);
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) {
+        MPI_Type_vector(2, 1, 2, MPI_INT, &type);
+        MPI_Type_commit(&type);
+        for (int i = 99; i >= 0; i--) {
+            got[1] = 7;
+            MPI_Recv(got, 1, type, MPI_ANY_SOURCE, i, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+            check(got[0] == i && got[1] == 7 && got[2] == -i,
+                  "a waiting message with gaps", i);
+        }
+        MPI_Type_free(&type);
+    }
+}
+
 /* Receives with any source, matched from the last; then messages with nobody
  * to receive them, taken from the last. */
 static void part_wildcards(void)
@@ -267,6 +295,7 @@ static void part_wildcards(void)
     }
     free(numbers);
     free(requests);
+    gaps();
 }
 
 /* ------------------------------------------------------------------ cancel */

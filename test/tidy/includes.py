@@ -74,6 +74,11 @@ def _same_device(name, path):
 
 for name in tree.files(".c", ".h"):
     text = tree.code(name)
+    first = INCLUDE.search(text)
+    if name.startswith("mpich-netmod/") and name.endswith(".c") and first \
+            and "<mpidimpl.h>" in text and first.group(2) != "mpidimpl.h":
+        tree.fail(name, text.count("\n", 0, first.start(2)) + 1,
+                  "mpidimpl.h is first: its _GNU_SOURCE is for all headers")
     for match in INCLUDE.finditer(text):
         line = text.count("\n", 0, match.start(2)) + 1
         included = match.group(2)

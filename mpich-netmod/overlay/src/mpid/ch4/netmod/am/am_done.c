@@ -2,12 +2,13 @@
  * Completions of native point to point, and all that is not on its fast path:
  * errors, truncation, cancel, receives of claimed messages.
  */
-#include <sched.h>
-#include <time.h>
 #include <mpidimpl.h>
 #include "am_impl.h"
+#include "am_done.h"
 #include "am_ft.h"
 #include "am_pt2pt.h"
+#include <sched.h>
+#include <time.h>
 
 /* A wait that may not sleep on the doorbell, since others need polls, naps after
  * so many polls (some 0.3 ms).  A yield is not enough: Linux gives each session
@@ -215,6 +216,20 @@ void MPIDI_AM_send_done(void *arg, const struct am_msg_status *status)
     MPIDI_AM_complete(sreq);
 }
 
+/* The request of MPICH's own shared memory that a receive from any source has beside ours: it
+ * is complete, and ours has a reference less. */
+static void end_partner(MPIR_Request * rreq)
+{
+#ifndef MPIDI_CH4_DIRECT_NETMOD
+    if (MPIDI_AM_PARTNER(rreq) != NULL) {
+        int is_cancelled;
+
+        MPIDI_anysrc_try_cancel_partner(rreq, &is_cancelled);
+        MPIDI_anysrc_free_partner(rreq);
+    }
+#endif
+}
+
 void MPIDI_AM_recv_done(void *arg, const struct am_msg_status *status)
 {
     MPIR_Request *rreq = arg;
@@ -224,15 +239,15 @@ void MPIDI_AM_recv_done(void *arg, const struct am_msg_status *status)
         recv_layout_done(rreq);
     }
     MPIDI_AM_REQ(rreq).msg = NULL;
-#ifndef MPIDI_CH4_DIRECT_NETMOD
-    if (MPIDI_AM_PARTNER(rreq) != NULL) {
-        int is_cancelled;
-
-        MPIDI_anysrc_try_cancel_partner(rreq, &is_cancelled);
-        MPIDI_anysrc_free_partner(rreq);
-    }
-#endif
+    end_partner(rreq);
     MPIDI_AM_complete(rreq);
+}
+
+void MPIDI_AM_recv_over(MPIR_Request * rreq)
+{
+    if (MPIDI_AM_SINCE(4, 3, 0)) {
+        end_partner(rreq);
+    }
 }
 
 int MPIDI_AM_cancel_recv(MPIR_Request * rreq)
@@ -327,6 +342,7 @@ int MPIDI_AM_irecv_any(void *buf, size_t bytes, struct am_ctx *ctx, uint64_t key
     rreq->status.MPI_SOURCE = rank;     /* MPIDI_AM_is_any_source */
     if (unlikely(MPIDI_AM_IS_BROKEN(rreq->comm)) &&
         MPIDI_AM_recv_refused(rreq, context_id, tag)) {
+        MPIDI_AM_recv_over(rreq);
         return MPI_SUCCESS;
     }
     MPIDI_AM_match(rank, tag, context_id, &envelope, &mask);
@@ -342,6 +358,7 @@ int MPIDI_AM_irecv_any(void *buf, size_t bytes, struct am_ctx *ctx, uint64_t key
     }
     is_over(rreq);
     MPIDI_AM_recv_status(rreq, &result);
+    MPIDI_AM_recv_over(rreq);
     return MPI_SUCCESS;
 }
 

@@ -16,6 +16,7 @@
  */
 #include <mpidimpl.h>
 #include "am_impl.h"
+#include "am_done.h"
 #include "am_pt2pt.h"
 
 #define SPILL_BYTES_MAX 64      /* twice the largest basic element */
@@ -272,6 +273,7 @@ int MPIDI_AM_irecv_layout(void *buf, MPI_Aint count, MPI_Datatype datatype,
         MPIDI_AM_recv_refused(rreq, (int) envelope->context, (int) envelope->tag)) {
         MPIDI_REQUEST_SET_LOCAL(rreq, 0, partner);
         *request = rreq;
+        MPIDI_AM_recv_over(rreq);
         return MPI_SUCCESS;
     }
     MPIDI_AM_REQ(rreq).layout = MPIDI_AM_layout_create(buf, count, datatype, &data);
@@ -287,5 +289,8 @@ int MPIDI_AM_irecv_layout(void *buf, MPI_Aint count, MPI_Datatype datatype,
     }
     MPIDI_REQUEST_SET_LOCAL(rreq, 0, partner);
     *request = rreq;
+    if (status == AM_DONE) {
+        MPIDI_AM_recv_over(rreq);
+    }
     return MPI_SUCCESS;
 }

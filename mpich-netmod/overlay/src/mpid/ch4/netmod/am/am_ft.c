@@ -8,9 +8,9 @@
  * MPICH makes for a collective's parts (of a node, between nodes, of one side)
  * have the context of their parent but for some bits, and fail with it.
  */
-#include <pthread.h>
 #include <mpidimpl.h>
 #include "am_ft.h"
+#include <pthread.h>
 
 #if MPIDI_AM_FT
 

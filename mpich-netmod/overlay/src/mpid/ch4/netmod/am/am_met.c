@@ -12,10 +12,10 @@
  * are in none once all greetings are here.  Who is met again is connected to again, as
  * MPICH gives the addresses with each new intercommunicator.
  */
-#include <sched.h>
 #include <mpidimpl.h>
 #include "am_impl.h"
 #include "am_noinline.h"
+#include <sched.h>
 
 #if MPIDI_AM_SINCE(5, 0, 0)
 

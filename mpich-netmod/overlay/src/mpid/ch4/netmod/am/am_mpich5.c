@@ -4,16 +4,24 @@
  * are opened for a communicator, processes are known by lpids in ch4's own tables,
  * and the entries of spawning are called with the lock of vci 0 held.
  */
-#include <sched.h>
 #include <mpidimpl.h>
 #include "am_impl.h"
 #include "am_noinline.h"
+#include <sched.h>
 
 #if MPIDI_AM_SINCE(5, 0, 0)
 
 #include "mpidu_init_shm.h"
 
 /* ------------------------------------------------------------ start */
+
+/* Has nobody else prepared what am_world.c exchanges addresses through?  MPICH's own
+ * shared memory, which starts before this, does without where it can. */
+#if defined(MPIDI_CH4_DIRECT_NETMOD) || defined(MPL_HAVE_INITSHM)
+#define INIT_SHM_IS_OURS 1
+#else
+#define INIT_SHM_IS_OURS 0
+#endif
 
 int MPIDI_AM_comm_bootstrap(MPIR_Comm * comm)
 {
@@ -23,13 +31,12 @@ int MPIDI_AM_comm_bootstrap(MPIR_Comm * comm)
         return MPI_SUCCESS;
     }
     MPIR_Assertp(comm == MPIR_Process.comm_world);      /* MPID_SESSION_USE_WORLD */
-#ifdef MPIDI_CH4_DIRECT_NETMOD
-    /* nobody else has prepared what am_world.c exchanges addresses through */
+#if INIT_SHM_IS_OURS
     mpi_errno = MPIDU_Init_shm_init();
     MPIR_ERR_CHECK(mpi_errno);
 #endif
     mpi_errno = MPIDI_AM_start();
-#ifdef MPIDI_CH4_DIRECT_NETMOD
+#if INIT_SHM_IS_OURS
     if (mpi_errno == MPI_SUCCESS) {
         mpi_errno = MPIDU_Init_shm_finalize();
     }

@@ -2,10 +2,10 @@
  * Dynamic processes: what ch4's spawn, connect and accept need.  An address is
  * libam's blob; processes outside the world are connected late.
  */
-#include <sched.h>
 #include <mpidimpl.h>
 #include "am_impl.h"
 #include "am_noinline.h"
+#include <sched.h>
 
 #if !MPIDI_AM_SINCE(5, 0, 0)    /* else am_mpich5.c */
 
