@@ -129,17 +129,17 @@ struct am_module {
     am_status_t (*open)(struct am_ctx *ctx, uint32_t slot, const void *values,
                         uint64_t *stats);
     void (*close)(struct am_ctx *ctx, uint32_t slot);
-    /* Go on with what needs no packet: once, at the end of the poll (the next
-     * one, if none is under way) after each am_module_wake.  The number of
-     * events.  NULL: there is no such thing. */
+    /* Go on with what needs no packet: once, at the end of this poll or the next
+     * one, after each am_module_wake.  The number of events.  NULL: nothing. */
     int (*poll)(struct am_ctx *ctx, uint32_t slot);
-    /* By the clock, up to a hundred times a second, beside the devices' looks for
-     * dead peers; not on simulated hosts.  NULL: nothing. */
+    /* Up to a hundred times a second; not on simulated hosts.  NULL: nothing. */
     void (*check)(struct am_ctx *ctx);
     /* A peer died: fail what waits for it. */
     void (*peer_dead)(struct am_ctx *ctx, struct am_peer *peer);
     /* Is nothing of it under way, so that it may be closed?  NULL: nothing. */
     bool (*peer_idle)(struct am_ctx *ctx, struct am_peer *peer);
+    /* Does anything that is under way need it to live?  NULL: nothing does. */
+    bool (*peer_needed)(struct am_ctx *ctx, struct am_peer *peer);
     /* Free peer->msg, its slot and the like. */
     void (*peer_close)(struct am_ctx *ctx, struct am_peer *peer);
     /* In the child of a fork: let every call ask am for its peer.  NULL: it

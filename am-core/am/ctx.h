@@ -249,11 +249,12 @@ const void *am_blob_part(const struct am_blob *blob, const struct am_dev *dev,
 void am_peer_init(struct am_ctx *ctx); /* register the handler */
 /* The peer with this address if it is known and there, else UINT32_MAX. */
 uint32_t am_peer_find(const struct am_ctx *ctx, const struct am_blob *blob);
-/* Let go of those that nobody here asked for and that have left.
- * Not while a device is polled. */
+/* Let go of those that left and nobody here asked for; not inside a poll. */
 void am_peers_reap(struct am_ctx *ctx);
 /* Is nothing under way with it, so that it may be closed? */
 bool am_peer_is_idle(struct am_ctx *ctx, struct am_peer *peer);
+/* Does anything under way end in an error when it dies? */
+bool am_peer_is_needed(struct am_ctx *ctx, struct am_peer *peer);
 
 /* ------------------------------------------------------------- request.c */
 
@@ -262,8 +263,7 @@ void am_peers_drop_ops(struct am_ctx *ctx);
 /* job.c: exchange addresses with the ranks of the job, then wait for them. */
 am_status_t am_job_connect(struct am_ctx *ctx, const struct am_params *params,
                            char *error, size_t error_bytes);
-/* lib.c: the environment of a context that opens with these parameters; NULL
- * with a sentence in `error`. */
+/* lib.c: the environment for these parameters; NULL: `error` says why. */
 struct am_env *am_env_find(const struct am_params *params, char *error,
                            size_t error_bytes);
 

@@ -43,13 +43,13 @@ static void operations_fail(struct am_ctx *ctx, struct am_peer *peer)
 
 /* The job cannot go on without one of its ranks, so a poll fails; of a process
  * outside it only who waits for it is told.  Where nobody does it may have ended in
- * order, and its last packet was lost. */
+ * order, and its last packet was lost, or has been here for long. */
 void am_peer_dead(void *user, const char *why)
 {
     struct am_peer *peer = user;
     struct am_ctx *ctx = peer->ctx;
     bool late = peer->index >= ctx->size;
-    bool is_missed = !late || !am_peer_is_idle(ctx, peer);
+    bool is_missed = !late || am_peer_is_needed(ctx, peer);
 
     peer->dead = true;
     peer->send = am_send_to_dead;

@@ -92,10 +92,28 @@ static bool has_operation(const struct am_ctx *ctx, const struct am_peer *peer)
     return false;
 }
 
+/* In am itself, without the modules. */
+static bool has_work(const struct am_ctx *ctx, const struct am_peer *peer)
+{
+    return !am_list_is_empty(&peer->ordered) ||
+           !am_list_is_empty(&peer->bulk) || peer->landing != 0 ||
+           has_operation(ctx, peer);
+}
+
+bool am_peer_is_needed(struct am_ctx *ctx, struct am_peer *peer)
+{
+    bool needed = has_work(ctx, peer);
+
+    for (uint32_t i = 0; !needed && am_modules[i] != NULL; i++) {
+        needed = am_modules[i]->peer_needed != NULL &&
+                 am_modules[i]->peer_needed(ctx, peer);
+    }
+    return needed;
+}
+
 bool am_peer_is_idle(struct am_ctx *ctx, struct am_peer *peer)
 {
-    if (!am_list_is_empty(&peer->ordered) || !am_list_is_empty(&peer->bulk) ||
-        peer->landing != 0 || has_operation(ctx, peer)) {
+    if (has_work(ctx, peer)) {
         return false;
     }
     for (uint32_t i = 0; am_modules[i] != NULL; i++) {

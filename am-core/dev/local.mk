@@ -30,7 +30,8 @@ if BUILD_UDP
 libam_la_SOURCES += \
     am-core/dev/udp/udp.h am-core/dev/udp/udp_wire.h \
     am-core/dev/udp/udp_init.c am-core/dev/udp/udp_if.c \
-    am-core/dev/udp/udp_sock.c am-core/dev/udp/udp_auth.c \
+    am-core/dev/udp/udp_sock.c am-core/dev/udp/udp_direct.c \
+    am-core/dev/udp/udp_auth.c \
     am-core/dev/udp/udp_ep.c am-core/dev/udp/udp_tx.c \
     am-core/dev/udp/udp_rx.c am-core/dev/udp/udp_alive.c
 endif

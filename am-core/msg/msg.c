@@ -197,6 +197,30 @@ static bool msg_peer_idle(struct am_ctx *ctx, struct am_peer *peer)
             (am_list_is_empty(&mp->held) && am_list_is_empty(&mp->active)));
 }
 
+/* A message that is all here and whose sender wants no answer needs nobody. */
+static bool msg_peer_needed(struct am_ctx *ctx, struct am_peer *peer)
+{
+    const struct am_msg_peer *mp = peer->msg;
+    const struct am_list *link;
+
+    if (am_msg_of(ctx)->look_peer == peer) {
+        return true;
+    }
+    if (mp == NULL) {
+        return false;
+    }
+    for (link = mp->active.next; link != &mp->active; link = link->next) {
+        const struct am_msg_req *req =
+                am_container(link, struct am_msg_req, active);
+
+        if ((req->state != AM_REQ_UNEXPECTED && req->state != AM_REQ_CLAIMED) ||
+            req->info.remote_id != 0 || !am_msg_message_is_whole(req)) {
+            return true;
+        }
+    }
+    return !am_list_is_empty(&mp->held);
+}
+
 static void msg_peer_close(struct am_ctx *ctx, struct am_peer *peer)
 {
     if (peer->msg != NULL) {
@@ -269,6 +293,7 @@ const struct am_module am_msg_module = {
         .peer_dead = msg_peer_dead,
         .costs_changed = msg_costs_changed,
         .peer_idle = msg_peer_idle,
+        .peer_needed = msg_peer_needed,
         .peer_close = msg_peer_close,
         .forked = msg_forked,
         .describe = msg_describe,

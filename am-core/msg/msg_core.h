@@ -330,6 +330,8 @@ void am_msg_status_fill(const struct am_msg_req *recv, am_status_t status,
                         struct am_msg_status *out);
 /* Fail everything that waits for `mp`. */
 void am_msg_peer_fail(struct am_msg_peer *mp);
+/* Is a message that nobody has received yet all here? */
+bool am_msg_message_is_whole(const struct am_msg_req *message);
 
 /* Pay for the match steps since the last call. */
 void am_msg_charge_steps(struct am_msg *msg);
@@ -375,10 +377,8 @@ am_status_t am_msg_packet(struct am_msg_req *send, struct am_op *op,
 
 /* -------------------------------------------------- receiving, msg_recv.c */
 
-/*
- * An envelope arrived: the receive it matches, marked as receiving, or NULL.
- * Then the caller makes a message of it and stores it.
- */
+/* An envelope arrived: the receive it matches, marked as receiving, or NULL.
+ * Then the caller makes a message of it and stores it. */
 struct am_msg_req *am_msg_match(struct am_msg *msg, uint64_t key, uint32_t tag,
                                 const struct am_msg_info *info);
 /* A message that has no receive yet, in no queue; NULL and a log line without

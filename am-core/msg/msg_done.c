@@ -171,6 +171,13 @@ am_status_t am_msg_send_finish(struct am_msg_req *send, am_status_t status)
 
 /* ------------------------------------------------------------ a dead peer */
 
+bool am_msg_message_is_whole(const struct am_msg_req *message)
+{
+    return message->info.proto == AM_PROTO_BUFFERED ||
+           (message->info.proto == AM_PROTO_EAGER &&
+            message->moved_bytes == message->info.length);
+}
+
 static void fail_one(struct am_msg_req *req, struct am_msg_peer *mp)
 {
     bool receiving = req->state == AM_REQ_RECEIVING;
@@ -184,11 +191,7 @@ static void fail_one(struct am_msg_req *req, struct am_msg_peer *mp)
         return;
     }
     if (req->state == AM_REQ_UNEXPECTED || req->state == AM_REQ_CLAIMED) {
-        bool whole = req->info.proto == AM_PROTO_BUFFERED ||
-                     (req->info.proto == AM_PROTO_EAGER &&
-                      req->moved_bytes == req->info.length);
-
-        req->status = whole ? AM_OK : AM_ERR_PEER;
+        req->status = am_msg_message_is_whole(req) ? AM_OK : AM_ERR_PEER;
         am_list_push(&mp->active, &req->active);
         return;
     }

@@ -27,6 +27,12 @@ TESTS += test/unit/udp_dead_test
 test_unit_udp_dead_test_SOURCES = test/unit/udp_dead_test.c $(dev_pair)
 test_unit_udp_dead_test_CFLAGS = $(TEST_CFLAGS)
 
+check_PROGRAMS += test/unit/udp_direct_test
+TESTS += test/unit/udp_direct_test
+test_unit_udp_direct_test_SOURCES = test/unit/udp_direct_test.c \
+    test/support/dev_open.c
+test_unit_udp_direct_test_CFLAGS = $(TEST_CFLAGS)
+
 check_PROGRAMS += test/unit/udp_many_test
 TESTS += test/unit/udp_many_test
 test_unit_udp_many_test_SOURCES = test/unit/udp_many_test.c \

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 enum {
+    WARNING_BYTES = 1000,
     LARGE = 3 << 20,
     POLLS_MAX = 200000000
 };
@@ -316,6 +317,103 @@ static void test_never_met_ofi(void **state)
 #endif
 }
 
+/* ------------------------------------------------- a process outside the job */
+
+/* It sends a few bytes to who reads its address, and polls until it is killed. */
+static void outsider_run(int fd, unsigned flags)
+{
+    struct am_params params = {.size = 1};
+    struct am_data data = am_data_contig("here", 4);
+    const struct am_msg_envelope envelope = {1, 1, 1};
+    char blob[AM_ADDRESS_BYTES];
+    struct am_msg_req *req;
+    struct am_ctx *ctx;
+    uint32_t peer;
+
+    if (recv(fd, blob, sizeof(blob), MSG_WAITALL) != sizeof(blob) ||
+        am_open(&params, &ctx) != AM_OK ||
+        am_connect(ctx, blob, &peer) != AM_OK) {
+        _exit(1);
+    }
+    (void)am_msg_isend(ctx, peer, &envelope, &data, flags, NULL, NULL, &req);
+    while (true) {
+        (void)am_ctx_poll_wait(ctx);
+    }
+}
+
+/* An outsider's message is here when it dies; what was logged of that. */
+static void outsider_dies(unsigned flags, bool sends, char *warning)
+{
+    char log[] = "warn:msg_dead_XXXXXX", *name = strchr(log, ':') + 1, into[4];
+    int fds[2], file = mkstemp(name);
+    const struct am_option options[] = {{"AM_LOG", log}};
+    struct am_params params = {
+            .size = 1, .options = options, .option_count = 1};
+    struct am_data data = am_data_contig(into, sizeof(into));
+    const struct am_msg_envelope envelope = {1, 1, 1};
+    const struct am_msg_mask mask = MASK_EXACT;
+    struct ended ended = {0};
+    struct am_msg_status status;
+    struct am_msg_req *req;
+    char blob[AM_ADDRESS_BYTES];
+    struct am_ctx *ctx;
+    ssize_t bytes;
+    pid_t child;
+
+    assert_true(file >= 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        outsider_run(fds[1], flags);
+    }
+    assert_int_equal(am_open(&params, &ctx), AM_OK);
+    assert_int_equal(am_address(ctx, blob), AM_OK);
+    assert_int_equal(write(fds[0], blob, sizeof(blob)), sizeof(blob));
+    while (am_msg_iprobe(ctx, &envelope, &mask, &status) != AM_DONE) {
+        assert_true(am_ctx_poll_wait(ctx) >= 0);
+    }
+    if (sends) {
+        assert_int_equal(am_msg_isend(ctx, status.peer, &envelope, &data,
+                                      AM_MSG_SYNC, ended_done, &ended, &req),
+                         AM_OK);
+    }
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    for (int i = 0; !am_peer_is_dead(ctx, status.peer); i++) {
+        assert_true(i < POLLS_MAX);
+        assert_true(am_ctx_poll_wait(ctx) >= 0);
+    }
+    assert_int_equal(ended.count, sends);
+    assert_int_equal(am_msg_irecv(ctx, &envelope, &mask, &data, ended_done,
+                                  &ended, &ended.status, &req),
+                     AM_DONE);
+    assert_int_equal(ended.status.status, AM_OK);
+    assert_memory_equal(into, "here", 4);
+    am_close(ctx);
+    bytes = pread(file, warning, WARNING_BYTES - 1, 0);
+    assert_true(bytes >= 0);
+    warning[bytes] = '\0';
+    close(file);
+    unlink(name);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+/* It may have ended in order, when nothing that is under way needs it; to send to
+ * it, and an answer that it waits for, do. */
+static void test_outsider(void **state)
+{
+    char warning[WARNING_BYTES];
+
+    outsider_dies(0, false, warning);
+    assert_string_equal(warning, "");
+    outsider_dies(0, true, warning);
+    assert_non_null(strstr(warning, "outside the job is gone"));
+    outsider_dies(AM_MSG_SYNC, false, warning);
+    assert_non_null(strstr(warning, "outside the job is gone"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +422,7 @@ int main(void)
             cmocka_unit_test(test_never_met_shm),
             cmocka_unit_test(test_never_met_udp),
             cmocka_unit_test(test_never_met_ofi),
+            cmocka_unit_test(test_outsider),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

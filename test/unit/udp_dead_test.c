@@ -82,8 +82,7 @@ static void test_closed(void **state)
 
     job_open("0");
     victim = udp_dev_of(nodes[1].dev);
-    close(victim->fd);
-    victim->fd = -1;
+    udp_sock_close(&victim->socks[UDP_ALL]);
     for (int i = 0; nodes[0].dead == 0; i++) {
         assert_true(i < ASKED_MAX);
         pass(1, false);

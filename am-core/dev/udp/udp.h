@@ -6,6 +6,9 @@
  *   send -> udp_tx: staged, marked   -> sendmmsg, UDP_SEGMENT -> network
  *   poll <- udp_rx: checked, counted <- recvmmsg, UDP_GRO     <- network
  *
+ * One socket hears and reaches all peers.  While nearly all packets go to one of
+ * them, a second one on the same port is connected to that peer (udp_direct.c).
+ *
  * Authentication.  Each context has a key of 128 bits for what is sent to it.
  * It is random and stands in the context's address, so those have it who were
  * given the address; or it is derived from AM_UDP_KEY, which the launcher hands
@@ -17,8 +20,9 @@
  * somebody reads the exchange of addresses and AM_UDP_KEY is not set.
  *
  * Files: udp_init.c life and variables, udp_if.c which interface, udp_sock.c
- * the socket and its options, udp_auth.c keys and replays, udp_ep.c peers,
- * udp_tx.c, udp_rx.c, udp_alive.c refusals, silence and waiting.
+ * the socket and its options, udp_direct.c the second one, udp_auth.c keys and
+ * replays, udp_ep.c peers, udp_tx.c, udp_rx.c, udp_alive.c refusals, silence and
+ * waiting.
  */
 #ifndef AM_DEV_UDP_UDP_H
 #define AM_DEV_UDP_UDP_H
@@ -47,6 +51,7 @@
 #define UDP_REPLAY_WORDS   (UDP_REPLAY_PACKETS / 64)
 #define UDP_BUCKETS        1024 /* of the table of peers */
 #define UDP_CLOSED_MAX     1024 /* peers that were let go and are still known */
+#define UDP_STAY           4    /* looks at one socket for one at a quiet one */
 
 extern const struct am_dev_ops am_udp_ops;
 
@@ -111,12 +116,34 @@ struct udp_tx {
     struct udp_run runs[UDP_TX_RUNS];
 };
 
+/* The context's sockets; all have its port. */
+enum {
+    UDP_ALL,    /* hears every peer that the other one does not */
+    UDP_DIRECT, /* connected to one peer, and hears that one */
+    UDP_SOCKS
+};
+
+struct udp_sock {
+    int fd;           /* -1: none, or this is the child of a fork */
+    bool quiet;       /* the last look found nothing */
+    bool many;        /* the last look took in all that it could */
+    bool runs;        /* the kernel puts neighbours together now */
+    uint32_t singles; /* datagrams since there was reason for that */
+};
+
+/* Whom UDP_DIRECT is for. */
+struct udp_direct {
+    struct udp_ep *to; /* it is connected to this one's address, or NULL */
+    struct udp_ep *favourite; /* nearly all packets may be going to this one */
+    uint32_t score;           /* of the favourite, at most `enough` */
+    uint32_t enough;          /* to connect to it; 0: it cannot be done */
+    uint64_t parked_ps;       /* open, connected to no peer, since then */
+    int epoll;                /* that watches the sockets; -1: none */
+};
+
 /* What one system call takes in, ready for the next. */
 struct udp_rx {
     uint8_t *memory; /* UDP_RX_RUNS * UDP_DATAGRAM_MAX */
-    bool many; /* the last call took in all that it could */
-    bool runs; /* the kernel puts neighbours together now */
-    uint32_t singles; /* datagrams since there was reason for that */
     struct mmsghdr messages[UDP_RX_RUNS];
     struct iovec pieces[UDP_RX_RUNS];
     union udp_sockaddr sources[UDP_RX_RUNS];
@@ -126,7 +153,10 @@ struct udp_rx {
 
 struct udp_dev {
     struct am_dev base;
-    int fd; /* -1 in the child of a fork */
+    struct udp_sock socks[UDP_SOCKS];
+    uint32_t turn; /* the socket on which something came last */
+    uint32_t stay; /* looks at it since one at the other */
+    struct udp_direct direct;
     bool segments;  /* the kernel cuts runs into datagrams */
     bool coalesces; /* and gives them back as runs */
     bool crowded;   /* the last yield took long */
@@ -170,6 +200,12 @@ static inline struct udp_ep *udp_ep_of(struct am_dev_ep *ep)
     return am_container(ep, struct udp_ep, base);
 }
 
+/* False in the child of a fork. */
+static inline bool udp_is_open(const struct udp_dev *dev)
+{
+    return dev->socks[UDP_ALL].fd >= 0;
+}
+
 /* ---------------------------------------------------------------- udp_if.c */
 
 struct udp_if {
@@ -195,10 +231,47 @@ const char *udp_address_text(const union udp_sockaddr *address, char *text,
 /* "any", or "40000-40100": false when it is neither. */
 bool udp_ports_parse(const char *text, uint16_t *first_p, uint16_t *last_p);
 /* Is the kernel to put datagrams together (UDP_GRO)? */
-void udp_runs_set(struct udp_dev *dev, bool on);
-/* Open and bind dev->fd; AM_ERR_SYSTEM with a sentence in `error`. */
+void udp_runs_set(struct udp_sock *sock, bool on);
+/* A socket with all options that is not bound: false, and errno says why. */
+bool udp_sock_make(const struct udp_dev *dev, struct udp_sock *sock);
+void udp_sock_close(struct udp_sock *sock);
+/* Open and bind UDP_ALL; AM_ERR_SYSTEM with a sentence in `error`. */
 am_status_t udp_socket_open(struct udp_dev *dev, const struct udp_if *on,
                             char *error, size_t error_bytes);
+
+/* ------------------------------------------------------------ udp_direct.c */
+
+void udp_direct_init(struct udp_dev *dev);
+void udp_direct_close(struct udp_dev *dev);
+/* A packet goes to `ep`, and that is not settled yet: see udp_direct_count. */
+void udp_direct_vote(struct udp_dev *dev, struct udp_ep *ep);
+/* The endpoint has come to its end. */
+void udp_direct_forget(struct udp_dev *dev, const struct udp_ep *ep);
+/* Close the socket if it has been nobody's for long enough. */
+void udp_direct_check(struct udp_dev *dev, uint64_t now_ps);
+/* An epoll that watches this device's sockets, now and later. */
+am_status_t udp_direct_watch(struct udp_dev *dev, int epoll);
+
+/* A packet goes to `ep`. */
+static inline void udp_direct_count(struct udp_dev *dev, struct udp_ep *ep)
+{
+    if (ep != dev->direct.favourite || dev->direct.score < dev->direct.enough) {
+        udp_direct_vote(dev, ep);
+    }
+}
+
+/* The socket to look at now: where something came last, and the other one now
+ * and then, or by turns while both have something. */
+static inline struct udp_sock *udp_sock_next(struct udp_dev *dev)
+{
+    struct udp_sock *other = &dev->socks[!dev->turn];
+
+    if (other->fd >= 0 && ++dev->stay >= (other->quiet ? UDP_STAY : 1)) {
+        dev->stay = 0;
+        return other;
+    }
+    return &dev->socks[dev->turn];
+}
 
 /* -------------------------------------------------------------- udp_auth.c */
 

@@ -81,7 +81,7 @@ static void refused_mark(struct udp_dev *dev, struct udp_ep *ep)
     }
 }
 
-void udp_errors_read(struct udp_dev *dev)
+static void errors_read(struct udp_dev *dev, int fd)
 {
     _Alignas(8) uint8_t quoted[2048];
     _Alignas(8) uint8_t control[512];
@@ -95,7 +95,7 @@ void udp_errors_read(struct udp_dev *dev)
                                  .msg_iovlen = 1,
                                  .msg_control = control,
                                  .msg_controllen = sizeof(control)};
-        ssize_t bytes = recvmsg(dev->fd, &message, MSG_ERRQUEUE);
+        ssize_t bytes = recvmsg(fd, &message, MSG_ERRQUEUE);
 
         if (bytes < 0) {
             return;
@@ -111,6 +111,35 @@ void udp_errors_read(struct udp_dev *dev)
     }
 }
 
+void udp_errors_read(struct udp_dev *dev)
+{
+    for (uint32_t i = 0; i < UDP_SOCKS && dev->socks[i].fd >= 0; i++) {
+        errors_read(dev, dev->socks[i].fd);
+    }
+}
+
+/* Wait so long for one of the sockets, and say by the next looks what came: the
+ * count of those that have something. */
+static int sockets_wait(struct udp_dev *dev, int most_ms)
+{
+    struct pollfd looks[UDP_SOCKS];
+    int count = 0;
+
+    for (uint32_t i = 0; i < UDP_SOCKS; i++) {
+        looks[i] = (struct pollfd){.fd = dev->socks[i].fd, .events = POLLIN};
+    }
+    (void)poll(looks, UDP_SOCKS, most_ms);
+    dev->stay = 0;
+    for (uint32_t i = 0; i < UDP_SOCKS; i++) {
+        dev->socks[i].quiet = (looks[i].revents & POLLIN) == 0;
+        if (!dev->socks[i].quiet) {
+            dev->turn = i;
+            count++;
+        }
+    }
+    return count;
+}
+
 /* The upcall may let go of endpoints, so the list is walked from its head after
  * each. */
 void udp_refused_tell(struct udp_dev *dev)
@@ -118,6 +147,9 @@ void udp_refused_tell(struct udp_dev *dev)
     struct am_list *link = dev->eps.next;
     char why[96], where[64];
 
+    if (sockets_wait(dev, 0) > 0) {
+        return; /* something that they had sent may be unread */
+    }
     while (link != &dev->eps) {
         struct udp_ep *ep = am_container(link, struct udp_ep, link);
 
@@ -178,11 +210,12 @@ void udp_check(struct am_dev *base)
     struct am_list *link = dev->eps.next;
     uint32_t pings = 0;
 
-    if (dev->fd < 0 || now_ps - dev->check_ps < CHECK_PS) {
+    if (!udp_is_open(dev) || now_ps - dev->check_ps < CHECK_PS) {
         return;
     }
     dev->check_ps = now_ps;
     udp_errors_read(dev);
+    udp_direct_check(dev, now_ps);
     while (link != &dev->eps) {
         struct udp_ep *ep = am_container(link, struct udp_ep, link);
 
@@ -203,12 +236,19 @@ am_status_t udp_watch(struct am_dev *base, int epoll)
 {
     struct udp_dev *dev = udp_dev_of(base);
 
-    return dev->fd < 0 ? AM_OK : am_dev_watch_fd(epoll, dev->fd);
+    return udp_is_open(dev) ? udp_direct_watch(dev, epoll) : AM_OK;
 }
 
-/* A datagram that waits is seen by who looks at the descriptor. */
+/* A datagram that waits is seen by who looks at the descriptor, which does not
+ * tell on which socket: the next poll looks at both. */
 am_status_t udp_arm(struct am_dev *base, uint64_t *most_ns)
 {
+    struct udp_dev *dev = udp_dev_of(base);
+
+    if (dev->socks[UDP_DIRECT].fd >= 0) {
+        dev->socks[!dev->turn].quiet = false;
+        dev->looks = 1;
+    }
     return AM_OK;
 }
 
@@ -225,13 +265,12 @@ static void yield(struct udp_dev *dev)
 bool udp_wait(struct am_dev *base, uint64_t idle, am_dev_rest_t rest)
 {
     struct udp_dev *dev = udp_dev_of(base);
-    struct pollfd look = {.fd = dev->fd, .events = POLLIN};
 
     if (idle < WAIT_SPIN) {
         dev->looks = WAIT_LOOKS;
         return false;
     }
-    if (dev->fd < 0 ||
+    if (!udp_is_open(dev) ||
         (!dev->crowded && (idle < WAIT_YIELD || rest == AM_DEV_REST_BRIEF))) {
         yield(dev);
         return false;
@@ -241,7 +280,7 @@ bool udp_wait(struct am_dev *base, uint64_t idle, am_dev_rest_t rest)
         return true;
     }
     dev->stats[AM_DEV_STAT_SLEEP]++;
-    (void)poll(&look, 1,
-               rest == AM_DEV_REST_BRIEF ? WAIT_BRIEF_MS : WAIT_SLEEP_MS);
+    (void)sockets_wait(dev, rest == AM_DEV_REST_BRIEF ? WAIT_BRIEF_MS
+                                                      : WAIT_SLEEP_MS);
     return false;
 }

@@ -163,6 +163,7 @@ static void ep_free(struct udp_dev *dev, struct udp_ep *ep)
         dev->number_base = ep->number;
     }
     udp_tx_forget(dev, ep);
+    udp_direct_forget(dev, ep);
     am_list_remove(&ep->link);
     free(ep);
 }
@@ -227,6 +228,7 @@ void udp_ep_end(struct udp_dev *dev, struct udp_ep *ep)
     ep->base.user = NULL;
     dev->refused_count -= ep->refused;
     ep->refused = false;
+    udp_direct_forget(dev, ep);
     am_list_remove(&ep->link);
     closed_push(dev, ep);
 }

@@ -160,10 +160,8 @@ static void in_child(void *arg)
 {
     struct udp_dev *dev = arg;
 
-    if (dev->fd >= 0) {
-        close(dev->fd);
-    }
-    dev->fd = -1;
+    udp_direct_close(dev);
+    udp_sock_close(&dev->socks[UDP_ALL]);
     dev->tx.bytes = dev->tx.run_first = dev->tx.run_end = 0;
 }
 
@@ -174,7 +172,8 @@ static struct udp_dev *dev_new(const struct am_dev_params *params)
     if (dev == NULL) {
         return NULL;
     }
-    dev->fd = -1;
+    dev->socks[UDP_ALL].fd = -1;
+    udp_direct_init(dev);
     dev->tx.memory = malloc(UDP_TX_BYTES);
     dev->rx.memory = malloc(UDP_RX_RUNS * UDP_DATAGRAM_MAX);
     dev->config = *(const struct udp_config *)params->values;
@@ -192,9 +191,8 @@ static struct udp_dev *dev_new(const struct am_dev_params *params)
 
 static void dev_free(struct udp_dev *dev)
 {
-    if (dev->fd >= 0) {
-        close(dev->fd);
-    }
+    udp_direct_close(dev);
+    udp_sock_close(&dev->socks[UDP_ALL]);
     udp_auth_close(dev);
     free(dev->job);
     free(dev->tx.memory);
@@ -242,7 +240,7 @@ static void udp_close(struct am_dev *base)
     struct udp_dev *dev = udp_dev_of(base);
 
     am_fork_watch_stop(&dev->fork_watch);
-    if (dev->fd >= 0) {
+    if (udp_is_open(dev)) {
         udp_tx_flush(dev);
     }
     udp_eps_free(dev);

@@ -192,46 +192,56 @@ static int rx_run(struct udp_dev *dev, uint32_t index)
 }
 
 /* One datagram that is not a run, by the call that takes least; -1: none. */
-static ssize_t rx_plain(struct udp_dev *dev)
+static ssize_t rx_plain(struct udp_rx *rx, const struct udp_sock *sock)
 {
-    struct udp_rx *rx = &dev->rx;
     socklen_t name_bytes = sizeof(rx->sources[0]);
 
     rx->messages[0].msg_hdr.msg_controllen = 0;
-    return recvfrom(dev->fd, rx->memory, UDP_DATAGRAM_MAX, 0,
+    return recvfrom(sock->fd, rx->memory, UDP_DATAGRAM_MAX, 0,
                     &rx->sources[0].any, &name_bytes);
 }
 
-static int rx_one(struct udp_dev *dev)
+static void rx_messages_clear(struct udp_rx *rx, uint32_t runs)
 {
-    struct udp_rx *rx = &dev->rx;
-    uint32_t looks = dev->looks;
+    for (uint32_t i = 0; i < runs; i++) {
+        rx->messages[i].msg_hdr.msg_namelen = sizeof(rx->sources[i]);
+        rx->messages[i].msg_hdr.msg_controllen = sizeof(rx->controls[i]);
+    }
+}
+
+static int rx_one(struct udp_rx *rx, const struct udp_sock *sock)
+{
     ssize_t bytes;
 
-    do {
-        bytes = rx->runs ? recvmsg(dev->fd, &rx->messages[0].msg_hdr, 0)
-                         : rx_plain(dev);
-    } while (bytes < 0 && errno == EAGAIN && looks-- > 0);
+    if (sock->runs) {
+        rx_messages_clear(rx, 1);
+        bytes = recvmsg(sock->fd, &rx->messages[0].msg_hdr, 0);
+    } else {
+        bytes = rx_plain(rx, sock);
+    }
     rx->messages[0].msg_len = bytes < 0 ? 0 : (unsigned)bytes;
     return bytes < 0 ? -1 : 1;
 }
 
-/* As recvmmsg, which takes longer than other calls for one datagram, and for
- * none. */
-static int rx_messages(struct udp_dev *dev, uint32_t runs)
+/* One look at a socket: as recvmmsg, which takes longer than other calls for one
+ * datagram, and for none. */
+static int rx_look(struct udp_rx *rx, struct udp_sock *sock,
+                   uint32_t packets_max)
 {
-    struct udp_rx *rx = &dev->rx;
+    uint32_t runs_max = sock->many ? UDP_RX_RUNS : 1;
+    uint32_t runs = packets_max < runs_max ? packets_max : runs_max;
     int got;
 
-    if (runs > 1 || rx->runs) {
-        for (uint32_t i = 0; i < runs; i++) {
-            rx->messages[i].msg_hdr.msg_namelen = sizeof(rx->sources[i]);
-            rx->messages[i].msg_hdr.msg_controllen = sizeof(rx->controls[i]);
-        }
+    if (runs > 1) {
+        rx_messages_clear(rx, runs);
+        got = recvmmsg(sock->fd, rx->messages, runs, 0, NULL);
+    } else {
+        got = rx_one(rx, sock);
     }
-    got = runs > 1 ? recvmmsg(dev->fd, rx->messages, runs, 0, NULL)
-                   : rx_one(dev);
-    dev->looks = 0;
+    /* After each datagram that it finds the kernel looks for another one: where
+     * they come one at a time, asking for one takes less. */
+    sock->many = got == (int)runs;
+    sock->quiet = got <= 0;
     return got;
 }
 
@@ -240,41 +250,45 @@ static int rx_messages(struct udp_dev *dev, uint32_t runs)
  * how a run is cut.  A run that the socket has already when this changes is taken
  * for one datagram, whose mac (or chan's checksum) is wrong: lost, as by the
  * network. */
-static void rx_count_singles(struct udp_dev *dev, int got)
+static void rx_count_singles(struct udp_dev *dev, struct udp_sock *sock,
+                             int got)
 {
     struct udp_rx *rx = &dev->rx;
     bool runs = got > 1 ||
                 (got == 1 && rx->messages[0].msg_hdr.msg_controllen > 0);
 
     if (runs) {
-        rx->singles = 0;
+        sock->singles = 0;
     } else if (got == 1) {
-        rx->singles++;
+        sock->singles++;
     }
-    if (runs != rx->runs && dev->coalesces &&
-        (runs || (got <= 0 && rx->singles >= SINGLES))) {
-        udp_runs_set(dev, runs);
+    if (runs != sock->runs && dev->coalesces &&
+        (runs || (got <= 0 && sock->singles >= SINGLES))) {
+        udp_runs_set(sock, runs);
     }
 }
 
 static int rx_some(struct udp_dev *dev, uint32_t packets_max)
 {
-    struct udp_rx *rx = &dev->rx;
-    uint32_t runs_max = rx->many ? UDP_RX_RUNS : 1;
-    uint32_t runs = packets_max < runs_max ? packets_max : runs_max;
+    uint32_t looks = dev->looks;
+    struct udp_sock *sock;
     int got, count = 0;
 
-    got = rx_messages(dev, runs);
+    dev->looks = 0;
+    do {
+        sock = udp_sock_next(dev);
+        got = rx_look(&dev->rx, sock, packets_max);
+    } while (got < 0 && errno == EAGAIN && looks-- > 0);
     if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
         udp_errors_read(dev);
     }
-    rx_count_singles(dev, got);
+    rx_count_singles(dev, sock, got);
     if (got <= 0 && dev->refused_count > 0) {
-        udp_refused_tell(dev); /* all that they had sent is read */
+        udp_refused_tell(dev);
     }
-    /* After each datagram that it finds the kernel looks for another one: where
-     * they come one at a time, asking for one takes less. */
-    rx->many = got == (int)runs;
+    if (got > 0) {
+        dev->turn = (uint32_t)(sock - dev->socks);
+    }
     for (int i = 0; i < got; i++) {
         count += rx_run(dev, (uint32_t)i);
     }
@@ -286,7 +300,7 @@ int udp_poll(struct am_dev *base, uint32_t packets_max)
     struct udp_dev *dev = udp_dev_of(base);
     int count;
 
-    if (dev->fd < 0 || packets_max == 0) {
+    if (!udp_is_open(dev) || packets_max == 0) {
         return 0;
     }
     dev->polling = true;

@@ -1,6 +1,5 @@
 /*
- * The socket: one for each context, bound to the interface's address, never
- * blocking.
+ * The sockets: bound to the interface's address, never blocking.
  */
 #include "config.h"
 
@@ -57,14 +56,15 @@ static void port_set(union udp_sockaddr *address, uint16_t port)
 
 static int bind_any_of(struct udp_dev *dev)
 {
+    int fd = dev->socks[UDP_ALL].fd;
     uint16_t first, last;
     uint32_t port;
 
     (void)udp_ports_parse(dev->config.ports, &first, &last);
     for (port = first; port <= last; port++) {
         port_set(&dev->bound, (uint16_t)port);
-        if (bind(dev->fd, &dev->bound.any, dev->bound_bytes) == 0) {
-            return getsockname(dev->fd, &dev->bound.any, &dev->bound_bytes);
+        if (bind(fd, &dev->bound.any, dev->bound_bytes) == 0) {
+            return getsockname(fd, &dev->bound.any, &dev->bound_bytes);
         }
         if (errno != EADDRINUSE) {
             return -1;
@@ -75,54 +75,80 @@ static int bind_any_of(struct udp_dev *dev)
 
 /* Room for what comes while nobody polls: more than the system's limit where
  * that is allowed. */
-static void buffers_set(struct udp_dev *dev)
+static void buffers_set(int fd, size_t buffer_bytes)
 {
-    int bytes = (int)dev->config.buffer_bytes;
-    socklen_t length = sizeof(bytes);
+    int bytes = (int)buffer_bytes;
 
-    if (setsockopt(dev->fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes,
-                   sizeof(bytes)) != 0) {
-        (void)setsockopt(dev->fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) !=
+        0) {
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
     }
-    if (setsockopt(dev->fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes,
-                   sizeof(bytes)) != 0) {
-        (void)setsockopt(dev->fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) !=
+        0) {
+        (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
     }
-    (void)getsockopt(dev->fd, SOL_SOCKET, SO_RCVBUF, &bytes, &length);
-    dev->socket_bytes = (size_t)bytes;
 }
 
-void udp_runs_set(struct udp_dev *dev, bool on)
+void udp_runs_set(struct udp_sock *sock, bool on)
 {
     int value = on;
 
-    if (setsockopt(dev->fd, IPPROTO_UDP, UDP_GRO, &value, sizeof(value)) == 0) {
-        dev->rx.runs = on;
+    if (setsockopt(sock->fd, IPPROTO_UDP, UDP_GRO, &value, sizeof(value)) ==
+        0) {
+        sock->runs = on;
     }
 }
 
-static void options_set(struct udp_dev *dev)
+/* A path that takes less than the interface is found by the kernel, which then
+ * cuts the packets itself; it says which of them were refused. */
+static void path_set(int fd, bool v4)
 {
-    bool v4 = dev->bound.any.sa_family == AF_INET;
-    int on = 1, want = IP_PMTUDISC_WANT, segment = 0;
+    int on = 1, want = IP_PMTUDISC_WANT;
+
+    if (v4) {
+        (void)setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &want, sizeof(want));
+        (void)setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof(on));
+    } else {
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &want,
+                         sizeof(want));
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof(on));
+    }
+}
+
+bool udp_sock_make(const struct udp_dev *dev, struct udp_sock *sock)
+{
+    *sock = (struct udp_sock){
+            .fd = socket(dev->bound.any.sa_family,
+                         SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    if (sock->fd < 0) {
+        return false;
+    }
+    path_set(sock->fd, dev->bound.any.sa_family == AF_INET);
+    buffers_set(sock->fd, dev->config.buffer_bytes);
+    udp_runs_set(sock, true);
+    return true;
+}
+
+void udp_sock_close(struct udp_sock *sock)
+{
+    if (sock->fd >= 0) {
+        close(sock->fd);
+    }
+    sock->fd = -1;
+}
+
+/* What the kernel does with the first socket, it does with all. */
+static void abilities_get(struct udp_dev *dev)
+{
+    int fd = dev->socks[UDP_ALL].fd, segment = 0, buffer = 0;
     socklen_t bytes = sizeof(segment);
 
-    /* A path that takes less than the interface is found by the kernel, which
-     * then cuts the packets itself. */
-    if (v4) {
-        (void)setsockopt(dev->fd, IPPROTO_IP, IP_MTU_DISCOVER, &want,
-                         sizeof(want));
-        (void)setsockopt(dev->fd, IPPROTO_IP, IP_RECVERR, &on, sizeof(on));
-    } else {
-        (void)setsockopt(dev->fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &want,
-                         sizeof(want));
-        (void)setsockopt(dev->fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof(on));
-    }
-    dev->segments = getsockopt(dev->fd, IPPROTO_UDP, UDP_SEGMENT, &segment,
-                               &bytes) == 0;
-    udp_runs_set(dev, true);
-    dev->coalesces = dev->rx.runs;
-    buffers_set(dev);
+    dev->segments =
+            getsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &segment, &bytes) == 0;
+    dev->coalesces = dev->socks[UDP_ALL].runs;
+    bytes = sizeof(buffer);
+    (void)getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, &bytes);
+    dev->socket_bytes = (size_t)buffer;
 }
 
 am_status_t udp_socket_open(struct udp_dev *dev, const struct udp_if *on,
@@ -132,9 +158,7 @@ am_status_t udp_socket_open(struct udp_dev *dev, const struct udp_if *on,
     dev->bound_bytes = on->address_bytes;
     dev->mtu_bytes = on->mtu_bytes;
     snprintf(dev->interface, sizeof(dev->interface), "%s", on->name);
-    dev->fd = socket(dev->bound.any.sa_family,
-                     SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (dev->fd < 0) {
+    if (!udp_sock_make(dev, &dev->socks[UDP_ALL])) {
         snprintf(error, error_bytes, "udp: cannot open a socket: %m");
         return AM_ERR_SYSTEM;
     }
@@ -142,10 +166,9 @@ am_status_t udp_socket_open(struct udp_dev *dev, const struct udp_if *on,
         snprintf(error, error_bytes,
                  "udp: cannot bind a socket on %s (AM_UDP_PORTS is %s): %m",
                  dev->interface, dev->config.ports);
-        close(dev->fd);
-        dev->fd = -1;
+        udp_sock_close(&dev->socks[UDP_ALL]);
         return AM_ERR_SYSTEM;
     }
-    options_set(dev);
+    abilities_get(dev);
     return AM_OK;
 }

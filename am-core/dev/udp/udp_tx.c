@@ -87,7 +87,7 @@ static am_status_t tx_reserve(struct am_dev_ep *base, uint32_t class,
         data_bytes > dev->base.attr.packet_bytes_max - hdr_bytes) {
         return AM_ERR_INVALID;
     }
-    if (udp_ep_of(base)->dead || dev->fd < 0) {
+    if (udp_ep_of(base)->dead || !udp_is_open(dev)) {
         return AM_ERR_PEER;
     }
     if (!tx_fits(&dev->tx, class, bytes)) {
@@ -111,6 +111,7 @@ static void tx_commit(struct udp_ep *ep, uint32_t class, uint8_t *at,
     dev->stats[AM_DEV_STAT_TX_PACKETS]++;
     dev->stats[AM_DEV_STAT_TX_BYTES] += hdr_bytes + data_bytes;
     dev->stats[AM_DEV_STAT_COPY_BYTES] += hdr_bytes + data_bytes;
+    udp_direct_count(dev, ep);
     if (!dev->base.more && !dev->polling) {
         udp_tx_flush(dev);
     }
@@ -162,7 +163,8 @@ void udp_tx_control(struct udp_ep *ep, uint8_t flag)
     struct udp_dev *dev = udp_dev_of(ep->base.dev);
     uint8_t *at;
 
-    if (dev->fd < 0 || !tx_fits(&dev->tx, AM_DEV_REQUEST, UDP_HDR_BYTES)) {
+    if (!udp_is_open(dev) ||
+        !tx_fits(&dev->tx, AM_DEV_REQUEST, UDP_HDR_BYTES)) {
         return;
     }
     at = tx_take(dev, ep, (uint32_t)UDP_HDR_BYTES);
@@ -190,6 +192,21 @@ bool udp_drained(struct am_dev *base)
 
 /* ----------------------------------------------------------- to the kernel */
 
+static int fd_to(const struct udp_dev *dev, const struct udp_ep *ep)
+{
+    return dev->socks[ep == dev->direct.to ? UDP_DIRECT : UDP_ALL].fd;
+}
+
+/* The connected socket gets no address: with one the kernel would look up the way
+ * again. */
+static ssize_t datagram_send(const struct udp_dev *dev, const struct udp_ep *ep,
+                             const void *at, size_t bytes)
+{
+    return ep == dev->direct.to ? send(dev->socks[UDP_DIRECT].fd, at, bytes, 0)
+                                : sendto(dev->socks[UDP_ALL].fd, at, bytes, 0,
+                                         &ep->to.any, ep->to_bytes);
+}
+
 /* One run as messages of one datagram each, from where it stands: false when
  * the kernel has no space for the rest. */
 static bool run_send_singly(struct udp_dev *dev, struct udp_run *run)
@@ -198,8 +215,8 @@ static bool run_send_singly(struct udp_dev *dev, struct udp_run *run)
         uint32_t bytes = run->bytes < run->segment_bytes ? run->bytes
                                                          : run->segment_bytes;
 
-        if (sendto(dev->fd, dev->tx.memory + run->offset, bytes, 0,
-                   &run->ep->to.any, run->ep->to_bytes) < 0) {
+        if (datagram_send(dev, run->ep, dev->tx.memory + run->offset, bytes) <
+            0) {
             if (errno == EAGAIN || errno == EWOULDBLOCK) {
                 return false;
             }
@@ -227,23 +244,28 @@ static __attribute__((noinline)) bool run_refused(struct udp_dev *dev)
     return run_send_singly(dev, run);
 }
 
-/* The messages of the runs that wait; their count. */
+/* The messages of the runs that wait and go by the same socket; their count. */
 static uint32_t messages_make(
         struct udp_dev *dev, struct mmsghdr *messages, struct iovec *pieces,
         uint8_t (*controls)[CMSG_SPACE(sizeof(uint16_t))])
 {
     struct udp_tx *tx = &dev->tx;
+    bool direct = tx->runs[tx->run_first].ep == dev->direct.to;
     uint32_t count = 0;
 
     for (uint32_t i = tx->run_first; i < tx->run_end; i++, count++) {
         struct udp_run *run = &tx->runs[i];
         struct msghdr *message = &messages[count].msg_hdr;
 
+        if ((run->ep == dev->direct.to) != direct) {
+            break;
+        }
         pieces[count] = (struct iovec){tx->memory + run->offset, run->bytes};
-        *message = (struct msghdr){.msg_name = &run->ep->to,
-                                   .msg_namelen = run->ep->to_bytes,
-                                   .msg_iov = &pieces[count],
-                                   .msg_iovlen = 1};
+        *message =
+                (struct msghdr){.msg_name = direct ? NULL : &run->ep->to,
+                                .msg_namelen = direct ? 0 : run->ep->to_bytes,
+                                .msg_iov = &pieces[count],
+                                .msg_iovlen = 1};
         if (run->count > 1) {
             uint16_t segment_bytes = (uint16_t)run->segment_bytes;
             struct cmsghdr *control = (struct cmsghdr *)controls[count];
@@ -267,8 +289,7 @@ static bool flush_one(struct udp_dev *dev)
     const struct udp_run *run = &tx->runs[tx->run_first];
 
     if (tx->run_end != 1 || tx->run_first != 0 || run->count != 1 ||
-        sendto(dev->fd, tx->memory + run->offset, run->bytes, 0,
-               &run->ep->to.any, run->ep->to_bytes) < 0) {
+        datagram_send(dev, run->ep, tx->memory + run->offset, run->bytes) < 0) {
         return false;
     }
     tx->bytes = tx->run_end = 0;
@@ -287,7 +308,8 @@ void udp_tx_flush(struct udp_dev *dev)
     }
     while (tx->run_first < tx->run_end) {
         uint32_t count = messages_make(dev, messages, pieces, controls);
-        int sent = sendmmsg(dev->fd, messages, count, 0);
+        int sent = sendmmsg(fd_to(dev, tx->runs[tx->run_first].ep), messages,
+                            count, 0);
 
         if (sent > 0) {
             tx->run_first += (uint32_t)sent;
