@@ -30,6 +30,7 @@ test_unit_udp_dead_test_CFLAGS = $(TEST_CFLAGS)
 check_PROGRAMS += test/unit/udp_direct_test
 TESTS += test/unit/udp_direct_test
 test_unit_udp_direct_test_SOURCES = test/unit/udp_direct_test.c \
+    test/support/udp_star.c test/support/udp_star.h \
     test/support/dev_open.c
 test_unit_udp_direct_test_CFLAGS = $(TEST_CFLAGS)
 

@@ -4,6 +4,7 @@
  */
 #include "base/trace.h"
 
+#include "support/clock.h"
 #include "support/cm.h"
 
 #include <stdlib.h>
@@ -12,22 +13,11 @@
 #include <unistd.h>
 
 /* Virtual time: one tick more at each reading. */
-struct clock {
-    struct am_env env;
-    uint64_t now_ps;
-};
-
-static uint64_t clock_now(struct am_env *env)
-{
-    return ((struct clock *)env)->now_ps += 1234567;
-}
-
-static const struct am_env_ops clock_ops = {.now = clock_now};
-
 static struct clock new_clock(uint64_t start_ps)
 {
     return (struct clock){.env = {.ops = &clock_ops, .simulated = true},
-                          .now_ps = start_ps};
+                          .now_ps = start_ps,
+                          .look_ps = 1234567};
 }
 
 /* Write the trace to a file of its own and return the text; to be freed. */

@@ -266,8 +266,7 @@ static void test_led_pair(void **state)
     trial(&tg, &meet, &prng);
     for (uint32_t i = 0; i < 8; i++) {
         uint32_t root = i / 2 % 2;
-        struct trial made = {
-                .kind = kinds[i / 4], .count = 100, .root = root};
+        struct trial made = {.kind = kinds[i / 4], .count = 100, .root = root};
 
         trial(&tg, &made, &prng);
         assert_int_equal(last_goes_on(&tg, orders[i % 2], 2),

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "support/clock.h"
 #include "support/cm.h"
 #include "support/msg_world.h"
 
@@ -17,36 +18,6 @@
 #define LONG   ((size_t)200000)
 #define PACKET ((size_t)60000) /* goes as one, and is long enough to be timed */
 
-struct clock {
-    struct am_env env;
-    uint64_t now_ps, step_ps;
-};
-
-static uint64_t clock_now(struct am_env *env)
-{
-    struct clock *clock = am_container(env, struct clock, env);
-
-    clock->now_ps += clock->step_ps;
-    return clock->now_ps;
-}
-
-static void clock_charge(struct am_env *env, am_cost_t kind, uint64_t units)
-{
-}
-
-static void clock_relax(struct am_env *env, uint64_t deadline_ps)
-{
-}
-
-static uint64_t clock_random(struct am_env *env)
-{
-    return am_env_random(am_env_real());
-}
-
-static const struct am_env_ops clock_ops = {.now = clock_now,
-                                            .charge = clock_charge,
-                                            .relax = clock_relax,
-                                            .random = clock_random};
 static struct clock clock = {.env = {.ops = &clock_ops}};
 
 struct am_env *world_env(void)
@@ -56,7 +27,7 @@ struct am_env *world_env(void)
 
 static void set_byte_fs(uint64_t byte_fs)
 {
-    clock.step_ps = PACKET * byte_fs / 1000;
+    clock.look_ps = PACKET * byte_fs / 1000;
 }
 
 static const struct am_proto_kind *kind_at(struct world *world, uint32_t rank)

@@ -16,10 +16,10 @@
 
 enum {
     RANKS = 4,
-    SOON = 1000,      /* yields: more than two looks take */
-    SHORT = 16,       /* yields: fewer than are between two looks */
-    LATER = 100000,   /* yields: more than a rest takes */
-    TRIES = 1000      /* Linux may move this process meanwhile */
+    SOON = 1000,    /* yields: more than two looks take */
+    SHORT = 16,     /* yields: fewer than are between two looks */
+    LATER = 100000, /* yields: more than a rest takes */
+    TRIES = 1000    /* Linux may move this process meanwhile */
 };
 
 static uint32_t core_now(void)
@@ -71,43 +71,46 @@ static bool yields(struct shm_dev *dev, uint32_t count)
     return dev->spread.gone != 0;
 }
 
-/* Begin anew, with a look at the next yield, and all four on two cores as said.
- * `mine` is where I run. */
+/* Begin anew: the next yield looks. */
 static void begin(struct shm_dev *dev)
 {
     dev->spread = (struct shm_spread){0};
+}
+
+/* What is wrong with that, or that Linux moved this process meanwhile. */
+static int wrong(uint32_t mine, int line)
+{
+    return core_now() == mine ? line : -1;
 }
 
 /* 0, a line that is wrong, or -1: this process was moved. */
 static int scenario(struct shm_dev *dev)
 {
     uint32_t mine = core_now(), other = core_beside(mine);
-    bool went;
 
     begin(dev);
     others_say(dev, 1 + mine, 1 + other, 1 + other);
     if (yields(dev, SOON)) { /* two and two */
-        return core_now() == mine ? __LINE__ : -1;
+        return wrong(mine, __LINE__);
     }
     others_say(dev, 1 + mine, 1 + other, 0);
     if (yields(dev, SOON)) { /* two and one */
-        return core_now() == mine ? __LINE__ : -1;
+        return wrong(mine, __LINE__);
     }
     /* one look finds three and one, as two say late where they are */
     begin(dev);
     others_say(dev, 1 + mine, 1 + mine, 1 + other);
     if (yields(dev, SHORT)) {
-        return core_now() == mine ? __LINE__ : -1;
+        return wrong(mine, __LINE__);
     }
     others_say(dev, 1 + mine, 1 + other, 1 + other);
     if (yields(dev, SOON)) {
-        return core_now() == mine ? __LINE__ : -1;
+        return wrong(mine, __LINE__);
     }
     /* three and one, and so it stays: I go */
     others_say(dev, 1 + mine, 1 + mine, 1 + other);
-    went = yields(dev, SOON);
-    if (!went) {
-        return core_now() == mine ? __LINE__ : -1;
+    if (!yields(dev, SOON)) {
+        return wrong(mine, __LINE__);
     }
     return dev->spread.gone == 1 + other ? 0 : __LINE__;
 }
@@ -127,7 +130,7 @@ static int taken_back(struct shm_dev *dev)
         uint32_t gone;
 
         if (!yields(dev, LATER)) {
-            return core_now() == mine ? __LINE__ : -1;
+            return wrong(mine, __LINE__);
         }
         gone = dev->spread.gone;
         assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "dev/udp/udp.h"
+#include "support/clock.h"
 #include "support/cm.h"
 #include "support/dev_pair.h"
 
@@ -15,41 +16,11 @@
 enum {
     ASKED_MAX = 1000000 /* the kernel answers when it gets to it */
 };
-#define PS_PER_S UINT64_C(1000000000000)
 
-struct clock {
-    struct am_env env;
-    uint64_t now_ps;
-    uint64_t yield_ps; /* passes with each yield */
-};
+#define PS_PER_S UINT64_C(1000000000000)
 
 static struct clock clock_virtual;
 static struct dev_node nodes[2];
-
-static uint64_t clock_now(struct am_env *env)
-{
-    return am_container(env, struct clock, env)->now_ps;
-}
-
-static void clock_charge(struct am_env *env, am_cost_t kind, uint64_t units)
-{
-}
-
-static void clock_relax(struct am_env *env, uint64_t deadline_ps)
-{
-    am_env_relax(am_env_real(), 0); /* the core; not the real time */
-    am_container(env, struct clock, env)->now_ps += clock_virtual.yield_ps;
-}
-
-static uint64_t clock_random(struct am_env *env)
-{
-    return am_env_random(am_env_real());
-}
-
-static const struct am_env_ops clock_ops = {.now = clock_now,
-                                            .charge = clock_charge,
-                                            .relax = clock_relax,
-                                            .random = clock_random};
 
 /* Two ranks of a job that have heard of each other. */
 static void job_open(const char *silence_s)
@@ -58,7 +29,8 @@ static void job_open(const char *silence_s)
                                         {"AM_UDP_SILENCE", silence_s},
                                         {"AM_RELIABILITY", "none"}};
 
-    clock_virtual = (struct clock){{.ops = &clock_ops}, PS_PER_S, 0};
+    clock_virtual =
+            (struct clock){.env = {.ops = &clock_ops}, .now_ps = PS_PER_S};
     dev_pair_open(nodes, &am_udp_ops, &clock_virtual.env, options, 3);
 }
 
