@@ -27,19 +27,19 @@
  * another.  With a core for each rank a yield gains nothing, and where another
  * job runs on the core it loses a time slice: so it comes late, unless another
  * rank waits on the same core. */
-#define SPIN_CALLS      2000  /* a core of its own: look on, for 0.1 ms */
-#define SPIN_LOOKS      32    /* in the poll after each */
-#define YIELD_CALLS     20000 /* then yield now and then, for 0.5 ms */
-#define YIELD_EVERY     16
-#define CORE_CALLS      16 /* look whether I share my core */
-#define CORE_RANKS      8  /* with so many others at a time */
-#define CROWDED_SPIN    2
-#define PAIRED_SPIN     8 /* two ranks to a core: the next core's two send soon */
-#define CROWDED_YIELDS  200
-#define TURN_PS         UINT64_C(1100000) /* that hand-off, in the cost model */
-#define NAP_NS          20000000 /* sockets and dead peers are looked at */
-#define NAP_BLIND_NS    200000   /* when nobody rings: no membarrier */
-#define NAP_SPACE_NS    50000    /* space that gets free rings no bell */
+#define SPIN_CALLS     2000  /* a core of its own: look on, for 0.1 ms */
+#define SPIN_LOOKS     32    /* in the poll after each */
+#define YIELD_CALLS    20000 /* then yield now and then, for 0.5 ms */
+#define YIELD_EVERY    16
+#define CORE_CALLS     16 /* look whether I share my core */
+#define CORE_RANKS     8  /* with so many others at a time */
+#define CROWDED_SPIN   2
+#define PAIRED_SPIN    8 /* two ranks to a core: the next core's two send soon */
+#define CROWDED_YIELDS 200
+#define TURN_PS        UINT64_C(1100000) /* that hand-off, in the cost model */
+#define NAP_NS         20000000 /* sockets and dead peers are looked at */
+#define NAP_BLIND_NS   200000   /* when nobody rings: no membarrier */
+#define NAP_SPACE_NS   50000    /* space that gets free rings no bell */
 
 void shm_cpus_publish(struct shm_rank *me)
 {
@@ -126,6 +126,14 @@ void shm_core_publish(struct shm_dev *dev, uint32_t core)
     }
 }
 
+uint32_t shm_core_tell(struct shm_dev *dev)
+{
+    uint32_t core = 1 + (uint32_t)sched_getcpu();
+
+    shm_core_publish(dev, core);
+    return core;
+}
+
 /* Does another rank of this segment wait on the CPU `core`? */
 static bool core_is_in(struct shm_seg *seg, uint32_t core)
 {
@@ -149,9 +157,8 @@ static bool core_is_in(struct shm_seg *seg, uint32_t core)
  * while the other has work. */
 static bool core_is_shared(struct shm_dev *dev)
 {
-    uint32_t core = 1 + (uint32_t)sched_getcpu();
+    uint32_t core = shm_core_tell(dev);
 
-    shm_core_publish(dev, core);
     for (struct shm_seg *seg = dev->segs; seg != NULL; seg = seg->next) {
         if (core_is_in(seg, core)) {
             return true;
@@ -197,7 +204,7 @@ static void nap(struct shm_dev *dev, bool brief)
                errno == ETIMEDOUT;
     }
     atomic_store(&me->sleeping, 0);
-    shm_core_publish(dev, 1 + (uint32_t)sched_getcpu());
+    (void)shm_core_tell(dev);
     shm_sockets_serve(dev);
     if (idle && rung) { /* nothing for so long: is that so? */
         dev->look = true;

@@ -21,6 +21,8 @@ static inline bool shm_is_met(const struct shm_dev *dev)
 
 /* Tell all whom I share memory with on which CPU I wait, plus 1; 0: on none. */
 void shm_core_publish(struct shm_dev *dev, uint32_t core);
+/* Tell them the CPU that I am on now; that, plus 1. */
+uint32_t shm_core_tell(struct shm_dev *dev);
 /* Say to all of them that I sleep, and how (SHM_SLEEP_*) I am woken; then the
  * lanes are to be looked at once more.  False: a sender may miss it. */
 bool shm_announce_sleep(struct shm_dev *dev, uint32_t how);

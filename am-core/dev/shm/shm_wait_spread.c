@@ -123,7 +123,7 @@ void shm_spread_yielded(struct shm_dev *dev)
     struct shm_spread *spread = &dev->spread;
 
     if (spread->yields_left % TELL_YIELDS == 0) {
-        shm_core_publish(dev, 1 + (uint32_t)sched_getcpu());
+        (void)shm_core_tell(dev);
     }
     if (spread->yields_left-- == 0) {
         look(dev);
