@@ -4,6 +4,8 @@
 #ifndef AM_BASE_COPY_H
 #define AM_BASE_COPY_H
 
+#include "base/env.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -38,37 +40,51 @@ static inline void am_copy_small(void *to, const void *from, size_t bytes)
     }
 }
 
-/* Lengths of which copies between the caches of two cores go their own ways (copy.c). */
-#define AM_COPY_FAR_FROM ((size_t)2048)
-#define AM_COPY_FAR_MOST ((size_t)4096)
-
-static inline bool am_copy_is_far(size_t bytes)
-{
-    return bytes >= AM_COPY_FAR_FROM && bytes <= AM_COPY_FAR_MOST;
-}
+/* Lengths of which copies between the caches of two cores go their own ways (copy.c):
+ * from here on, to lines of another core up to the first and from such lines up to the
+ * second. */
+#define AM_COPY_FAR_FROM    ((size_t)2048)
+#define AM_COPY_TO_FAR_MOST ((size_t)4096)
+#define AM_COPY_FAR_MOST    ((size_t)8192)
 
 /* For these lengths; the memories do not overlap. */
-void am_copy_string(void *to, const void *from, size_t bytes);
+void am_copy_string(void *to, const void *from, size_t bytes, bool near);
 void am_copy_lines(void *to, const void *from, size_t bytes);
 
-/* memcpy to memory that most likely is in another core's cache. */
-static inline void am_copy_to_far(void *to, const void *from, size_t bytes)
+static inline bool am_copy_to_far_has_ways(size_t bytes)
 {
-    if (am_copy_is_far(bytes)) {
-        am_copy_string(to, from, bytes);
+    return bytes >= AM_COPY_FAR_FROM && bytes <= AM_COPY_TO_FAR_MOST;
+}
+
+/* memcpy to memory that most likely is in another core's cache; `near`: that core
+ * shares a cache with this one. */
+static inline void am_copy_to_far(void *to, const void *from, size_t bytes,
+                                  bool near)
+{
+    if (am_copy_to_far_has_ways(bytes)) {
+        am_copy_string(to, from, bytes, near);
     } else {
         memcpy(to, from, bytes);
     }
 }
 
-/* The same from such memory. */
+/* memcpy from memory that most likely is in another core's cache. */
 static inline void am_copy_far(void *to, const void *from, size_t bytes)
 {
-    if (am_copy_is_far(bytes)) {
+    if (bytes >= AM_COPY_FAR_FROM && bytes <= AM_COPY_FAR_MOST) {
         am_copy_lines(to, from, bytes);
     } else {
         memcpy(to, from, bytes);
     }
 }
+
+/* A line that another core has just written takes so long to load at most if the two
+ * share a cache: 20 to 50 ns where a flag takes 60, and 100 to 150 where it takes
+ * 260. */
+#define AM_COPY_NEAR_PS UINT64_C(80000)
+
+/* Load such a line, of which `word` is one: did it take no longer than near_ps? */
+bool am_copy_is_near(struct am_env *env, const _Atomic uint64_t *word,
+                     uint64_t near_ps);
 
 #endif

@@ -24,8 +24,8 @@ static struct piece piece_of(const struct am_coll_req *req)
     return (struct piece){
             .offset = offset,
             .bytes = bytes,
-            .written = bytes *
-                       am_shared_blocks(req->call.kind, req->group->size)};
+            .written =
+                    bytes * am_shared_blocks(req->call.kind, req->group->size)};
 }
 
 static bool pieces_fit(const struct am_coll_wish *wish)
@@ -80,7 +80,7 @@ static void pieces_write(const struct am_coll_req *req, void *to)
                                : am_given(call);
 
     if (piece.bytes == block) { /* in one piece, as they lie */
-        am_copy_to_far(to, from, piece.written);
+        am_copy_to_far(to, from, piece.written, req->group->shared->is_near);
         return;
     }
     for (size_t at = 0; at < piece.written; at += piece.bytes) {
@@ -112,11 +112,32 @@ static const void *given_by(const struct am_coll_req *req,
     return am_at(am_shared_payload(slot, piece->written), block * piece->bytes);
 }
 
+/* One in so many pieces of a length for which it matters tells how far others are. */
+#define TAKES_TIMED 16
+
+/* `from` is about to be taken, from its start on. */
+static void learn_near(struct am_coll_req *req, const struct piece *piece,
+                       uint32_t member, const void *from)
+{
+    struct am_shared *shared = req->group->shared;
+
+    if (am_copy_to_far_has_ways(piece->written) && shared->is_light &&
+        member != shared->rank && shared->takes++ % TAKES_TIMED == 0) {
+        size_t middle = piece->bytes / 2 / sizeof(uint64_t) * sizeof(uint64_t);
+
+        shared->is_near = am_copy_is_near(req->coll->env, am_at(from, middle),
+                                          AM_COPY_NEAR_PS);
+    }
+}
+
 static void copy_from(struct am_coll_req *req, const struct piece *piece,
                       uint32_t member, uint32_t block, void *to)
 {
     if (piece->bytes > 0) {
-        am_copy_far(to, given_by(req, piece, member, block), piece->bytes);
+        const void *from = given_by(req, piece, member, block);
+
+        learn_near(req, piece, member, from);
+        am_copy_far(to, from, piece->bytes);
         am_shared_copied(req->coll, piece->bytes);
     }
 }
@@ -135,7 +156,10 @@ static void reduce_all(struct am_coll_req *req, const struct piece *piece,
     }
     copy_from(req, piece, req->group->size - 1, block, to);
     for (uint32_t i = req->group->size - 1; i-- > 0;) {
-        req->op.reduce(req->op.arg, given_by(req, piece, i, block), to, count);
+        const void *from = given_by(req, piece, i, block);
+
+        learn_near(req, piece, i, from);
+        req->op.reduce(req->op.arg, from, to, count);
         am_shared_copied(req->coll, piece->bytes);
     }
 }
@@ -168,8 +192,7 @@ static bool pieces_take(struct am_coll_req *req)
         break;
     case AM_COLL_ALLTOALL:
         for (uint32_t i = 0; i < size; i++) {
-            copy_from(req, &piece, i, rank,
-                      am_at_mutable(to, i * call->count));
+            copy_from(req, &piece, i, rank, am_at_mutable(to, i * call->count));
         }
         break;
     default:

@@ -61,11 +61,13 @@ struct am_shared {
     uint32_t size, rank;
     uint32_t next;     /* turn of the next collective */
     uint32_t begun;    /* all have begun this turn */
+    uint32_t takes;    /* pieces of lengths for which is_near matters */
     uint32_t looks;    /* in a row, that found nothing */
     uint32_t patience; /* looks of a caller that waits, in its call */
     bool can_fence;    /* am_barrier_seldom works here */
     bool has_met_all;  /* all have begun a turn, and so said whether they can */
     bool is_light;     /* flags are written without a fence */
+    bool is_near;      /* what others write comes quickly (am_copy_is_near) */
     bool is_asleep;    /* said so in sleeps[] */
     bool owes_nudges;  /* there was no space for all */
     uint32_t *ranks;   /* member 0, once it has left: peer indices of members */
@@ -82,7 +84,7 @@ enum {
 struct am_shared_reads {
     struct am_region regions[AM_SHARED_KEYS]; /* mine, open to the others */
     struct am_key keys[AM_SHARED_KEYS];       /* of these */
-    const void *given; /* blocks that I give */
+    const void *given;                        /* blocks that I give */
     size_t given_bytes;
     char *values;  /* scratch: what is read to be reduced */
     char *sum;     /* scratch: a result that cannot be made in place */

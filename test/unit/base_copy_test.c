@@ -7,7 +7,7 @@
 #include "support/cm.h"
 
 enum {
-    BYTES = 4352,
+    BYTES = 8448,
     EDGE = 64
 };
 
@@ -27,10 +27,21 @@ static void check_one(copy_fn copy, size_t bytes, size_t from_at, size_t to_at)
     }
 }
 
+static void to_far(void *target, const void *source, size_t bytes)
+{
+    am_copy_to_far(target, source, bytes, false);
+}
+
+static void to_near(void *target, const void *source, size_t bytes)
+{
+    am_copy_to_far(target, source, bytes, true);
+}
+
 static void check(size_t bytes, size_t from_at, size_t to_at)
 {
     check_one(am_copy_far, bytes, from_at, to_at);
-    check_one(am_copy_to_far, bytes, from_at, to_at);
+    check_one(to_far, bytes, from_at, to_at);
+    check_one(to_near, bytes, from_at, to_at);
 }
 
 static void test_lengths(void **state)
@@ -45,8 +56,10 @@ static void test_lengths(void **state)
 
 static void test_offsets(void **state)
 {
-    const size_t bytes[] = {AM_COPY_FAR_FROM - 1, AM_COPY_FAR_FROM, 3000,
-                            AM_COPY_FAR_MOST, AM_COPY_FAR_MOST + 1};
+    const size_t bytes[] = {
+            AM_COPY_FAR_FROM - 1, AM_COPY_FAR_FROM,        3000,
+            AM_COPY_TO_FAR_MOST,  AM_COPY_TO_FAR_MOST + 1, AM_COPY_FAR_MOST,
+            AM_COPY_FAR_MOST + 1};
 
     for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
         for (size_t at = 0; at < EDGE; at += 7) {

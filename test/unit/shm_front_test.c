@@ -167,6 +167,31 @@ static void test_by_and_by(void **state)
     world_close(&world);
 }
 
+/* What the last look at the receiver's line took tells how far it is, with a short
+ * front as with the whole ring. */
+static void test_near(void **state)
+{
+    struct world world;
+    uint64_t sent = 0;
+
+    open_two(&world);
+    send_packets(&world, &sent, 1);
+    assert_false(sender(&world)->near);
+    for (int i = 0; i < 2; i++) {
+        set_costs(&world, cost_ps, UINT64_MAX);
+        send_packets(&world, &sent, 17 * RING_PACKETS);
+        assert_true(sender(&world)->near);
+        set_costs(&world, cost_ps, 0);
+        send_packets(&world, &sent, 17 * RING_PACKETS);
+        assert_false(sender(&world)->near);
+        set_costs(&world, 0, UINT64_MAX);
+        send_packets(&world, &sent, 100 * RING_PACKETS);
+        assert_int_equal(sender(&world)->front_bytes, RING_BYTES);
+    }
+    assert_int_equal(got.wrong, 0);
+    world_close(&world);
+}
+
 /* Cores that share no cache gain nothing by more than the front. */
 static void test_far(void **state)
 {
@@ -360,7 +385,7 @@ int main(void)
             cmocka_unit_test(test_far),        cmocka_unit_test(test_short),
             cmocka_unit_test(test_dear_pages), cmocka_unit_test(test_behind),
             cmocka_unit_test(test_random),     cmocka_unit_test(test_expected),
-            cmocka_unit_test(test_fetched),
+            cmocka_unit_test(test_fetched),    cmocka_unit_test(test_near),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

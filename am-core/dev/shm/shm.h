@@ -75,6 +75,7 @@ struct shm_tx {
     uint32_t lost_ns, waited_at; /* to a short front; data_tail / SHM_LINE then */
     uint32_t made;        /* so much of the ring has pages */
     uint32_t fetched;     /* of the ring, for lines that are new (shm_front_fetch) */
+    bool near;            /* the receiver's lines come quickly (shm_front.c) */
 }; /* two cache lines */
 
 struct shm_rx {
@@ -193,7 +194,7 @@ struct shm_dev {
     struct am_meter meters[AM_DISTANCE_COUNT];
     struct shm_near near; /* of a CPU that this context may run on */
     bool near_known;
-    uint64_t near_ps; /* SHM_NEAR_PS; another in tests */
+    uint64_t near_ps; /* AM_COPY_NEAR_PS; another in tests */
     uint64_t page_ps; /* the least that a lane's new page cost; 0: none */
     /* memory */
     bool cma;                 /* process_vm_readv works here */
@@ -385,9 +386,8 @@ void shm_breaks_tell(struct shm_dev *dev);
 /* Say how much has been sent, and look whether what is shared can be true.  By
  * the clock, or after a sleep; not from a send, nor in an upcall. */
 void shm_look(struct shm_dev *dev);
-/* The part of it that looks at the lanes of two ranks. */
+/* Parts of it: the lanes of two ranks, and what is due before this context goes. */
 void shm_lanes_look(struct shm_ep *ep);
-/* The part of it that is due before this context goes. */
 void shm_tails_publish(struct shm_dev *dev);
 
 /* ----------------------------------------------------------- shm_alive.c */

@@ -21,10 +21,14 @@
  * that find no room.  When that is as much as new pages cost, the front grows.  In the
  * end no more than twice the best is paid (the rule for a choice between renting and
  * buying).
+ *
+ * The same loads tell whether the receiver's lines come quickly, by which longer
+ * payloads choose how they are written (am_copy_to_far).
  */
 #include "config.h"
 
 #include "base/assert.h"
+#include "base/copy.h"
 #include "dev/shm/shm_inl.h"
 #include "dev/shm/shm_pages.h"
 #include "dev/shm/shm_wait.h"
@@ -36,7 +40,8 @@
 /* What a page costs is taken to be at least, and at most. */
 #define PAGE_LEAST_PS UINT64_C(100000)
 #define PAGE_MOST_PS  UINT64_C(16000000)
-/* One in so many laps is timed, and counts as all of them; a power of two. */
+/* One in so many laps is timed, and counts as all of them; a power of two.  Of the
+ * ring's own, which are long, each is. */
 #define LAPS_TIMED ((uint64_t)16)
 
 /* What new pages cost the two sides, where one costs the sender so much. */
@@ -120,13 +125,31 @@ static void lost_add(struct shm_tx *tx, uint64_t ps)
     tx->lost_ns = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
 
-/* A lap that is timed is over, of so many packets, and to look whether the receiver
- * had consumed its start, which loads a line from the receiver's cache (60 to 350 ns),
- * took so long: grow if that is worth it by now. */
-static void front_lap(struct shm_dev *dev, struct shm_tx *tx, uint64_t packets,
-                      uint64_t look_ps)
+/* Is the lap that ends with a packet that needs so much timed?  Its number is in the
+ * tail, which each takes to the next multiple of the ring's size. */
+static bool lap_is_timed(const struct shm_dev *dev, const struct shm_tx *tx,
+                         uint64_t need)
 {
-    if (look_ps <= dev->near_ps) {
+    uint64_t laps = tx->front_bytes < tx->ring_bytes ? LAPS_TIMED : 1;
+
+    return (tx->data_tail & (laps - 1) * tx->ring_bytes) == 0 &&
+           !dev->crowded && need > SHORT_BYTES + SHM_GAP_BYTES;
+}
+
+/* Look how much the receiver has consumed, which loads a line from its cache. */
+static void look(struct shm_dev *dev, struct shm_tx *tx, bool timed)
+{
+    if (timed) {
+        tx->near = am_copy_is_near(dev->env, &tx->shared->data_bytes,
+                                   dev->near_ps);
+    }
+    (void)shm_tx_refresh(tx);
+}
+
+/* A lap that is timed is over, of so many packets: grow if that is worth it by now. */
+static void front_lap(struct shm_dev *dev, struct shm_tx *tx, uint64_t packets)
+{
+    if (tx->near) {
         lost_add(tx, LAPS_TIMED * packets * GAIN_PS);
     }
     if (lost_ps(tx) / GAIN_PS >=
@@ -140,10 +163,10 @@ static void front_lap(struct shm_dev *dev, struct shm_tx *tx, uint64_t packets,
 static uint64_t wait_ps(struct shm_dev *dev, const struct am_dev_perf *perf,
                         uint64_t need)
 {
-    return shm_is_crowded(dev) ? perf->turn_ps
-                               : perf->recv_overhead.fixed_ps +
-                                         perf->recv_overhead.per_byte_fs *
-                                                 need / 1000;
+    return shm_is_crowded(dev)
+                   ? perf->turn_ps
+                   : perf->recv_overhead.fixed_ps +
+                             perf->recv_overhead.per_byte_fs * need / 1000;
 }
 
 /* The receiver has not consumed what lies at the start, and the front is to grow to
@@ -167,16 +190,19 @@ static bool front_waits(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
 uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
                          uint64_t need)
 {
-    uint64_t skip = tx->ring_bytes - at, start;
+    uint64_t skip = tx->ring_bytes - at;
     uint32_t bytes = front_first(need);
-    /* each lap takes the tail to the next multiple of the ring's size */
-    bool timed = (tx->data_tail & (LAPS_TIMED - 1) * tx->ring_bytes) == 0 &&
-                 tx->front_bytes < tx->ring_bytes && !dev->crowded &&
-                 need > SHORT_BYTES + SHM_GAP_BYTES;
+    bool timed = lap_is_timed(dev, tx, need);
 
     if (tx->front_bytes == 0) {
         front_open(dev, tx, bytes);
         return 0;
+    }
+    if (at + need > tx->ring_bytes || (at == 0 && need <= tx->front_bytes)) {
+        if (timed && tx->data_tail > 0) { /* a lap of the ring is over */
+            look(dev, tx, true);
+        }
+        return at == 0 ? 0 : skip;
     }
     if (tx->front_bytes < bytes) {
         front_set(tx, bytes);
@@ -184,8 +210,7 @@ uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
             return 0;
         }
     }
-    start = timed ? am_env_now(dev->env) : 0;
-    (void)shm_tx_refresh(tx); /* loads a line that the receiver has written */
+    look(dev, tx, timed);
     if (tx->data_tail + skip + need > tx->data_limit) {
         bytes = tx->front_bytes;
         while (bytes < at + need) {
@@ -198,7 +223,7 @@ uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
         return 0;
     }
     if (timed) {
-        front_lap(dev, tx, at / need, am_env_now(dev->env) - start);
+        front_lap(dev, tx, at / need);
     }
     return skip;
 }

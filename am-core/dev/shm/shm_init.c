@@ -196,7 +196,7 @@ static am_status_t shm_open(const struct am_dev_params *params,
     dev->ringer = -1;
     dev->leader_socket = -1;
     dev->socket_mask = 4095;
-    dev->near_ps = SHM_NEAR_PS;
+    dev->near_ps = AM_COPY_NEAR_PS;
     attr_fill(dev);
     shm_costs_open(dev, params->profile, params->learn, shm_mem_probe(dev));
     shm_wait_init(dev);

@@ -50,12 +50,12 @@ struct shm_payload {
 };
 
 static inline void shm_payload_write(const struct shm_payload *payload,
-                                     char *to)
+                                     char *to, bool near)
 {
     if (payload->fill != NULL) {
         payload->fill(payload->arg, to, payload->bytes);
     } else if (payload->bytes > 0) {
-        am_copy_to_far(to, payload->data, payload->bytes);
+        am_copy_to_far(to, payload->data, payload->bytes, near);
     }
 }
 
@@ -151,10 +151,6 @@ static inline uint32_t shm_data_lead(const void *data, uint64_t bytes)
 /* So much of a ring is made ahead of need: a window of 64 packets of 2 KiB fits, which
  * makes the front grow at once. */
 #define SHM_FRONT_MADE ((uint32_t)256 << 10)
-
-/* A line that the receiver has written takes so long to load at most if the cores
- * share a cache: 60 to 90 ns, and 250 to 350 if they do not. */
-#define SHM_NEAR_PS UINT64_C(150000)
 
 static inline uint64_t shm_data_unit(uint32_t ring_bytes)
 {

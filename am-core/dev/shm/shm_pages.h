@@ -19,8 +19,8 @@ void shm_page_took(struct shm_dev *dev, uint64_t elapsed_ps, uint64_t pages);
  * lanes that packets use first.  Of pairs that connect late a process may have many. */
 void shm_seg_pages_make(struct shm_seg *seg);
 
-/* A packet that needs `need` bytes of a large ring, and would leave its front at
- * `at`: the bytes to skip, to the ring's start, or 0: it goes where it is. */
+/* A packet that needs `need` bytes of a large ring, and at `at` would leave its front,
+ * or begins a lap: the bytes to skip, to the ring's start, or 0: it goes where it is. */
 uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
                          uint64_t need);
 /* A packet that needed `need` bytes is sent, and the next begins at `at`: lines from

@@ -72,15 +72,15 @@ static inline uint64_t tx_data_skip(struct shm_dev *dev, struct shm_tx *tx,
 {
     uint32_t at = (uint32_t)(tx->data_tail & (tx->ring_bytes - 1));
 
-    if (at + bytes > tx->ring_bytes) {
-        return tx->ring_bytes - at;
-    }
     if (shm_ring_is_small(tx->ring_bytes)) {
         bool empty = tx->data_limit - tx->data_tail == tx->ring_bytes;
 
-        return empty && at > 0 && bytes <= at ? tx->ring_bytes - at : 0;
+        return at + bytes > tx->ring_bytes || (empty && at > 0 && bytes <= at)
+                       ? tx->ring_bytes - at
+                       : 0;
     }
-    return SHM_LIKELY(at + bytes <= tx->front_bytes)
+    /* not where a lap begins: its first byte comes before no other */
+    return SHM_LIKELY((uint64_t)(at - 1) + bytes < tx->front_bytes)
                    ? 0
                    : shm_front_leave(dev, tx, at, bytes);
 }
@@ -206,7 +206,7 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     if (SHM_UNLIKELY(bytes >= AM_METER_BYTES)) {
         shm_payload_write_timed(ep, payload, tx->data + at);
     } else {
-        shm_payload_write(payload, tx->data + at);
+        shm_payload_write(payload, tx->data + at, tx->near);
     }
     stats[AM_DEV_STAT_COPY_BYTES] += bytes;
     stats[AM_DEV_STAT_TX_PACKETS]++;
