@@ -114,6 +114,10 @@ head_read(struct am_token *token, const uint64_t *words, uint32_t word_count,
     return what->from;
 }
 
+/* To copy more than this twice costs more than a poll: what waited for it may begin
+ * the step that the next is for before that is looked at. */
+#define LONG_BYTES 1024
+
 static void handle_data(struct am_token *token, const uint64_t *words,
                         uint32_t word_count, void *data, size_t bytes)
 {
@@ -133,6 +137,7 @@ static void handle_data(struct am_token *token, const uint64_t *words,
     }
     cp->unreturned++;
     what.bytes = bytes;
+    token->peer->dev->enough |= bytes >= LONG_BYTES;
     (void)take(coll, &what, data, &is_held);
     if (!is_held) {
         am_coll_peer_consumed(cp);

@@ -48,7 +48,7 @@ static inline void am_copy_small(void *to, const void *from, size_t bytes)
 #define AM_COPY_FAR_MOST    ((size_t)8192)
 
 /* For these lengths; the memories do not overlap. */
-void am_copy_string(void *to, const void *from, size_t bytes, bool near);
+void am_copy_string(void *to, const void *from, size_t bytes);
 void am_copy_lines(void *to, const void *from, size_t bytes);
 
 static inline bool am_copy_to_far_has_ways(size_t bytes)
@@ -61,10 +61,12 @@ static inline bool am_copy_to_far_has_ways(size_t bytes)
 static inline void am_copy_to_far(void *to, const void *from, size_t bytes,
                                   bool near)
 {
-    if (am_copy_to_far_has_ways(bytes)) {
-        am_copy_string(to, from, bytes, near);
-    } else {
+    if (!am_copy_to_far_has_ways(bytes)) {
         memcpy(to, from, bytes);
+    } else if (near) {
+        am_copy_lines(to, from, bytes);
+    } else {
+        am_copy_string(to, from, bytes);
     }
 }
 
