@@ -40,40 +40,35 @@ static inline void am_copy_small(void *to, const void *from, size_t bytes)
     }
 }
 
-/* Lengths of which copies between the caches of two cores go their own ways (copy.c):
- * from here on, to lines of another core up to the first and from such lines up to the
- * second. */
-#define AM_COPY_FAR_FROM    ((size_t)2048)
-#define AM_COPY_TO_FAR_MOST ((size_t)4096)
-#define AM_COPY_FAR_MOST    ((size_t)8192)
+/* Lengths of which copies between the caches of two cores go their own ways (copy.c). */
+#define AM_COPY_FAR_FROM ((size_t)2048)
+#define AM_COPY_FAR_MOST ((size_t)8192)
+
+static inline bool am_copy_is_far(size_t bytes)
+{
+    return bytes >= AM_COPY_FAR_FROM && bytes <= AM_COPY_FAR_MOST;
+}
 
 /* For these lengths; the memories do not overlap. */
-void am_copy_string(void *to, const void *from, size_t bytes);
+void am_copy_string(void *to, const void *from, size_t bytes, bool near);
 void am_copy_lines(void *to, const void *from, size_t bytes);
-
-static inline bool am_copy_to_far_has_ways(size_t bytes)
-{
-    return bytes >= AM_COPY_FAR_FROM && bytes <= AM_COPY_TO_FAR_MOST;
-}
 
 /* memcpy to memory that most likely is in another core's cache; `near`: that core
  * shares a cache with this one. */
 static inline void am_copy_to_far(void *to, const void *from, size_t bytes,
                                   bool near)
 {
-    if (!am_copy_to_far_has_ways(bytes)) {
-        memcpy(to, from, bytes);
-    } else if (near) {
-        am_copy_lines(to, from, bytes);
+    if (am_copy_is_far(bytes)) {
+        am_copy_string(to, from, bytes, near);
     } else {
-        am_copy_string(to, from, bytes);
+        memcpy(to, from, bytes);
     }
 }
 
 /* memcpy from memory that most likely is in another core's cache. */
 static inline void am_copy_far(void *to, const void *from, size_t bytes)
 {
-    if (bytes >= AM_COPY_FAR_FROM && bytes <= AM_COPY_FAR_MOST) {
+    if (am_copy_is_far(bytes)) {
         am_copy_lines(to, from, bytes);
     } else {
         memcpy(to, from, bytes);

@@ -63,7 +63,7 @@ uint64_t am_cost_shared_exchange(const struct am_coll_cost *c)
 
 uint64_t am_cost_shared_alltoall(const struct am_coll_cost *c)
 {
-    return shared_ps(c, c->size * c->bytes, c->size * c->bytes);
+    return shared_ps(c, (c->size - 1) * c->bytes, c->size * c->bytes);
 }
 
 /* To one member, which alone reduces; the others wait for slots. */
@@ -84,7 +84,7 @@ uint64_t am_cost_shared_allreduce(const struct am_coll_cost *c)
 
 uint64_t am_cost_shared_reduce_scatter(const struct am_coll_cost *c)
 {
-    return am_cost_shared_alltoall(c);
+    return shared_ps(c, c->size * c->bytes, c->size * c->bytes);
 }
 
 /* A read of `bytes` by the device, from each of `count` members. */

@@ -69,24 +69,52 @@ static size_t pieces_give(const struct am_coll_req *req)
     }
 }
 
+/* Blocks `first` to `end`, side by side. */
+static char *blocks_write(const struct am_coll_req *req,
+                          const struct piece *piece, const void *from,
+                          uint32_t first, uint32_t end, char *to)
+{
+    size_t block = am_shared_bytes_of(req);
+
+    if (piece->bytes == block) { /* in one piece, as they lie */
+        am_copy_to_far(to, am_at(from, first * block), (end - first) * block,
+                       req->group->shared->is_near);
+        return to + (end - first) * block;
+    }
+    for (uint32_t i = first; i < end; i++) {
+        memcpy(to, am_at(from, i * block + piece->offset), piece->bytes);
+        to += piece->bytes;
+    }
+    return to;
+}
+
 static void pieces_write(const struct am_coll_req *req, void *to)
 {
     const struct am_coll_call *call = &req->call;
     struct piece piece = piece_of(req);
-    size_t block = am_shared_bytes_of(req);
-    const void *from = call->kind == AM_COLL_BCAST ? call->recv
-                       : call->kind == AM_COLL_ALLGATHER && call->send == NULL
-                               ? am_at(call->recv, req->group->rank * block)
-                               : am_given(call);
+    uint32_t rank = req->group->rank, size = req->group->size;
+    const void *from = am_given(call);
 
-    if (piece.bytes == block) { /* in one piece, as they lie */
-        am_copy_to_far(to, from, piece.written, req->group->shared->is_near);
+    switch (call->kind) {
+    case AM_COLL_ALLTOALL:
+        to = blocks_write(req, &piece, from, 0, rank, to);
+        (void)blocks_write(req, &piece, from, rank + 1, size, to);
         return;
+    case AM_COLL_REDUCE_SCATTER:
+        (void)blocks_write(req, &piece, from, 0, size, to);
+        return;
+    case AM_COLL_BCAST:
+        from = call->recv;
+        break;
+    case AM_COLL_ALLGATHER:
+        from = call->send != NULL
+                       ? call->send
+                       : am_at(call->recv, rank * am_shared_bytes_of(req));
+        break;
+    default:
+        break;
     }
-    for (size_t at = 0; at < piece.written; at += piece.bytes) {
-        memcpy(am_at_mutable(to, at), am_at(from, piece.offset), piece.bytes);
-        piece.offset += block;
-    }
+    (void)blocks_write(req, &piece, from, 0, 1, to);
 }
 
 static am_shared_whose_t pieces_whose(const struct am_coll_req *req)
@@ -121,7 +149,7 @@ static void learn_near(struct am_coll_req *req, const struct piece *piece,
 {
     struct am_shared *shared = req->group->shared;
 
-    if (am_copy_to_far_has_ways(piece->written) && shared->is_light &&
+    if (am_copy_is_far(piece->written) && shared->is_light &&
         member != shared->rank && shared->takes++ % TAKES_TIMED == 0) {
         size_t middle = piece->bytes / 2 / sizeof(uint64_t) * sizeof(uint64_t);
 
@@ -164,6 +192,19 @@ static void reduce_all(struct am_coll_req *req, const struct piece *piece,
     }
 }
 
+/* The block of an all-to-all that goes to nobody, unless it is in its place. */
+static void own_copy(struct am_coll_req *req, const struct piece *piece)
+{
+    const struct am_coll_call *call = &req->call;
+    size_t at = req->group->rank * call->count + piece->offset;
+
+    if (call->send != NULL && piece->bytes > 0) {
+        memcpy(am_at_mutable(call->recv, at), am_at(call->send, at),
+               piece->bytes);
+        am_shared_copied(req->coll, piece->bytes);
+    }
+}
+
 static bool pieces_take(struct am_coll_req *req)
 {
     const struct am_coll_call *call = &req->call;
@@ -192,8 +233,12 @@ static bool pieces_take(struct am_coll_req *req)
         break;
     case AM_COLL_ALLTOALL:
         for (uint32_t i = 0; i < size; i++) {
-            copy_from(req, &piece, i, rank, am_at_mutable(to, i * call->count));
+            if (i != rank) { /* mine lies without that member's own */
+                copy_from(req, &piece, i, rank - (rank > i),
+                          am_at_mutable(to, i * call->count));
+            }
         }
+        own_copy(req, &piece);
         break;
     default:
         break;
