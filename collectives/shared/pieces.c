@@ -69,52 +69,57 @@ static size_t pieces_give(const struct am_coll_req *req)
     }
 }
 
-/* Blocks `first` to `end`, side by side. */
+/* Blocks of an all-to-all from `first` on, side by side. */
 static char *blocks_write(const struct am_coll_req *req,
-                          const struct piece *piece, const void *from,
-                          uint32_t first, uint32_t end, char *to)
+                          const struct piece *piece, uint32_t first,
+                          uint32_t count, char *to)
 {
     size_t block = am_shared_bytes_of(req);
+    const void *from = am_at(am_given(&req->call), first * block);
 
-    if (piece->bytes == block) { /* in one piece, as they lie */
-        am_copy_to_far(to, am_at(from, first * block), (end - first) * block,
-                       req->group->shared->is_near);
-        return to + (end - first) * block;
+    if (piece->bytes == block) {
+        am_copy_to_far(to, from, count * block, req->group->shared->is_near);
+        return to + count * block;
     }
-    for (uint32_t i = first; i < end; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         memcpy(to, am_at(from, i * block + piece->offset), piece->bytes);
         to += piece->bytes;
     }
     return to;
 }
 
+/* All but my own, which nobody else wants. */
+static void alltoall_write(const struct am_coll_req *req, void *to)
+{
+    struct piece piece = piece_of(req);
+    uint32_t rank = req->group->rank;
+
+    to = blocks_write(req, &piece, 0, rank, to);
+    (void)blocks_write(req, &piece, rank + 1, req->group->size - 1 - rank, to);
+}
+
 static void pieces_write(const struct am_coll_req *req, void *to)
 {
     const struct am_coll_call *call = &req->call;
     struct piece piece = piece_of(req);
-    uint32_t rank = req->group->rank, size = req->group->size;
-    const void *from = am_given(call);
+    size_t block = am_shared_bytes_of(req);
+    const void *from = call->kind == AM_COLL_BCAST ? call->recv
+                       : call->kind == AM_COLL_ALLGATHER && call->send == NULL
+                               ? am_at(call->recv, req->group->rank * block)
+                               : am_given(call);
 
-    switch (call->kind) {
-    case AM_COLL_ALLTOALL:
-        to = blocks_write(req, &piece, from, 0, rank, to);
-        (void)blocks_write(req, &piece, from, rank + 1, size, to);
+    if (call->kind == AM_COLL_ALLTOALL) {
+        alltoall_write(req, to);
         return;
-    case AM_COLL_REDUCE_SCATTER:
-        (void)blocks_write(req, &piece, from, 0, size, to);
-        return;
-    case AM_COLL_BCAST:
-        from = call->recv;
-        break;
-    case AM_COLL_ALLGATHER:
-        from = call->send != NULL
-                       ? call->send
-                       : am_at(call->recv, rank * am_shared_bytes_of(req));
-        break;
-    default:
-        break;
     }
-    (void)blocks_write(req, &piece, from, 0, 1, to);
+    if (piece.bytes == block) { /* in one piece, as they lie */
+        am_copy_to_far(to, from, piece.written, req->group->shared->is_near);
+        return;
+    }
+    for (size_t at = 0; at < piece.written; at += piece.bytes) {
+        memcpy(am_at_mutable(to, at), am_at(from, piece.offset), piece.bytes);
+        piece.offset += block;
+    }
 }
 
 static am_shared_whose_t pieces_whose(const struct am_coll_req *req)

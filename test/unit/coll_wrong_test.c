@@ -188,8 +188,10 @@ static void test_death(void **state)
     }
     world_polls(&world, 5);
     for (uint32_t i = 0; i < 5; i++) {
+        am_status_t status;
+
         assert_int_equal(done[i].count, 0); /* under way */
-        am_peer_dead(world.ctx[i]->peers[5], "the test says so");
+        am_peer_dead(am_peer_get(world.ctx[i], 5, &status), "the test says so");
         (void)am_ctx_poll(world.ctx[i]); /* says so once */
     }
     for (int i = 0; i < 2000; i++) {
