@@ -69,7 +69,13 @@ static size_t pieces_give(const struct am_coll_req *req)
     }
 }
 
-/* Blocks of an all-to-all from `first` on, side by side. */
+/* What I give is mine to read until the end: it is not in place. */
+static bool keeps_given(const struct am_coll_call *call)
+{
+    return call->send != NULL && call->send != call->recv;
+}
+
+/* Some of the blocks that I give, from `first` on, side by side. */
 static char *blocks_write(const struct am_coll_req *req,
                           const struct piece *piece, uint32_t first,
                           uint32_t count, char *to)
@@ -77,7 +83,7 @@ static char *blocks_write(const struct am_coll_req *req,
     size_t block = am_shared_bytes_of(req);
     const void *from = am_at(am_given(&req->call), first * block);
 
-    if (piece->bytes == block) {
+    if (piece->bytes == block) { /* in one piece, as they lie */
         am_copy_to_far(to, from, count * block, req->group->shared->is_near);
         return to + count * block;
     }
@@ -88,13 +94,17 @@ static char *blocks_write(const struct am_coll_req *req,
     return to;
 }
 
-/* All but my own, which nobody else wants. */
-static void alltoall_write(const struct am_coll_req *req, void *to)
+/* To each member its block; mine only if I shall read it there. */
+static void cut_write(const struct am_coll_req *req, void *to)
 {
     struct piece piece = piece_of(req);
     uint32_t rank = req->group->rank;
 
     to = blocks_write(req, &piece, 0, rank, to);
+    if (req->call.kind == AM_COLL_REDUCE_SCATTER) {
+        to = keeps_given(&req->call) ? am_at_mutable(to, piece.bytes)
+                                     : blocks_write(req, &piece, rank, 1, to);
+    }
     (void)blocks_write(req, &piece, rank + 1, req->group->size - 1 - rank, to);
 }
 
@@ -108,17 +118,13 @@ static void pieces_write(const struct am_coll_req *req, void *to)
                                ? am_at(call->recv, req->group->rank * block)
                                : am_given(call);
 
-    if (call->kind == AM_COLL_ALLTOALL) {
-        alltoall_write(req, to);
-        return;
-    }
-    if (piece.bytes == block) { /* in one piece, as they lie */
-        am_copy_to_far(to, from, piece.written, req->group->shared->is_near);
-        return;
-    }
-    for (size_t at = 0; at < piece.written; at += piece.bytes) {
-        memcpy(am_at_mutable(to, at), am_at(from, piece.offset), piece.bytes);
-        piece.offset += block;
+    if (call->kind == AM_COLL_ALLTOALL ||
+        call->kind == AM_COLL_REDUCE_SCATTER) {
+        cut_write(req, to);
+    } else if (piece.bytes == block) {
+        am_copy_to_far(to, from, block, req->group->shared->is_near);
+    } else {
+        memcpy(to, am_at(from, piece.offset), piece.bytes);
     }
 }
 
@@ -134,14 +140,20 @@ static am_shared_whose_t pieces_whose(const struct am_coll_req *req)
     }
 }
 
-/* Where `block` of what a member gives lies in its slot. */
+/* Where `block` of what a member gives lies: in its slot, or mine where I keep it, which
+ * is nearer. */
 static const void *given_by(const struct am_coll_req *req,
                             const struct piece *piece, uint32_t member,
                             uint32_t block)
 {
-    struct am_shared_slot *slot =
-            am_shared_slot_of(req, member, req->shared.turn);
+    const struct am_coll_call *call = &req->call;
+    struct am_shared_slot *slot;
 
+    if (member == req->group->rank && keeps_given(call)) {
+        return am_at(call->send,
+                     block * am_shared_bytes_of(req) + piece->offset);
+    }
+    slot = am_shared_slot_of(req, member, req->shared.turn);
     return am_at(am_shared_payload(slot, piece->written), block * piece->bytes);
 }
 
@@ -197,16 +209,20 @@ static void reduce_all(struct am_coll_req *req, const struct piece *piece,
     }
 }
 
-/* The block of an all-to-all that goes to nobody, unless it is in its place. */
-static void own_copy(struct am_coll_req *req, const struct piece *piece)
+/* To everyone but themselves: in its slot, mine lies without a member's own. */
+static void alltoall_take(struct am_coll_req *req, const struct piece *piece,
+                          char *to)
 {
     const struct am_coll_call *call = &req->call;
-    size_t at = req->group->rank * call->count + piece->offset;
+    uint32_t rank = req->group->rank;
 
-    if (call->send != NULL && piece->bytes > 0) {
-        memcpy(am_at_mutable(call->recv, at), am_at(call->send, at),
-               piece->bytes);
-        am_shared_copied(req->coll, piece->bytes);
+    for (uint32_t i = 0; i < req->group->size; i++) {
+        if (i != rank) {
+            copy_from(req, piece, i, rank - (rank > i),
+                      am_at_mutable(to, i * call->count));
+        } else if (keeps_given(call)) {
+            copy_from(req, piece, i, i, am_at_mutable(to, i * call->count));
+        }
     }
 }
 
@@ -237,13 +253,7 @@ static bool pieces_take(struct am_coll_req *req)
         }
         break;
     case AM_COLL_ALLTOALL:
-        for (uint32_t i = 0; i < size; i++) {
-            if (i != rank) { /* mine lies without that member's own */
-                copy_from(req, &piece, i, rank - (rank > i),
-                          am_at_mutable(to, i * call->count));
-            }
-        }
-        own_copy(req, &piece);
+        alltoall_take(req, &piece, to);
         break;
     default:
         break;

@@ -8,6 +8,7 @@
 
 #include "am/ctx.h"
 #include "dev/shm/shm.h"
+#include "dev/shm/shm_wait.h"
 
 #include <am.h>
 #include <sched.h>
@@ -16,10 +17,11 @@
 
 enum {
     RANKS = 4,
-    SOON = 1000,    /* yields: more than two looks take */
-    SHORT = 16,     /* yields: fewer than are between two looks */
-    LATER = 100000, /* yields: more than a rest takes */
-    TRIES = 1000    /* Linux may move this process meanwhile */
+    SOON = 1000,      /* yields: more than two looks take */
+    SHORT = 16,       /* yields: fewer than are between two looks */
+    LATER = 100000,   /* yields: more than a rest takes */
+    SHORT_WAIT = 100, /* calls: it yields, and does not sleep */
+    TRIES = 1000      /* Linux may move this process meanwhile */
 };
 
 static uint32_t core_now(void)
@@ -156,6 +158,22 @@ static int tried(int (*body)(struct shm_dev *dev), struct shm_dev *dev)
     return line;
 }
 
+/* Rank 0 has found this line wrong, or 0; the others wait for it. */
+static int part(struct rank *me, int line)
+{
+    if (line != 0) {
+        print_error("line %d\n", line);
+    }
+    if (me->rank == 0) {
+        atomic_store(&me->board->flag[1], 1);
+    }
+    while (atomic_load(&me->board->flag[1]) == 0) {
+        usleep(1000); /* it does not poll, and says nothing */
+    }
+    am_close(me->ctx);
+    return line == 0 ? 0 : 3;
+}
+
 static int spread_body(struct rank *me)
 {
     int line = 0;
@@ -171,17 +189,8 @@ static int spread_body(struct rank *me)
         if (line == 0) {
             line = tried(taken_back, dev);
         }
-        if (line != 0) {
-            print_error("line %d\n", line);
-        }
-        atomic_store(&me->board->flag[1], 1);
-    } else {
-        while (atomic_load(&me->board->flag[1]) == 0) {
-            usleep(1000); /* it does not poll, and says nothing */
-        }
     }
-    am_close(me->ctx);
-    return line == 0 ? 0 : 3;
+    return part(me, line);
 }
 
 static void test_spread(void **state)
@@ -194,9 +203,47 @@ static void test_spread(void **state)
     run_ranks(RANKS, spread_body, NULL);
 }
 
+/* Two ranks with cores enough, both on one: who waits leaves it. */
+static int both_on_one(struct shm_dev *dev)
+{
+    uint32_t mine = core_now(), other = core_beside(mine);
+
+    begin(dev);
+    atomic_store(&shm_seg_rank(dev->job, 1)->core, 1 + mine);
+    for (uint32_t i = 0; i < LATER && dev->spread.gone == 0; i++) {
+        (void)shm_wait(&dev->base, i % SHORT_WAIT, AM_DEV_REST_ASK);
+    }
+    return dev->spread.gone == 1 + other ? 0 : wrong(mine, __LINE__);
+}
+
+static int pair_body(struct rank *me)
+{
+    int line = 0;
+
+    if (rank_open_pings(me, NULL, 0) != 0) {
+        return 2;
+    }
+    rank_meet(me, 0, 2);
+    if (me->rank == 0) {
+        line = tried(both_on_one, shm_of(me->ctx));
+    }
+    return part(me, line);
+}
+
+static void test_pair(void **state)
+{
+    cpu_set_t may;
+
+    if (sched_getaffinity(0, sizeof(may), &may) != 0 || CPU_COUNT(&may) < 2) {
+        skip();
+    }
+    run_ranks(2, pair_body, NULL);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_spread)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_spread),
+                                       cmocka_unit_test(test_pair)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

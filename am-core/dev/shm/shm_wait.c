@@ -248,9 +248,7 @@ static bool wait_auto(struct shm_dev *dev, uint64_t idle)
         }
         if (idle >= (paired ? PAIRED_SPIN : CROWDED_SPIN)) {
             shm_round_yield(dev);
-            if (crowded) {
-                shm_spread_yielded(dev);
-            }
+            shm_spread_yielded(dev);
         }
         return false;
     }
