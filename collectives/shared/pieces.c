@@ -24,8 +24,8 @@ static struct piece piece_of(const struct am_coll_req *req)
     return (struct piece){
             .offset = offset,
             .bytes = bytes,
-            .written =
-                    bytes * am_shared_blocks(req->call.kind, req->group->size)};
+            .written = bytes *
+                       am_shared_blocks(req->call.kind, req->group->size)};
 }
 
 static bool pieces_fit(const struct am_coll_wish *wish)

@@ -84,7 +84,7 @@ enum {
 struct am_shared_reads {
     struct am_region regions[AM_SHARED_KEYS]; /* mine, open to the others */
     struct am_key keys[AM_SHARED_KEYS];       /* of these */
-    const void *given;                        /* blocks that I give */
+    const void *given; /* blocks that I give */
     size_t given_bytes;
     char *values;  /* scratch: what is read to be reduced */
     char *sum;     /* scratch: a result that cannot be made in place */

@@ -163,10 +163,10 @@ static void front_lap(struct shm_dev *dev, struct shm_tx *tx, uint64_t packets)
 static uint64_t wait_ps(struct shm_dev *dev, const struct am_dev_perf *perf,
                         uint64_t need)
 {
-    return shm_is_crowded(dev)
-                   ? perf->turn_ps
-                   : perf->recv_overhead.fixed_ps +
-                             perf->recv_overhead.per_byte_fs * need / 1000;
+    return shm_is_crowded(dev) ? perf->turn_ps
+                               : perf->recv_overhead.fixed_ps +
+                                         perf->recv_overhead.per_byte_fs *
+                                                 need / 1000;
 }
 
 /* The receiver has not consumed what lies at the start, and the front is to grow to
