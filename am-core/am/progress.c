@@ -7,7 +7,7 @@
 #include "am/costs.h"
 
 #define RARE_POLLS     256             /* polls between two of poll_rare */
-#define UNUSED_PS      200000000ull    /* 200 us: a system call is less than 0.5% */
+#define UNUSED_PS      100000000ull    /* 100 us: a system call is less than 1% */
 #define REST_IDLE      64              /* empty polls before a rest doubles */
 /* Dead peers are looked for: a look costs up to a microsecond for each. */
 #define CHECK_EACH_PS  1000000000ull   /* 1 ms for each rank of the job, */
