@@ -86,6 +86,11 @@ static bool take(struct am_coll *coll, const struct am_coll_held *what,
         rx_bad(coll);
         return false;
     }
+    if (what->handler == AM_COLL_H_NUDGE) {
+        /* Not kept: it may have been sent in a group that had this id before.  Who
+         * begins this collective finds by the flags what it asks. */
+        return false;
+    }
     *is_held = am_coll_held_keep(coll, list, what, data);
     return *is_held;
 }

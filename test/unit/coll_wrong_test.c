@@ -157,6 +157,41 @@ static void test_forged(void **state)
     world_close(&world);
 }
 
+/* A question of a group that is over comes before the next group of its id opens: it
+ * says nothing about that one. */
+static void test_asked_before(void **state)
+{
+    enum {
+        ID = 7,
+        NUMBERS = 2 * AM_COLL_KINDS
+    };
+
+    struct trial_group tg;
+    struct world world;
+
+    (void)state;
+    world_open(&world, RANKS, NULL);
+    for (uint32_t number = 0; number < NUMBERS; number++) {
+        uint64_t words[2] = {(uint64_t)ID << 32 | number,
+                             UINT64_C(1) << 32 | 1};
+
+        while (am_ctx_try_request(world.ctx[1], 0, AM_COLL_H_NUDGE, words, 2,
+                                  NULL, 0) == AM_ERR_AGAIN) {
+            world_polls(&world, 1);
+        }
+    }
+    world_settle(&world);
+    trial_group_open(&tg, &world, ID, all, RANKS);
+    for (uint32_t i = 0; i < NUMBERS; i++) {
+        struct trial t = {.kind = (am_coll_kind_t)(i % AM_COLL_KINDS),
+                          .count = draw(2000)};
+
+        trial(&tg, &t, &prng);
+    }
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
 /* A member dies: collectives under way end at all others with an error, those
  * that come later are refused, and groups without it go on. */
 static void test_death(void **state)
@@ -249,6 +284,7 @@ int main(void)
             cmocka_unit_test(test_disagreement),
             cmocka_unit_test(test_bad_calls),
             cmocka_unit_test(test_forged),
+            cmocka_unit_test(test_asked_before),
             cmocka_unit_test(test_death),
             cmocka_unit_test(test_close),
     };
