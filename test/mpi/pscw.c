@@ -5,7 +5,9 @@
  * come early.  Each round has every target checked for what its origins wrote, and
  * each origin for what it read.  Two windows take turns, one of them on a
  * communicator with the ranks in reverse.
- * Usage: pscw SEED ROUNDS
+ * With `barrier`, on one node, a target that comes from a barrier finds by MPI_Win_test
+ * what its origin completed before it.
+ * Usage: pscw SEED ROUNDS [barrier]
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -203,6 +205,36 @@ static void play(int rounds)
     }
 }
 
+/* Rank 0 is the origin, rank 1 the target; libam's barriers may end without a poll. */
+static void behind_barriers(int rounds)
+{
+    MPI_Group other;
+    int peer = 1 - rank, done = 0;
+
+    MPI_Group_incl(group, 1, &peer, &other);
+    for (int i = 0; i < rounds; i++) {
+        if (rank == 0) {
+            MPI_Win_start(other, 0, windows[0]);
+        } else {
+            MPI_Win_post(other, 0, windows[0]);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0) {
+            MPI_Win_complete(windows[0]);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 1) {
+            MPI_Win_test(windows[0], &done);
+            if (!done) {
+                printf("failed: round %d is not complete behind a barrier\n", i);
+                wrong++;
+                MPI_Win_wait(windows[0]);
+            }
+        }
+    }
+    MPI_Group_free(&other);
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 2 ? atoi(argv[2]) : 100;
@@ -219,7 +251,11 @@ int main(int argc, char **argv)
         MPI_Win_create(memory[i], sizeof(memory[i]), sizeof(long),
                        MPI_INFO_NULL, comms[i], &windows[i]);
     }
-    play(rounds);
+    if (argc > 3 && size == 2) {
+        behind_barriers(rounds);
+    } else {
+        play(rounds);
+    }
     for (int i = 0; i < WINDOWS; i++) {
         MPI_Win_free(&windows[i]);
         MPI_Comm_free(&comms[i]);

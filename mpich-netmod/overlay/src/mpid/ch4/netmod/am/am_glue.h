@@ -303,6 +303,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_test(MPIR_Win * win, int *flag)
 {
     int mpi_errno = MPIDI_AM_generic_win_test(win, flag);
 
+    if (mpi_errno == MPI_SUCCESS && !*flag) {
+        /* It has polled after it looked.  Barriers may end without a poll, and who comes from
+         * one finds what was sent before it. */
+        mpi_errno = MPIDI_AM_generic_win_test(win, flag);
+    }
     return likely(mpi_errno != MPI_SUCCESS || *flag || MPIDI_AM_global.trouble == 0) ? mpi_errno :
         MPIDI_AM_win_test_dead(win);
 }
