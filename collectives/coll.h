@@ -161,7 +161,7 @@ static inline uint32_t am_shared_patience(const struct am_coll_group *group)
 struct am_coll_held {
     struct am_list link;
     struct am_coll_peer *from;
-    uint32_t handler; /* AM_COLL_H_DATA, RTS, READY, NUDGE */
+    uint32_t handler; /* AM_COLL_H_DATA, RTS, READY */
     uint32_t group, number, member, tag, print;
     size_t bytes;  /* DATA: of `data`; else of the message */
     bool is_large; /* from the pool for these */

@@ -88,8 +88,7 @@ void am_coll_held_drop(struct am_coll *coll, struct am_list *list,
         at = at->next;
         if (from == NULL || held->from == from) {
             am_list_remove(&held->link);
-            coll->stats[AM_COLL_STAT_RX_BAD] +=
-                    held->handler != AM_COLL_H_NUDGE;
+            coll->stats[AM_COLL_STAT_RX_BAD]++;
             am_coll_held_free(coll, held);
         }
     }

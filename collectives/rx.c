@@ -47,9 +47,6 @@ static bool req_take(struct am_coll_req *req, const struct am_coll_held *what,
         !am_coll_req_agrees(req, what->print, what->member)) {
         return false;
     }
-    if (what->handler == AM_COLL_H_NUDGE && req->is_built) {
-        return true;
-    }
     if (am_coll_step_deliver(req, what, data)) {
         return true;
     }
@@ -76,19 +73,13 @@ static bool take(struct am_coll *coll, const struct am_coll_held *what,
             return req_take(req, what, data, is_held);
         }
         if ((int32_t)(what->number - group->next) < 0) { /* it has ended */
-            coll->stats[AM_COLL_STAT_RX_BAD] +=
-                    what->handler != AM_COLL_H_NUDGE;
+            rx_bad(coll);
             return false;
         }
         list = &group->held;
     }
     if (what->handler == AM_COLL_H_PUT) {
         rx_bad(coll);
-        return false;
-    }
-    if (what->handler == AM_COLL_H_NUDGE) {
-        /* Not kept: it may have been sent in a group that had this id before.  Who
-         * begins this collective finds by the flags what it asks. */
         return false;
     }
     *is_held = am_coll_held_keep(coll, list, what, data);
@@ -190,25 +181,41 @@ static void handle_put(struct am_token *token, const uint64_t *words,
     }
 }
 
-/* Look into the group's memory again; with a tag, first, whether the two agree on
- * a collective. */
+/* A member asks whether we agree on a collective.  What is not under way here is not
+ * kept: it may have been asked in a group that had this id before, and who begins the
+ * collective finds by the flags whether it agrees. */
+static void asked(struct am_coll *coll, const struct am_coll_group *group,
+                  const struct am_coll_held *what)
+{
+    struct am_coll_req *req = req_find(group, what->number);
+
+    if (!is_member(group, what->member, what->from)) {
+        rx_bad(coll);
+    } else if (req != NULL && req->is_built && !req->is_stopped &&
+               req->status == AM_OK) {
+        (void)am_coll_req_agrees(req, what->print, what->member);
+    }
+}
+
+/* Look into the group's memory again; with a tag, it is a question. */
 static void handle_nudge(struct am_token *token, const uint64_t *words,
                          uint32_t word_count, void *data, size_t bytes)
 {
     struct am_coll *coll = am_coll_of(token->ctx);
     struct am_coll_group *group;
     struct am_coll_held what;
-    bool is_held;
 
     if (head_read(token, words, word_count, 2, AM_COLL_H_NUDGE, &what) ==
         NULL) {
         return;
     }
     group = am_coll_group_find(coll, what.group);
-    what.bytes = 0;
+    if (group == NULL) {
+        return;
+    }
     if (what.tag != 0) {
-        (void)take(coll, &what, NULL, &is_held);
-    } else if (group != NULL) {
+        asked(coll, group, &what);
+    } else {
         am_shared_nudged(group);
     }
 }
