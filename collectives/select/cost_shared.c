@@ -84,7 +84,7 @@ uint64_t am_cost_shared_allreduce(const struct am_coll_cost *c)
 
 uint64_t am_cost_shared_reduce_scatter(const struct am_coll_cost *c)
 {
-    return shared_ps(c, c->size * c->bytes, c->size * c->bytes);
+    return am_cost_shared_alltoall(c);
 }
 
 /* A read of `bytes` by the device, from each of `count` members. */

@@ -69,19 +69,12 @@ static size_t pieces_give(const struct am_coll_req *req)
     }
 }
 
-/* What I give is mine to read until the end: it is not in place. */
-static bool keeps_given(const struct am_coll_call *call)
-{
-    return call->send != NULL && call->send != call->recv;
-}
-
-/* Some of the blocks that I give, from `first` on, side by side. */
+/* Some of the blocks that I give, which lie at `from`, side by side. */
 static char *blocks_write(const struct am_coll_req *req,
-                          const struct piece *piece, uint32_t first,
+                          const struct piece *piece, const void *from,
                           uint32_t count, char *to)
 {
     size_t block = am_shared_bytes_of(req);
-    const void *from = am_at(am_given(&req->call), first * block);
 
     if (piece->bytes == block) { /* in one piece, as they lie */
         am_copy_to_far(to, from, count * block, req->group->shared->is_near);
@@ -94,37 +87,23 @@ static char *blocks_write(const struct am_coll_req *req,
     return to;
 }
 
-/* To each member its block; mine only if I shall read it there. */
-static void cut_write(const struct am_coll_req *req, void *to)
-{
-    struct piece piece = piece_of(req);
-    uint32_t rank = req->group->rank;
-
-    to = blocks_write(req, &piece, 0, rank, to);
-    if (req->call.kind == AM_COLL_REDUCE_SCATTER) {
-        to = keeps_given(&req->call) ? am_at_mutable(to, piece.bytes)
-                                     : blocks_write(req, &piece, rank, 1, to);
-    }
-    (void)blocks_write(req, &piece, rank + 1, req->group->size - 1 - rank, to);
-}
-
 static void pieces_write(const struct am_coll_req *req, void *to)
 {
     const struct am_coll_call *call = &req->call;
     struct piece piece = piece_of(req);
     size_t block = am_shared_bytes_of(req);
+    uint32_t rank = req->group->rank, size = req->group->size;
     const void *from = call->kind == AM_COLL_BCAST ? call->recv
                        : call->kind == AM_COLL_ALLGATHER && call->send == NULL
-                               ? am_at(call->recv, req->group->rank * block)
+                               ? am_at(call->recv, rank * block)
                                : am_given(call);
 
-    if (call->kind == AM_COLL_ALLTOALL ||
-        call->kind == AM_COLL_REDUCE_SCATTER) {
-        cut_write(req, to);
-    } else if (piece.bytes == block) {
-        am_copy_to_far(to, from, block, req->group->shared->is_near);
+    if (am_shared_is_cut(call->kind)) { /* all but my own */
+        to = blocks_write(req, &piece, from, rank, to);
+        (void)blocks_write(req, &piece, am_at(from, (rank + 1) * block),
+                           size - 1 - rank, to);
     } else {
-        memcpy(to, am_at(from, piece.offset), piece.bytes);
+        (void)blocks_write(req, &piece, from, 1, to);
     }
 }
 
@@ -140,34 +119,17 @@ static am_shared_whose_t pieces_whose(const struct am_coll_req *req)
     }
 }
 
-/* Where `block` of what a member gives lies: in its slot, or mine where I keep it, which
- * is nearer. */
-static const void *given_by(const struct am_coll_req *req,
-                            const struct piece *piece, uint32_t member,
-                            uint32_t block)
-{
-    const struct am_coll_call *call = &req->call;
-    struct am_shared_slot *slot;
-
-    if (member == req->group->rank && keeps_given(call)) {
-        return am_at(call->send,
-                     block * am_shared_bytes_of(req) + piece->offset);
-    }
-    slot = am_shared_slot_of(req, member, req->shared.turn);
-    return am_at(am_shared_payload(slot, piece->written), block * piece->bytes);
-}
-
 /* One in so many pieces of a length for which it matters tells how far others are. */
 #define TAKES_TIMED 16
 
-/* `from` is about to be taken, from its start on. */
+/* `from`, which another member has written, is about to be read from its start on. */
 static void learn_near(struct am_coll_req *req, const struct piece *piece,
-                       uint32_t member, const void *from)
+                       const void *from)
 {
     struct am_shared *shared = req->group->shared;
 
     if (am_copy_is_far(piece->written) && shared->is_light &&
-        member != shared->rank && shared->takes++ % TAKES_TIMED == 0) {
+        shared->takes++ % TAKES_TIMED == 0) {
         size_t middle = piece->bytes / 2 / sizeof(uint64_t) * sizeof(uint64_t);
 
         shared->is_near = am_copy_is_near(req->coll->env, am_at(from, middle),
@@ -175,14 +137,33 @@ static void learn_near(struct am_coll_req *req, const struct piece *piece,
     }
 }
 
+/* Where `block` of what a member gives lies, to be read now: in its slot, which lacks the
+ * member's own; or what I give myself, where I have it, unless that is in place. */
+static const void *given_by(struct am_coll_req *req, const struct piece *piece,
+                            uint32_t member, uint32_t block)
+{
+    const struct am_coll_call *call = &req->call;
+    bool is_mine = member == req->group->rank;
+    const void *slot;
+
+    if (is_mine && call->send != NULL) {
+        return am_at(call->send,
+                     block * am_shared_bytes_of(req) + piece->offset);
+    }
+    slot = am_shared_payload(am_shared_slot_of(req, member, req->shared.turn),
+                             piece->written);
+    slot = am_at(slot, (block - (block > member)) * piece->bytes);
+    if (!is_mine) {
+        learn_near(req, piece, slot);
+    }
+    return slot;
+}
+
 static void copy_from(struct am_coll_req *req, const struct piece *piece,
                       uint32_t member, uint32_t block, void *to)
 {
     if (piece->bytes > 0) {
-        const void *from = given_by(req, piece, member, block);
-
-        learn_near(req, piece, member, from);
-        am_copy_far(to, from, piece->bytes);
+        am_copy_far(to, given_by(req, piece, member, block), piece->bytes);
         am_shared_copied(req->coll, piece->bytes);
     }
 }
@@ -201,28 +182,8 @@ static void reduce_all(struct am_coll_req *req, const struct piece *piece,
     }
     copy_from(req, piece, req->group->size - 1, block, to);
     for (uint32_t i = req->group->size - 1; i-- > 0;) {
-        const void *from = given_by(req, piece, i, block);
-
-        learn_near(req, piece, i, from);
-        req->op.reduce(req->op.arg, from, to, count);
+        req->op.reduce(req->op.arg, given_by(req, piece, i, block), to, count);
         am_shared_copied(req->coll, piece->bytes);
-    }
-}
-
-/* To everyone but themselves: in its slot, mine lies without a member's own. */
-static void alltoall_take(struct am_coll_req *req, const struct piece *piece,
-                          char *to)
-{
-    const struct am_coll_call *call = &req->call;
-    uint32_t rank = req->group->rank;
-
-    for (uint32_t i = 0; i < req->group->size; i++) {
-        if (i != rank) {
-            copy_from(req, piece, i, rank - (rank > i),
-                      am_at_mutable(to, i * call->count));
-        } else if (keeps_given(call)) {
-            copy_from(req, piece, i, i, am_at_mutable(to, i * call->count));
-        }
     }
 }
 
@@ -253,7 +214,9 @@ static bool pieces_take(struct am_coll_req *req)
         }
         break;
     case AM_COLL_ALLTOALL:
-        alltoall_take(req, &piece, to);
+        for (uint32_t i = 0; i < size; i++) {
+            copy_from(req, &piece, i, rank, am_at_mutable(to, i * call->count));
+        }
         break;
     default:
         break;

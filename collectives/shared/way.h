@@ -33,18 +33,16 @@ struct am_shared_way {
     void (*close)(struct am_coll_req *req, bool at_close);
 };
 
-/* Blocks that a member gives at once, each to another member.  Its own is among them
- * where it may be overwritten before it is needed. */
+/* Does a member give each other one another block?  Its own stays with it. */
+static inline bool am_shared_is_cut(am_coll_kind_t kind)
+{
+    return kind == AM_COLL_ALLTOALL || kind == AM_COLL_REDUCE_SCATTER;
+}
+
+/* Blocks that a member gives at once. */
 static inline uint32_t am_shared_blocks(am_coll_kind_t kind, uint32_t size)
 {
-    switch (kind) {
-    case AM_COLL_ALLTOALL:
-        return size > 1 ? size - 1 : 1;
-    case AM_COLL_REDUCE_SCATTER:
-        return size;
-    default:
-        return 1;
-    }
+    return am_shared_is_cut(kind) && size > 1 ? size - 1 : 1;
 }
 
 extern const struct am_shared_way am_shared_by_flags;
