@@ -193,14 +193,19 @@ static int spread_body(struct rank *me)
     return part(me, line);
 }
 
-static void test_spread(void **state)
+static void run_on_cores(uint32_t ranks, int (*body)(struct rank *me))
 {
     cpu_set_t may;
 
     if (sched_getaffinity(0, sizeof(may), &may) != 0 || CPU_COUNT(&may) < 2) {
         skip();
     }
-    run_ranks(RANKS, spread_body, NULL);
+    run_ranks(ranks, body, NULL);
+}
+
+static void test_spread(void **state)
+{
+    run_on_cores(RANKS, spread_body);
 }
 
 /* Two ranks with cores enough, both on one: who waits leaves it. */
@@ -232,12 +237,7 @@ static int pair_body(struct rank *me)
 
 static void test_pair(void **state)
 {
-    cpu_set_t may;
-
-    if (sched_getaffinity(0, sizeof(may), &may) != 0 || CPU_COUNT(&may) < 2) {
-        skip();
-    }
-    run_ranks(2, pair_body, NULL);
+    run_on_cores(2, pair_body);
 }
 
 int main(void)

@@ -141,7 +141,7 @@ void shm_payload_write_timed(struct shm_ep *ep,
     struct am_env *env = shm_dev_of(ep->ep.dev)->env;
     uint64_t start = am_meter_start(meter, env, AM_COPY_IN, payload->bytes);
 
-    shm_payload_write(payload, to, false);
+    shm_payload_write(payload, to, false); /* so long: one way for all */
     if (start != 0) {
         am_meter_stop(meter, env, AM_COPY_IN, payload->bytes, start);
     }

@@ -136,14 +136,11 @@ static bool lap_is_timed(const struct shm_dev *dev, const struct shm_tx *tx,
            !dev->crowded && need > SHORT_BYTES + SHM_GAP_BYTES;
 }
 
-/* Look how much the receiver has consumed, which loads a line from its cache. */
-static void look(struct shm_dev *dev, struct shm_tx *tx, bool timed)
+/* How far is the receiver?  Where it says what it has consumed is a line that it writes
+ * all the time. */
+static void near_learn(const struct shm_dev *dev, struct shm_tx *tx)
 {
-    if (timed) {
-        tx->near = am_copy_is_near(dev->env, &tx->shared->data_bytes,
-                                   dev->near_ps);
-    }
-    (void)shm_tx_refresh(tx);
+    tx->near = am_copy_is_near(dev->env, &tx->shared->data_bytes, dev->near_ps);
 }
 
 /* A lap that is timed is over, of so many packets: grow if that is worth it by now. */
@@ -200,7 +197,7 @@ uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
     }
     if (at + need > tx->ring_bytes || (at == 0 && need <= tx->front_bytes)) {
         if (timed && tx->data_tail > 0) { /* a lap of the ring is over */
-            look(dev, tx, true);
+            near_learn(dev, tx);
         }
         return at == 0 ? 0 : skip;
     }
@@ -210,7 +207,10 @@ uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
             return 0;
         }
     }
-    look(dev, tx, timed);
+    if (timed) {
+        near_learn(dev, tx);
+    }
+    (void)shm_tx_refresh(tx);
     if (tx->data_tail + skip + need > tx->data_limit) {
         bytes = tx->front_bytes;
         while (bytes < at + need) {

@@ -79,7 +79,7 @@ static inline uint64_t tx_data_skip(struct shm_dev *dev, struct shm_tx *tx,
                        ? tx->ring_bytes - at
                        : 0;
     }
-    /* not where a lap begins: its first byte comes before no other */
+    /* at 0, where a lap of the ring begins, at - 1 wraps, and is beyond any front */
     return SHM_LIKELY((uint64_t)(at - 1) + bytes < tx->front_bytes)
                    ? 0
                    : shm_front_leave(dev, tx, at, bytes);
