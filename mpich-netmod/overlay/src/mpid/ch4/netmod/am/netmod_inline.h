@@ -7,6 +7,7 @@
 #include "am_impl.h"
 #include "am_pt2pt.h"
 #include "am_glue.h"
+#include "am_glue_rma.h"
 #include "am_glue_coll.h"
 #include "am_glue_persist.h"
 
