@@ -21,12 +21,29 @@ uint64_t am_cost_short_ps(const struct am_dev_perf *perf)
            am_cost_line_ps(&perf->recv_overhead, 64);
 }
 
+static uint64_t copy_fs(const struct am_dev_perf *perf)
+{
+    return larger(perf->send_overhead.per_byte_fs,
+                  perf->recv_overhead.per_byte_fs);
+}
+
 uint64_t am_cost_copy_ps(const struct am_dev_perf *perf, size_t bytes)
 {
-    struct am_linfn copy = {0, larger(perf->send_overhead.per_byte_fs,
-                                      perf->recv_overhead.per_byte_fs)};
+    struct am_linfn copy = {0, copy_fs(perf)};
 
     return am_cost_line_ps(&copy, bytes);
+}
+
+uint64_t am_cost_own_fs(const struct am_dev_perf *perf)
+{
+    return perf->own_byte_fs > 0 ? perf->own_byte_fs : copy_fs(perf);
+}
+
+uint64_t am_cost_own_ps(const struct am_dev_perf *perf, size_t bytes)
+{
+    struct am_linfn own = {0, am_cost_own_fs(perf)};
+
+    return am_cost_line_ps(&own, bytes);
 }
 
 uint64_t am_cost_stream_ps(const struct am_dev_perf *perf, size_t packet_bytes,

@@ -32,7 +32,8 @@ struct up {
     const char *given;
     char *result;    /* where the whole goes; NULL: two slots */
     bool apart;      /* own values lie where the result is to be */
-    char *slots;     /* SLOTS pieces for each child, then for the sum */
+    uint32_t slot_count; /* SLOTS; or 1, of one piece */
+    char *slots;         /* so many pieces for each child, then for the sum */
     uint32_t *freed; /* for each slot: the step after which it is free */
 };
 
@@ -43,14 +44,14 @@ static size_t slot_bytes(const struct up *up)
 
 static char *slot_at(const struct up *up, uint32_t which, uint32_t piece)
 {
-    size_t index = (size_t)which * SLOTS + piece % SLOTS;
+    size_t index = (size_t)which * up->slot_count + piece % up->slot_count;
 
     return am_at_mutable(up->slots, index * slot_bytes(up));
 }
 
 static uint32_t *slot_freed(const struct up *up, uint32_t which, uint32_t piece)
 {
-    return &up->freed[(size_t)which * SLOTS + piece % SLOTS];
+    return &up->freed[(size_t)which * up->slot_count + piece % up->slot_count];
 }
 
 /* Receive a piece of a child in slot `which`, or at `to`. */
@@ -107,8 +108,10 @@ static uint32_t piece_reduce(const struct up *up, uint32_t piece, void **sum)
 static bool up_open(struct up *up)
 {
     const struct am_coll_build *b = up->b;
-    uint32_t slots = SLOTS * (up->child_count + 1);
+    uint32_t slots;
 
+    up->slot_count = am_piece_count(up->bytes, up->chunk) > 1 ? SLOTS : 1;
+    slots = up->slot_count * (up->child_count + 1);
     up->freed = am_sched_scratch(b->sched, slots * sizeof(*up->freed));
     if (up->freed == NULL) {
         return false;

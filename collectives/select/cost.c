@@ -3,16 +3,27 @@
  */
 #include "config.h"
 
+#include "am/core.h"
 #include "collectives/select/cost.h"
+
+#define PAGE ((size_t)4096)
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
+/* To copy or reduce what this core has. */
 static uint64_t copy_ps(const struct am_coll_cost *c, size_t bytes)
 {
-    return am_cost_copy_ps(&c->numbers->perf, bytes);
+    return am_cost_own_ps(&c->numbers->perf, bytes);
+}
+
+/* Until a schedule that sends as well goes on behind a message, or behind READY, PUT
+ * and the data. */
+static uint64_t step_ps(const struct am_coll_cost *c, size_t bytes)
+{
+    return (am_cost_is_large(c, bytes) ? 3 : 1) * c->numbers->perf.step_ps;
 }
 
 static uint64_t packets(const struct am_coll_cost *c, size_t bytes)
@@ -65,22 +76,28 @@ uint64_t am_cost_recv_ps(const struct am_coll_cost *c, size_t bytes)
            am_cost_line_ps(&more, bytes);
 }
 
+/* In packets of equal length, but for short ones, which are filled (am/bulk.c). */
+static uint64_t stream_ps(const struct am_coll_cost *c, size_t bytes)
+{
+    size_t packet = c->numbers->packet_bytes;
+
+    if (am_cost_is_large(c, bytes) && packet >= PAGE) {
+        packet = am_packet_step(bytes, packet);
+    }
+    return am_cost_stream_ps(&c->numbers->perf, packet, bytes);
+}
+
 /* One message that is waited for. */
 static uint64_t level_ps(const struct am_coll_cost *c, size_t bytes)
 {
-    const struct am_coll_numbers *n = c->numbers;
-    uint64_t ps, single;
+    uint64_t single;
 
     if (!am_cost_is_large(c, bytes)) {
-        ps = am_cost_stream_ps(&n->perf, n->packet_bytes, bytes);
-    } else {
-        single = single_ps(c, bytes);
-        ps = (single != AM_COST_NEVER
-                      ? single
-                      : am_cost_stream_ps(&n->perf, n->packet_bytes, bytes)) +
-             2 * am_cost_short_ps(&n->perf); /* READY, PUT */
+        return stream_ps(c, bytes);
     }
-    return ps;
+    single = single_ps(c, bytes);
+    return (single != AM_COST_NEVER ? single : stream_ps(c, bytes)) +
+           2 * am_cost_short_ps(&c->numbers->perf); /* READY, PUT */
 }
 
 /* The most children of a member, and the levels of the tree. */
@@ -106,7 +123,7 @@ static uint64_t tree_ps(const struct am_coll_cost *c, size_t bytes,
     struct am_linfn add = {0, add_fs};
     uint64_t each =
             larger(am_cost_send_ps(c, piece), am_cost_recv_ps(c, piece)) +
-            am_cost_line_ps(&add, piece);
+            step_ps(c, piece) + am_cost_line_ps(&add, piece);
 
     return depth(c) * (level_ps(c, piece) + brothers * each +
                        am_cost_line_ps(&add, piece)) +
@@ -116,8 +133,7 @@ static uint64_t tree_ps(const struct am_coll_cost *c, size_t bytes,
 /* What a reduction pays for a byte: as a copy does. */
 static uint64_t add_fs(const struct am_coll_cost *c)
 {
-    return larger(c->numbers->perf.send_overhead.per_byte_fs,
-                  c->numbers->perf.recv_overhead.per_byte_fs);
+    return am_cost_own_fs(&c->numbers->perf);
 }
 
 uint64_t am_cost_never(const struct am_coll_cost *c)
@@ -126,9 +142,18 @@ uint64_t am_cost_never(const struct am_coll_cost *c)
     return AM_COST_NEVER;
 }
 
+/* One exchange both ways at once: the other's comes while mine goes, but a core that
+ * copies does so for both, and sees late what comes. */
+static uint64_t exchange_ps(const struct am_coll_cost *c, size_t bytes)
+{
+    return larger(level_ps(c, bytes),
+                  am_cost_send_ps(c, bytes) + am_cost_recv_ps(c, bytes)) +
+           step_ps(c, bytes);
+}
+
 uint64_t am_cost_dissemination(const struct am_coll_cost *c)
 {
-    return am_cube_rounds(c->size) * (level_ps(c, 0) + am_cost_send_ps(c, 0));
+    return am_cube_rounds(c->size) * exchange_ps(c, 0);
 }
 
 uint64_t am_cost_barrier_tree(const struct am_coll_cost *c)
@@ -151,8 +176,7 @@ uint64_t am_cost_bcast_scatter(const struct am_coll_cost *c)
         part /= 2;
         ps += level_ps(c, part);
     }
-    return ps + (c->size - 1) * (level_ps(c, c->bytes / c->size) +
-                                 am_cost_send_ps(c, c->bytes / c->size));
+    return ps + (c->size - 1) * exchange_ps(c, c->bytes / c->size);
 }
 
 uint64_t am_cost_reduce_tree(const struct am_coll_cost *c)
@@ -168,12 +192,6 @@ uint64_t am_cost_allreduce_tree(const struct am_coll_cost *c)
 static bool is_folded(const struct am_coll_cost *c)
 {
     return am_cube_floor(c->size) != c->size;
-}
-
-/* One exchange both ways at once. */
-static uint64_t exchange_ps(const struct am_coll_cost *c, size_t bytes)
-{
-    return level_ps(c, bytes) + am_cost_send_ps(c, bytes);
 }
 
 /* Those without a number: their values first, the result at the end. */
@@ -208,12 +226,11 @@ static uint64_t ring_ps(const struct am_coll_cost *c, size_t block,
 {
     size_t piece = c->chunk < block ? c->chunk : block;
     uint64_t count = am_piece_count(block, c->chunk);
+    uint64_t add = is_added ? copy_ps(c, piece) : 0;
     uint64_t each = am_cost_send_ps(c, piece) + am_cost_recv_ps(c, piece) +
-                    (is_added ? copy_ps(c, piece) : 0);
+                    step_ps(c, piece) + add;
 
-    return steps *
-           (larger(level_ps(c, piece) + am_cost_send_ps(c, piece), each) +
-            (is_added ? copy_ps(c, piece) : 0) + (count - 1) * each);
+    return steps * (exchange_ps(c, piece) + add + (count - 1) * each);
 }
 
 uint64_t am_cost_allreduce_ring(const struct am_coll_cost *c)
@@ -282,14 +299,15 @@ uint64_t am_cost_allgather_bruck(const struct am_coll_cost *c)
 /* Each to all others: one wait, then what each end is kept by. */
 uint64_t am_cost_exchange_direct(const struct am_coll_cost *c)
 {
-    return level_ps(c, c->bytes) +
-           (c->size - 1) * (am_cost_send_ps(c, c->bytes) +
-                            am_cost_recv_ps(c, c->bytes));
+    return exchange_ps(c, c->bytes) +
+           (c->size - 2) * (am_cost_send_ps(c, c->bytes) +
+                            am_cost_recv_ps(c, c->bytes) +
+                            step_ps(c, c->bytes));
 }
 
 uint64_t am_cost_reduce_scatter_direct(const struct am_coll_cost *c)
 {
-    return am_cost_exchange_direct(c) + (c->size - 1) * copy_ps(c, c->bytes);
+    return am_cost_exchange_direct(c) + c->size * copy_ps(c, c->bytes);
 }
 
 uint64_t am_cost_reduce_scatter_ring(const struct am_coll_cost *c)

@@ -44,9 +44,12 @@ static uint64_t crowd_ps(const struct am_coll_cost *c, uint64_t waits,
                                am_cost_copy_ps(&c->numbers->perf, copied));
 }
 
+/* What a byte costs that lies in a cache which all cores share, to one of a core's own. */
+#define AFAR_NUM 3
+#define AFAR_DEN 2
+
 /* The same where one member gives all, `own` of the messages itself.  What it has written
- * is in no cache of the others when they run: a byte costs each end what a read by the
- * device does. */
+ * has left its core's cache when the others run. */
 static uint64_t given_ps(const struct am_coll_cost *c, uint64_t waits,
                          uint64_t messages, uint64_t own, size_t bytes)
 {
@@ -55,10 +58,10 @@ static uint64_t given_ps(const struct am_coll_cost *c, uint64_t waits,
     struct am_dev_perf *perf = &numbers.perf;
 
     cold.numbers = &numbers;
-    perf->send_overhead.per_byte_fs =
-            larger(perf->send_overhead.per_byte_fs, perf->get.per_byte_fs);
-    perf->recv_overhead.per_byte_fs =
-            larger(perf->recv_overhead.per_byte_fs, perf->get.per_byte_fs);
+    perf->send_overhead.per_byte_fs *= AFAR_NUM;
+    perf->send_overhead.per_byte_fs /= AFAR_DEN;
+    perf->recv_overhead.per_byte_fs *= AFAR_NUM;
+    perf->recv_overhead.per_byte_fs /= AFAR_DEN;
     return larger(crowd_ps(&cold, waits, messages, bytes, 0),
                   am_crowd_ps(c, waits, 0) +
                           own * am_cost_send_ps(&cold, bytes));

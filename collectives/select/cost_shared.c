@@ -33,10 +33,21 @@ static uint64_t turns(size_t bytes)
     return am_piece_count(bytes, AM_SHARED_SLOT_BYTES);
 }
 
-/* Every member writes `in` bytes and reads `out`, in turns. */
-static uint64_t shared_ps(const struct am_coll_cost *c, size_t in, size_t out)
+/* So many more turns: the others' flags, and a slot's lines, which others have read. */
+static uint64_t more_ps(const struct am_coll_cost *c, uint64_t count)
 {
-    return waits_ps(c, turns(in), copy_ps(c, in) + copy_ps(c, out));
+    return count * 7 * am_cost_short_ps(&c->numbers->perf) / 2;
+}
+
+/* Every member writes `in` bytes and reads `out` of others and `own`, in turns. */
+static uint64_t shared_ps(const struct am_coll_cost *c, size_t in, size_t out,
+                          size_t own)
+{
+    if (am_cost_is_crowded(c)) {
+        return waits_ps(c, turns(in), copy_ps(c, in + out + own));
+    }
+    return flag_ps(c) + more_ps(c, turns(in) - 1) + copy_ps(c, in + out) +
+           am_cost_own_ps(&c->numbers->perf, own);
 }
 
 /* The root writes a piece while the others read the one before.  Where cores are shared
@@ -58,15 +69,20 @@ uint64_t am_cost_shared_bcast(const struct am_coll_cost *c)
 
 uint64_t am_cost_shared_exchange(const struct am_coll_cost *c)
 {
-    return shared_ps(c, c->bytes, c->size * c->bytes);
+    size_t others = (c->size - 1) * c->bytes;
+
+    return shared_ps(c, c->bytes, others, c->bytes);
 }
 
 uint64_t am_cost_shared_alltoall(const struct am_coll_cost *c)
 {
-    return shared_ps(c, (c->size - 1) * c->bytes, c->size * c->bytes);
+    size_t others = (c->size - 1) * c->bytes;
+
+    return shared_ps(c, others, others, c->bytes);
 }
 
-/* To one member, which alone reduces; the others wait for slots. */
+/* To one member, which alone reduces; the others wait for slots.  Those who have a core
+ * write the next while it reads. */
 uint64_t am_cost_shared_reduce(const struct am_coll_cost *c)
 {
     uint64_t count = turns(c->bytes);
@@ -74,12 +90,15 @@ uint64_t am_cost_shared_reduce(const struct am_coll_cost *c)
     if (am_cost_is_crowded(c)) {
         return waits_ps(c, 1 + (count - 1) / 2, 2 * copy_ps(c, c->bytes));
     }
-    return am_cost_shared_allreduce(c);
+    return flag_ps(c) +
+           more_ps(c, count > AM_SHARED_DEPTH ? count - AM_SHARED_DEPTH : 0) +
+           copy_ps(c, (c->size - 1) * c->bytes) +
+           am_cost_own_ps(&c->numbers->perf, c->bytes);
 }
 
 uint64_t am_cost_shared_allreduce(const struct am_coll_cost *c)
 {
-    return shared_ps(c, c->bytes, c->size * c->bytes);
+    return am_cost_shared_exchange(c);
 }
 
 uint64_t am_cost_shared_reduce_scatter(const struct am_coll_cost *c)

@@ -59,7 +59,7 @@ CHECK(exscan, AM_COLL_EXSCAN)
     }
 
 static const struct am_config_row rows[] = {
-        {"AM_COLL_EAGER_MAX", "8k", AM_CONFIG_BYTES, "bytes",
+        {"AM_COLL_EAGER_MAX", "32k", AM_CONFIG_BYTES, "bytes",
          "largest message of a collective that is sent before its receiver "
          "says "
          "where it goes, at most one packet; the same on all ranks",

@@ -16,6 +16,8 @@ static const struct am_dev_perf perf_default = {
         .gap_ps = 15000,
         .put = {1000000, 0},
         .get = {1000000, 0},
+        .own_byte_fs = 12000,
+        .step_ps = 100000,
 };
 
 static void meter_open(struct shm_dev *dev, struct am_meter *meter,

@@ -35,19 +35,19 @@ static const struct limits of_pairs[AM_COLL_KINDS] = {
     [AM_COLL_SCATTER] = NONE,
     [AM_COLL_ALLGATHER] = {8 * KIB, 128 * KIB},
     [AM_COLL_REDUCE_SCATTER] = ALL,
-    [AM_COLL_ALLTOALL] = UP_TO(16 * KIB),
+    [AM_COLL_ALLTOALL] = UP_TO(32 * KIB),
 };
 
 /* Ranks that outnumber the cores. */
 static const struct limits of_crowds[AM_COLL_KINDS] = {
-    [AM_COLL_BCAST] = ALL,
+    [AM_COLL_BCAST] = {32 * KIB, 256 * KIB},
     [AM_COLL_REDUCE] = ALL,
     [AM_COLL_ALLREDUCE] = ALL,
     [AM_COLL_GATHER] = ALL,
     [AM_COLL_SCATTER] = ALL,
-    [AM_COLL_ALLGATHER] = {16 * KIB, 128 * KIB},
+    [AM_COLL_ALLGATHER] = ALL,
     [AM_COLL_REDUCE_SCATTER] = ALL,
-    [AM_COLL_ALLTOALL] = {2 * KIB, 32 * KIB},
+    [AM_COLL_ALLTOALL] = ALL,
 };
 
 /* More than two ranks with a core each: long ones were not measured. */
