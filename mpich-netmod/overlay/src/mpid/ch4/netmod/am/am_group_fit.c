@@ -161,9 +161,14 @@ struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM
 struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm,
                                                const struct MPIDI_AM_collective *c)
 {
-    struct am_coll_group *group = MPIDI_AM_group_of(comm);
+    struct am_coll_group *group = MPIDI_AM_group_shared(comm);
     bool is_ours;
 
+    if (likely(group != NULL && !MPIDI_AM_IS_NAMED(c->call.kind) &&
+               !MPIDI_AM_IS_MPICHS(c->call.kind))) {
+        return fits_start(comm, c) ? group : NULL;      /* as blocking ones */
+    }
+    group = MPIDI_AM_group_of(comm);
     if (group == NULL) {
         return NULL;
     }
