@@ -4,9 +4,7 @@
  * which it frees at once, as the communicator.  Blocking ones and messages of the program's come
  * between, and all are completed in each way that MPI has.
  *
- * usage: started THREADS ROUNDS [sizes]
- *
- *   sizes   and two ranks on one node call with lengths that do not agree
+ * usage: started THREADS ROUNDS
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -392,43 +390,6 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* MPICH's schedules, which do not look, do them for ranks on nodes of their own and where there
- * are several interfaces. */
-static int sizes_matter(void)
-{
-    return size == 2 && getenv("MPIR_CVAR_NUM_CLIQUES") == NULL &&
-           getenv("MPIR_CVAR_CH4_NUM_VCIS") == NULL;
-}
-
-/* Rank 0 gives `given` bytes where rank 1 wants `wanted`; both lengths go the same way. */
-static void sizes_differ(struct worker *w, int given, int wanted)
-{
-    char *mine = calloc(2, 100000), *other = calloc(2, 100000);
-    int code, class = MPI_SUCCESS;
-    MPI_Request requests[3];
-
-    MPI_Comm_set_errhandler(w->comm, MPI_ERRORS_RETURN);
-    for (int kind = BCAST; kind <= SCATTER; kind++) {
-        int bytes = rank == 0 ? given : wanted, root = kind == GATHER ? 1 : 0;
-
-        if (kind == BCAST) {
-            MPI_Ibcast(mine, bytes, MPI_BYTE, root, w->comm, requests);
-        } else if (kind == GATHER) {
-            MPI_Igather(mine, bytes, MPI_BYTE, other, bytes, MPI_BYTE, root,
-                        w->comm, requests);
-        } else {
-            MPI_Iscatter(mine, bytes, MPI_BYTE, other, bytes, MPI_BYTE, root,
-                         w->comm, requests);
-        }
-        code = MPI_Wait(requests, MPI_STATUS_IGNORE);
-        MPI_Error_class(code, &class);
-        check(w, rank == 0 || class != MPI_SUCCESS, "lengths do not agree",
-              kind * 1000000 + given);
-    }
-    free(mine);
-    free(other);
-}
-
 int main(int argc, char **argv)
 {
     struct worker workers[THREADS_MAX];
@@ -461,10 +422,6 @@ int main(int argc, char **argv)
     work(&workers[0]);
     for (int i = 1; i < count; i++) {
         pthread_join(threads[i], NULL);
-    }
-    if (argc > 3 && sizes_matter()) {
-        sizes_differ(&workers[0], 40000, 50000);
-        sizes_differ(&workers[0], 50000, 40000);
     }
     for (int i = 0; i < count; i++) {
         MPI_Comm_free(&workers[i].comm);
