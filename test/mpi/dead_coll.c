@@ -3,6 +3,8 @@
  */
 #include "dead.h"
 
+#define PART 20000 /* of `large`, for each rank */
+
 #define COLLECTIVE(_name, _call, _icall)        \
     static int call_##_name(void)               \
     {                                           \
@@ -23,6 +25,10 @@ COLLECTIVE(bcast_large, MPI_Bcast(large, LONG, MPI_CHAR, 0, world),
 COLLECTIVE(gather, MPI_Gather(words, 1, MPI_INT, result, 1, MPI_INT, 0, world),
            MPI_Igather(words, 1, MPI_INT, result, 1, MPI_INT, 0, world,
                        &request))
+COLLECTIVE(gather_large,
+           MPI_Gather(large, PART, MPI_CHAR, back, PART, MPI_CHAR, 0, world),
+           MPI_Igather(large, PART, MPI_CHAR, back, PART, MPI_CHAR, 0, world,
+                       &request))
 COLLECTIVE(gatherv,
            MPI_Gatherv(words, 1, MPI_INT, result, counts, offsets, MPI_INT, 0,
                        world),
@@ -31,6 +37,10 @@ COLLECTIVE(gatherv,
 COLLECTIVE(scatter,
            MPI_Scatter(result, 1, MPI_INT, words, 1, MPI_INT, 0, world),
            MPI_Iscatter(result, 1, MPI_INT, words, 1, MPI_INT, 0, world,
+                        &request))
+COLLECTIVE(scatter_large,
+           MPI_Scatter(large, PART, MPI_CHAR, back, PART, MPI_CHAR, 0, world),
+           MPI_Iscatter(large, PART, MPI_CHAR, back, PART, MPI_CHAR, 0, world,
                         &request))
 COLLECTIVE(scatterv,
            MPI_Scatterv(result, counts, offsets, MPI_INT, words, 1, MPI_INT, 0,
@@ -41,6 +51,10 @@ COLLECTIVE(allgather,
            MPI_Allgather(words, 1, MPI_INT, result, 1, MPI_INT, world),
            MPI_Iallgather(words, 1, MPI_INT, result, 1, MPI_INT, world,
                           &request))
+COLLECTIVE(allgather_large,
+           MPI_Allgather(large, PART, MPI_CHAR, back, PART, MPI_CHAR, world),
+           MPI_Iallgather(large, PART, MPI_CHAR, back, PART, MPI_CHAR, world,
+                          &request))
 COLLECTIVE(allgatherv,
            MPI_Allgatherv(words, 1, MPI_INT, result, counts, offsets, MPI_INT,
                           world),
@@ -48,6 +62,10 @@ COLLECTIVE(allgatherv,
                            world, &request))
 COLLECTIVE(alltoall, MPI_Alltoall(words, 1, MPI_INT, result, 1, MPI_INT, world),
            MPI_Ialltoall(words, 1, MPI_INT, result, 1, MPI_INT, world,
+                         &request))
+COLLECTIVE(alltoall_large,
+           MPI_Alltoall(large, PART, MPI_CHAR, back, PART, MPI_CHAR, world),
+           MPI_Ialltoall(large, PART, MPI_CHAR, back, PART, MPI_CHAR, world,
                          &request))
 COLLECTIVE(alltoallv,
            MPI_Alltoallv(words, counts, offsets, MPI_INT, result, counts,
@@ -158,12 +176,16 @@ const struct dead_call dead_coll[] = {
         BOTH(bcast),
         BOTH(bcast_large),
         BOTH(gather),
+        BOTH(gather_large),
         BOTH(gatherv),
         BOTH(scatter),
+        BOTH(scatter_large),
         BOTH(scatterv),
         BOTH(allgather),
+        BOTH(allgather_large),
         BOTH(allgatherv),
         BOTH(alltoall),
+        BOTH(alltoall_large),
         BOTH(alltoallv),
         BOTH(alltoallw),
         BOTH(reduce),

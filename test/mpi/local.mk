@@ -9,7 +9,8 @@ EXTRA_DIST += test/mpi/run test/mpi/xfail test/mpi/faults test/mpi/wait.c \
     test/mpi/dead.c test/mpi/dead.h test/mpi/dead_p2p.c test/mpi/dead_rma.c \
     test/mpi/dead_coll.c test/mpi/heal.c \
     test/mpi/variables.c test/mpi/flood.c test/mpi/collectives.c \
-    test/mpi/shared.c test/mpi/beside.c \
+    test/mpi/shared.c test/mpi/beside.c test/mpi/started.c \
+    test/mpi/wrong.c \
     test/mpi/atomic.c test/mpi/large.c test/mpi/ops.c test/mpi/answers.c \
     test/mpi/pscw.c test/mpi/waits.c test/mpi/operations.c test/mpi/peak.h \
     test/mpi/counter.h test/mpi/persist.c test/mpi/again.c test/mpi/dups.c \

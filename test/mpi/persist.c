@@ -15,7 +15,6 @@
 
 #define KINDS      6
 #define STARTS     40 /* more than a communicator needs to get a group */
-#define VALUES_MAX 4000
 
 enum {
     BARRIER,
@@ -174,7 +173,7 @@ static void all_of(MPI_Comm comm, int count, int in_place)
 
 int main(int argc, char **argv)
 {
-    static const int counts[] = {1, 7, 512, VALUES_MAX};
+    static const int counts[] = {1, 7, 512, 4000, 9000};
     unsigned long long before, started;
     int provided;
     MPI_Comm comm;
@@ -185,7 +184,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     before = counter_read("coll_started");
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         all_of(comm, counts[i], 0);
         all_of(comm, counts[i], 1);
     }

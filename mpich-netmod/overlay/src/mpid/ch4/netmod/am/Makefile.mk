@@ -31,6 +31,7 @@ mpi_core_sources += src/mpid/ch4/netmod/am/func_table.c \
                     src/mpid/ch4/netmod/am/am_group_fit.c \
                     src/mpid/ch4/netmod/am/am_group_op.c \
                     src/mpid/ch4/netmod/am/am_group_start.c \
+                    src/mpid/ch4/netmod/am/am_group_pair.c \
                     src/mpid/ch4/netmod/am/am_group_persist.c \
                     src/mpid/ch4/netmod/am/am_ft.c \
                     src/mpid/ch4/netmod/am/am_ft_none.c \

@@ -233,8 +233,12 @@ static void end_partner(MPIR_Request * rreq)
 void MPIDI_AM_recv_done(void *arg, const struct am_msg_status *status)
 {
     MPIR_Request *rreq = arg;
+    MPI_Aint expected = MPIR_STATUS_GET_COUNT(rreq->status);
 
     MPIDI_AM_recv_status(rreq, status);
+    if (unlikely(rreq->kind == MPIR_REQUEST_KIND__COLL)) {
+        MPIDI_AM_pair_length(rreq, expected);
+    }
     if (unlikely(MPIDI_AM_REQ(rreq).layout != NULL)) {
         recv_layout_done(rreq);
     }

@@ -261,15 +261,23 @@ int MPIDI_AM_irecv_layout(void *buf, MPI_Aint count, MPI_Datatype datatype,
                           MPIR_Request * partner, MPIR_Request ** request)
 {
     MPIR_Request *rreq = MPIDI_AM_request(MPIR_REQUEST_KIND__RECV, vci, comm, 2);
+
+    return rreq == NULL ? MPIDI_AM_no_request() :
+        MPIDI_AM_irecv_layout_as(rreq, buf, count, datatype, ctx, envelope, mask, partner, request);
+}
+
+int MPIDI_AM_irecv_layout_as(MPIR_Request * rreq, void *buf, MPI_Aint count,
+                             MPI_Datatype datatype, struct am_ctx *ctx,
+                             const struct am_msg_envelope *envelope,
+                             const struct am_msg_mask *mask, MPIR_Request * partner,
+                             MPIR_Request ** request)
+{
     struct am_msg_status result;
     struct am_data data;
     am_status_t status;
 
-    if (rreq == NULL) {
-        return MPIDI_AM_no_request();
-    }
     rreq->status.MPI_SOURCE = mask->source == 0 ? MPI_ANY_SOURCE : (int) envelope->source;
-    if (unlikely(MPIDI_AM_IS_BROKEN(comm)) &&
+    if (unlikely(MPIDI_AM_IS_BROKEN(rreq->comm)) &&
         MPIDI_AM_recv_refused(rreq, (int) envelope->context, (int) envelope->tag)) {
         MPIDI_REQUEST_SET_LOCAL(rreq, 0, partner);
         *request = rreq;

@@ -9,6 +9,7 @@
  *   am_group_call.c     the wait for it
  *   am_group_block.c    blocking collectives
  *   am_group_start.c    non-blocking ones
+ *   am_group_pair.c     those of two ranks that are messages
  *   am_group_persist.c  persistent ones
  *
  * Each decision is made from what all ranks know alike: the communicator, how
@@ -70,8 +71,12 @@ struct MPIDI_AM_collective {
     bool gets;                  /* a result comes to recv here */
 };
 
+/* The bytes of a message; 0: none, or more than there can be. */
+size_t MPIDI_AM_bytes_of(MPI_Aint count, MPI_Datatype datatype);
+
 /* Describe one.  False: it has no bytes, or is not one that libam does; all ranks find the
  * same.  The arguments are those of MPI; `root` is of no meaning for kinds without one. */
+void MPIDI_AM_as_barrier(struct MPIDI_AM_collective *c);
 bool MPIDI_AM_as_bcast(struct MPIDI_AM_collective *c, void *buffer, MPI_Aint count,
                        MPI_Datatype datatype, int root, MPIR_Comm * comm);
 bool MPIDI_AM_as_reduction(struct MPIDI_AM_collective *c, am_coll_kind_t kind,
@@ -122,6 +127,22 @@ struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM
                                          MPIDI_AM_errflag_t * errflag);
 struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm,
                                                const struct MPIDI_AM_collective *c);
+
+/* Is it one message, or one each way, of so many bytes between two ranks? */
+bool MPIDI_AM_fits_message(MPIR_Comm * comm, am_coll_kind_t kind, size_t bytes);
+
+/* Start it as that, if it is.  *request is NULL when MPICH has no more. */
+bool MPIDI_AM_pair_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                         MPIR_Comm * comm, MPIR_Request ** request);
+/* A gather or a scatter. */
+bool MPIDI_AM_pair_blocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
+                          MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                          MPI_Datatype recvtype, int root, MPIR_Comm * comm,
+                          MPIR_Request ** request);
+/* An all-gather or an all-to-all. */
+bool MPIDI_AM_pair_exchange(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
+                            MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                            MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Request ** request);
 
 /* Start it and wait, with MPICH's progress if it is not done at once. */
 am_status_t MPIDI_AM_group_run(MPIR_Comm * comm, struct am_coll_group *group,

@@ -102,14 +102,18 @@ static void begin(struct MPIDI_AM_collective *c, am_coll_kind_t kind, int root)
     c->bytes = 0;
 }
 
-/* The bytes of a message; 0: none, or more than there can be. */
-static size_t bytes_of(MPI_Aint count, MPI_Datatype datatype)
+size_t MPIDI_AM_bytes_of(MPI_Aint count, MPI_Datatype datatype)
 {
     MPI_Aint size;
 
     MPIR_Datatype_get_size_macro(datatype, size);
     return size <= 0 || count <= 0 || (size_t) count > SIZE_MAX / 2 / (size_t) size ? 0 :
         (size_t) (size * count);
+}
+
+void MPIDI_AM_as_barrier(struct MPIDI_AM_collective *c)
+{
+    begin(c, AM_COLL_BARRIER, 0);
 }
 
 bool MPIDI_AM_as_bcast(struct MPIDI_AM_collective *c, void *buffer, MPI_Aint count,
@@ -119,7 +123,7 @@ bool MPIDI_AM_as_bcast(struct MPIDI_AM_collective *c, void *buffer, MPI_Aint cou
     memory_set(&c->recv, buffer, count, datatype);
     c->is_given_in_recv = comm->rank == root;
     c->gets = comm->rank != root;
-    c->bytes = c->call.count = bytes_of(count, datatype);
+    c->bytes = c->call.count = MPIDI_AM_bytes_of(count, datatype);
     return c->bytes != 0;
 }
 
@@ -144,7 +148,7 @@ bool MPIDI_AM_as_reduction(struct MPIDI_AM_collective *c, am_coll_kind_t kind,
         return false;
     }
     begin(c, kind, root);
-    c->bytes = bytes_of(count, datatype);
+    c->bytes = MPIDI_AM_bytes_of(count, datatype);
     MPIR_Datatype_get_size_macro(datatype, size);
     c->call.send = in_place ? NULL : sendbuf;
     c->call.recv = recvbuf;
@@ -200,8 +204,8 @@ bool MPIDI_AM_as_blocks(struct MPIDI_AM_collective *c, am_coll_kind_t kind, cons
     if (gets && recvbuf != MPI_IN_PLACE) {
         memory_set(&c->recv, recvbuf, recvcount * got, recvtype);
     }
-    c->bytes = (kind == AM_COLL_SCATTER ? is_root : !gets) ? bytes_of(sendcount, sendtype) :
-        bytes_of(recvcount, recvtype);
+    c->bytes = (kind == AM_COLL_SCATTER ? is_root : !gets) ?
+        MPIDI_AM_bytes_of(sendcount, sendtype) : MPIDI_AM_bytes_of(recvcount, recvtype);
     c->call.count = c->bytes;
     return c->bytes != 0 && (kind != AM_COLL_ALLTOALL || !in_place);
 }

@@ -90,9 +90,20 @@ static bool fits(MPIR_Comm * comm, const struct MPIDI_AM_collective *c)
     return !c->call.is_vector && (c->bytes <= limits->low || c->bytes >= limits->high);
 }
 
-/* Non-blocking ones go there as blocking ones do, and short ones whatever their kind, as MPICH's
- * schedules cost more than libam's: whether the members share memory or not, which nobody waits
- * to find out. */
+/* Where the blocking one is MPICH's over the same messages, whose schedules cost more.  A short
+ * gather is libam's: beside barriers it takes less time than a message. */
+bool MPIDI_AM_fits_message(MPIR_Comm * comm, am_coll_kind_t kind, size_t bytes)
+{
+    size_t low = kind == AM_COLL_GATHER ? SHORT_START : of_pairs[kind].low;
+
+    return bytes > low && bytes < of_pairs[kind].high && !MPIDI_AM_global.crowded &&
+        (MPIDI_AM_COMM(comm).bits & MPIDI_AM_COMM_NODE) != 0 && MPIDI_AM_HAS_ONE_VCI() &&
+        !MPIDI_AM_IS_NAMED(kind) && !MPIDI_AM_IS_MPICHS(kind);
+}
+
+/* Other non-blocking ones go there as blocking ones do, and short ones whatever their kind, as
+ * MPICH's schedules cost more than libam's: whether the members share memory or not, which nobody
+ * waits to find out. */
 static bool fits_start(MPIR_Comm * comm, const struct MPIDI_AM_collective *c)
 {
     return fits(comm, c) || (!c->call.is_vector && c->bytes <= SHORT_START);
@@ -150,9 +161,14 @@ struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM
 struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm,
                                                const struct MPIDI_AM_collective *c)
 {
-    struct am_coll_group *group = MPIDI_AM_group_of(comm);
+    struct am_coll_group *group = MPIDI_AM_group_shared(comm);
     bool is_ours;
 
+    if (likely(group != NULL && !MPIDI_AM_IS_NAMED(c->call.kind) &&
+               !MPIDI_AM_IS_MPICHS(c->call.kind))) {
+        return fits_start(comm, c) ? group : NULL;      /* as blocking ones */
+    }
+    group = MPIDI_AM_group_of(comm);
     if (group == NULL) {
         return NULL;
     }

@@ -8,7 +8,8 @@
 
 #include "am_group.h"
 
-/* One under way, or idle. */
+/* One under way, or idle.  Its request is there before it starts, so that none is missing then,
+ * and stays with it where it ends at once. */
 struct pending {
     MPIR_Request *request;
     struct pending *next_idle;
@@ -35,14 +36,23 @@ static struct pending *pending_new(void)
     if (pending == NULL) {
         pending = MPL_malloc(sizeof(*pending), MPL_MEM_OTHER);
         MPIR_Assertp(pending != NULL);
+        pending->request = NULL;
     }
     return pending;
+}
+
+static void request_drop(struct pending *pending)
+{
+    if (pending->request != NULL) {
+        MPIDI_AM_request_drop(pending->request);
+    }
 }
 
 /* With the lock of vci 0. */
 static void pending_free(struct pending *pending)
 {
     if (idle_count == IDLE_MAX) {
+        request_drop(pending);
         MPL_free(pending);
         return;
     }
@@ -57,6 +67,7 @@ void MPIDI_AM_group_idle_free(void)
         struct pending *pending = idle;
 
         idle = pending->next_idle;
+        request_drop(pending);
         MPL_free(pending);
     }
     idle_count = 0;
@@ -102,8 +113,39 @@ static void pending_done(void *arg, am_status_t status)
     } else if (mpi_errno != MPI_SUCCESS) {
         request->status.MPI_ERROR = mpi_errno;
     }
+    pending->request = NULL;
     pending_free(pending);
     MPIDI_AM_complete(request);
+}
+
+/* Give its request away. */
+static MPIR_Request *pending_request(struct pending *pending, MPIR_Comm * comm, int mpi_errno)
+{
+    pending->request->comm = comm;
+    MPIR_Comm_add_ref(comm);
+    pending->request->status.MPI_ERROR = mpi_errno;
+    return pending->request;
+}
+
+/* It has ended before anybody could wait for it; with the lock. */
+static MPIR_Request *ended(MPIR_Comm * comm, struct pending *pending, am_status_t status,
+                           int mpi_errno)
+{
+    bool is_good = status == AM_DONE && mpi_errno == MPI_SUCCESS;
+    int closed = MPIDI_AM_collective_close(&pending->c, is_good);
+    MPIR_Request *request;
+
+    if (likely(is_good && closed == MPI_SUCCESS)) {
+        pending_free(pending);
+        return MPIR_Request_create_complete(MPIR_REQUEST_KIND__COLL);
+    }
+    mpi_errno = status != AM_DONE ? MPIDI_AM_group_error(comm, status) :
+        mpi_errno != MPI_SUCCESS ? mpi_errno : closed;
+    request = pending_request(pending, comm, mpi_errno);
+    pending->request = NULL;
+    pending_free(pending);
+    MPIDI_AM_complete(request);
+    return request;
 }
 
 /* Start one that has been described.  *request is NULL when MPICH has no more. */
@@ -111,22 +153,27 @@ static void start(MPIR_Comm * comm, struct am_coll_group *group, struct pending 
                   MPIR_Request ** request)
 {
     am_status_t status;
+    int mpi_errno;
 
+    *request = NULL;
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
-    *request = pending->request = MPIDI_AM_request(MPIR_REQUEST_KIND__COLL, 0, comm, 2);
-    if (*request == NULL) {
-        pending_free(pending);
+    if (unlikely(pending->request == NULL)) {
+        pending->request = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__COLL, 0, 2);
     }
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
-    if (*request == NULL) {
+    if (unlikely(pending->request == NULL)) {
+        pending_free(pending);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
         return;
     }
-    handles_keep(&pending->c);
-    (*request)->status.MPI_ERROR = MPIDI_AM_collective_open(&pending->c);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
+    mpi_errno = MPIDI_AM_collective_open(&pending->c);
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
     status = am_coll_start(group, &pending->c.call, pending_done, pending);
-    if (status != AM_OK) {
-        pending_done(pending, status == AM_DONE ? AM_OK : status);
+    if (status == AM_OK) {
+        *request = pending_request(pending, comm, mpi_errno);
+        handles_keep(&pending->c);
+    } else {
+        *request = ended(comm, pending, status, mpi_errno);
     }
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
 }
@@ -152,16 +199,22 @@ bool MPIDI_AM_group_ibarrier(MPIR_Comm * comm, MPIR_Request ** request)
 {
     struct pending *pending = pending_new();
 
-    pending->c = (struct MPIDI_AM_collective) {.call = {.kind = AM_COLL_BARRIER} };
+    MPIDI_AM_as_barrier(&pending->c);
     return started(comm, pending, true, request);
 }
 
 bool MPIDI_AM_group_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                            MPIR_Comm * comm, MPIR_Request ** request)
 {
-    struct pending *pending = pending_new();
-    bool is = MPIDI_AM_as_bcast(&pending->c, buffer, count, datatype, root, comm);
+    struct pending *pending;
+    bool is;
 
+    if (comm->local_size == 2 &&
+        MPIDI_AM_pair_bcast(buffer, count, datatype, root, comm, request)) {
+        return true;
+    }
+    pending = pending_new();
+    is = MPIDI_AM_as_bcast(&pending->c, buffer, count, datatype, root, comm);
     return started(comm, pending, is, request);
 }
 
@@ -191,9 +244,19 @@ bool MPIDI_AM_group_iblocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint s
                             MPI_Datatype recvtype, int root, MPIR_Comm * comm,
                             MPIR_Request ** request)
 {
-    struct pending *pending = pending_new();
-    bool is = MPIDI_AM_as_blocks(&pending->c, kind, sendbuf, sendcount, sendtype, recvbuf,
-                                 recvcount, recvtype, root, comm);
+    struct pending *pending;
+    bool is;
 
+    if (comm->local_size == 2 &&
+        (kind == AM_COLL_GATHER || kind == AM_COLL_SCATTER ?
+         MPIDI_AM_pair_blocks(kind, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                              root, comm, request) :
+         MPIDI_AM_pair_exchange(kind, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                comm, request))) {
+        return true;
+    }
+    pending = pending_new();
+    is = MPIDI_AM_as_blocks(&pending->c, kind, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                            recvtype, root, comm);
     return started(comm, pending, is, request);
 }

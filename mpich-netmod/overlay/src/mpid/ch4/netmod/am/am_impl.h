@@ -149,6 +149,12 @@ int MPIDI_AM_irecv_layout(void *buf, MPI_Aint count, MPI_Datatype datatype,
                           struct am_ctx *ctx, const struct am_msg_envelope *envelope,
                           const struct am_msg_mask *mask, int vci, MPIR_Comm * comm,
                           MPIR_Request * partner, MPIR_Request ** request);
+/* The same as `rreq`, which has been made; an error frees it. */
+int MPIDI_AM_irecv_layout_as(MPIR_Request * rreq, void *buf, MPI_Aint count,
+                             MPI_Datatype datatype, struct am_ctx *ctx,
+                             const struct am_msg_envelope *envelope,
+                             const struct am_msg_mask *mask, MPIR_Request * partner,
+                             MPIR_Request ** request);
 struct MPIDI_AM_layout *MPIDI_AM_layout_create(const void *buf, MPI_Aint count,
                                                MPI_Datatype datatype, struct am_data *data);
 /* After a receive: do the last bytes that came make no whole basic element? */
@@ -317,6 +323,9 @@ bool MPIDI_AM_group_iblocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint s
                             MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
                             MPI_Datatype recvtype, int root, MPIR_Comm * comm,
                             MPIR_Request ** request);
+
+/* A receive of a collective is complete: is it as long as it was to be? */
+void MPIDI_AM_pair_length(MPIR_Request * rreq, MPI_Aint expected);
 
 /* A persistent collective: barrier, broadcast (of `recvbuf`), reduce, allreduce (`recvcount`
  * of `recvtype`), all-gather or all-to-all. */
