@@ -113,7 +113,8 @@ static uint64_t depth(const struct am_coll_cost *c)
 
 /* Down, or up, a tree in pieces: the first passes all levels, waiting for its
  * elder brothers (in the binomial tree those have the longer way, so that it
- * does not count); then the busiest member has one after the other. */
+ * does not count); then the busiest member has one after the other, and passes them on
+ * if it is between others. */
 static uint64_t tree_ps(const struct am_coll_cost *c, size_t bytes,
                         uint64_t add_fs)
 {
@@ -127,7 +128,8 @@ static uint64_t tree_ps(const struct am_coll_cost *c, size_t bytes,
 
     return depth(c) * (level_ps(c, piece) + brothers * each +
                        am_cost_line_ps(&add, piece)) +
-           (count - 1) * (k * each + am_cost_recv_ps(c, piece));
+           (count - 1) *
+                   (k * each + (depth(c) > 1 ? am_cost_recv_ps(c, piece) : 0));
 }
 
 /* What a reduction pays for a byte: as a copy does. */
@@ -228,7 +230,7 @@ static uint64_t ring_ps(const struct am_coll_cost *c, size_t block,
     uint64_t count = am_piece_count(block, c->chunk);
     uint64_t add = is_added ? copy_ps(c, piece) : 0;
     uint64_t each = am_cost_send_ps(c, piece) + am_cost_recv_ps(c, piece) +
-                    step_ps(c, piece) + add;
+                    2 * step_ps(c, piece) + add;
 
     return steps * (exchange_ps(c, piece) + add + (count - 1) * each);
 }
@@ -300,9 +302,9 @@ uint64_t am_cost_allgather_bruck(const struct am_coll_cost *c)
 uint64_t am_cost_exchange_direct(const struct am_coll_cost *c)
 {
     return exchange_ps(c, c->bytes) +
-           (c->size - 2) * (am_cost_send_ps(c, c->bytes) +
-                            am_cost_recv_ps(c, c->bytes) +
-                            step_ps(c, c->bytes));
+           (c->size - 2) *
+                   (am_cost_send_ps(c, c->bytes) +
+                    am_cost_recv_ps(c, c->bytes) + step_ps(c, c->bytes));
 }
 
 uint64_t am_cost_reduce_scatter_direct(const struct am_coll_cost *c)

@@ -38,10 +38,10 @@ uint64_t am_crowd_ps(const struct am_coll_cost *c, uint64_t waits,
 static uint64_t crowd_ps(const struct am_coll_cost *c, uint64_t waits,
                          uint64_t messages, size_t bytes, uint64_t copied)
 {
-    return am_crowd_ps(c, waits,
-                       messages * (am_cost_send_ps(c, bytes) +
-                                   am_cost_recv_ps(c, bytes)) +
-                               am_cost_copy_ps(&c->numbers->perf, copied));
+    return am_crowd_ps(
+            c, waits,
+            messages * (am_cost_send_ps(c, bytes) + am_cost_recv_ps(c, bytes)) +
+                    am_cost_copy_ps(&c->numbers->perf, copied));
 }
 
 /* What a byte costs that lies in a cache which all cores share, to one of a core's own. */
@@ -82,6 +82,17 @@ static size_t piece_bytes(const struct am_coll_cost *c, size_t bytes)
     return c->chunk < bytes ? c->chunk : bytes;
 }
 
+/* So many pieces that go at once lie in a lane before their sender waits; of others each
+ * is a wait. */
+#define AHEAD 8
+
+static uint64_t piece_waits(const struct am_coll_cost *c, size_t bytes)
+{
+    uint64_t more = am_piece_count(bytes, c->chunk) - 1;
+
+    return am_cost_is_large(c, piece_bytes(c, bytes)) ? more : more / AHEAD;
+}
+
 /* Two for a message whose memory is not known before. */
 static uint64_t waits_of(const struct am_coll_cost *c, size_t bytes)
 {
@@ -107,9 +118,10 @@ uint64_t am_crowd_bcast_tree(const struct am_coll_cost *c)
     size_t piece = piece_bytes(c, c->bytes);
     uint64_t count = am_piece_count(c->bytes, c->chunk);
 
-    return given_ps(
-            c, depth(c) - 1 + (am_cost_is_large(c, piece) ? 2 : 0) + count - 1,
-            (c->size - 1) * count, children(c) * count, piece);
+    return given_ps(c,
+                    depth(c) - 1 + (am_cost_is_large(c, piece) ? 2 : 0) +
+                            piece_waits(c, c->bytes),
+                    (c->size - 1) * count, children(c) * count, piece);
 }
 
 /* Half, a quarter, ... of the bytes down the tree; then block by block to all. */
@@ -124,12 +136,19 @@ uint64_t am_crowd_bcast_scatter(const struct am_coll_cost *c)
                     (uint64_t)c->size * (c->size - 1), c->size - 1, block);
 }
 
+/* Up or down a tree, and once more until long ones are known to be awaited. */
+static uint64_t tree_waits(const struct am_coll_cost *c)
+{
+    return depth(c) + waits_of(c, piece_bytes(c, c->bytes)) - 1 +
+           piece_waits(c, c->bytes);
+}
+
 /* The parents are ready for what comes. */
 uint64_t am_crowd_reduce_tree(const struct am_coll_cost *c)
 {
     uint64_t count = am_piece_count(c->bytes, c->chunk);
 
-    return crowd_ps(c, depth(c) + count - 1, (c->size - 1) * count,
+    return crowd_ps(c, tree_waits(c), (c->size - 1) * count,
                     piece_bytes(c, c->bytes), (c->size - 1) * c->bytes);
 }
 
@@ -138,7 +157,7 @@ uint64_t am_crowd_allreduce_tree(const struct am_coll_cost *c)
     uint64_t count = am_piece_count(c->bytes, c->chunk);
 
     return am_crowd_reduce_tree(c) +
-           given_ps(c, depth(c) + count - 1, (c->size - 1) * count,
+           given_ps(c, tree_waits(c), (c->size - 1) * count,
                     children(c) * count, piece_bytes(c, c->bytes));
 }
 
@@ -250,8 +269,8 @@ uint64_t am_crowd_allgather_bruck(const struct am_coll_cost *c)
 /* Each to all others. */
 uint64_t am_crowd_exchange_direct(const struct am_coll_cost *c)
 {
-    return crowd_ps(c, waits_of(c, c->bytes),
-                    (uint64_t)c->size * (c->size - 1), c->bytes, 0);
+    return crowd_ps(c, waits_of(c, c->bytes), (uint64_t)c->size * (c->size - 1),
+                    c->bytes, 0);
 }
 
 uint64_t am_crowd_reduce_scatter_direct(const struct am_coll_cost *c)

@@ -50,9 +50,6 @@ static const struct limits of_crowds[AM_COLL_KINDS] = {
     [AM_COLL_ALLTOALL] = ALL,
 };
 
-/* Two of them to a core: the root of MPICH's broadcasts of these lengths waits for nobody. */
-static const struct limits bcast_of_twos = { 32 * KIB, 256 * KIB };
-
 /* More than two ranks with a core each: long ones were not measured. */
 static const struct limits of_others[AM_COLL_KINDS] = {
     [AM_COLL_BCAST] = UP_TO(4 * KIB),
@@ -80,19 +77,12 @@ static bool fits_crowd(const struct MPIDI_AM_collective *c)
         (!c->call.is_vector && c->bytes <= crowd_most[c->call.kind]);
 }
 
-static const struct limits *limits_of(MPIR_Comm * comm, am_coll_kind_t kind)
-{
-    if (!MPIDI_AM_global.crowded) {
-        return comm->local_size == 2 ? &of_pairs[kind] : &of_others[kind];
-    }
-    return kind == AM_COLL_BCAST && MPIDI_AM_global.core_ranks == 2 ? &bcast_of_twos :
-        &of_crowds[kind];
-}
-
 static bool fits(MPIR_Comm * comm, const struct MPIDI_AM_collective *c)
 {
+    bool is_pair = comm->local_size == 2;
     am_coll_kind_t kind = c->call.kind;
-    const struct limits *limits = limits_of(comm, kind);
+    const struct limits *limits = MPIDI_AM_global.crowded ? &of_crowds[kind] :
+        is_pair ? &of_pairs[kind] : &of_others[kind];
 
     if (kind == AM_COLL_BARRIER) {
         return true;

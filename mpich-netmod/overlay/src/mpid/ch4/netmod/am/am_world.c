@@ -83,11 +83,11 @@ static int gather(const void *mine, void *all, size_t bytes)
     goto fn_exit;
 }
 
-/* How many ranks of my node there are to each CPU that they have together, rounded up. */
-static int node_share(const struct card *cards)
+/* Have the ranks of my node fewer CPUs together than they are? */
+static bool node_is_crowded(const struct card *cards)
 {
     const int *nodes = MPIR_Process.node_map;
-    int ranks = 0, count;
+    int ranks = 0;
     cpu_set_t all;
 
     CPU_ZERO(&all);
@@ -97,8 +97,7 @@ static int node_share(const struct card *cards)
             ranks++;
         }
     }
-    count = CPU_COUNT(&all);
-    return count > 0 ? (ranks + count - 1) / count : 1;
+    return CPU_COUNT(&all) > 0 && ranks > CPU_COUNT(&all);
 }
 
 static bool is_threaded(void)
@@ -122,9 +121,8 @@ static int exchange_cards(struct exchange *exchange, const struct card *card, vo
     exchange->first_done = true;
     mpi_errno = gather(card, cards, sizeof(*cards));
     /* each rank on a simulated machine has a node of its own */
-    MPIDI_AM_global.core_ranks = mpi_errno == MPI_SUCCESS && !am_time_is_virtual() ?
-        node_share(cards) : 1;
-    MPIDI_AM_global.crowded = MPIDI_AM_global.core_ranks > 1;
+    MPIDI_AM_global.crowded = mpi_errno == MPI_SUCCESS && node_is_crowded(cards) &&
+        !am_time_is_virtual();
     MPIDI_AM_global.serial = mpi_errno == MPI_SUCCESS;
     for (int i = size - 1; mpi_errno == MPI_SUCCESS && i >= 0; i--) {
         if (cards[i].failed) {
