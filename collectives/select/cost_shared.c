@@ -33,7 +33,8 @@ static uint64_t turns(size_t bytes)
     return am_piece_count(bytes, AM_SHARED_SLOT_BYTES);
 }
 
-/* So many more turns: the others' flags, and a slot's lines, which others have read. */
+/* So many more turns: the others' flags, and a slot's lines, which others have read;
+ * three and a half flights, as measured (docs/performance.md). */
 static uint64_t more_ps(const struct am_coll_cost *c, uint64_t count)
 {
     return count * 7 * am_cost_short_ps(&c->numbers->perf) / 2;
