@@ -235,7 +235,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         largest message of a collective that is sent before its receiver says where it
-        goes, at most one packet; the same on all ranks. Unit: bytes. libam's default: 32k.
+        goes, at most one packet; the same on all ranks. Unit: bytes. libam's default:
+        32k.
     - name        : MPIR_CVAR_CH4_AM_COLL_EXSCAN
       category    : CH4_AM
       type        : string
