@@ -3,7 +3,7 @@
  */
 #include "dead.h"
 
-#define PART 20000 /* of `large`, for each rank */
+#define PART 40000 /* of `large`, for each rank; of two ranks a message each way */
 
 #define COLLECTIVE(_name, _call, _icall)        \
     static int call_##_name(void)               \

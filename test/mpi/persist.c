@@ -2,9 +2,10 @@
  * For test/mpi/programs: persistent collectives.  Each is made once and started many
  * times with other contents, alone and with the others under way, with lengths on
  * both sides of what libam takes, in place, and with datatypes that are freed
- * meanwhile.
+ * meanwhile.  Then on a communicator whose program promises no order of starts, where
+ * every other rank starts two of a kind the other way round.
  *
- * usage: persist yes|no    does libam start them (its counter coll_started)?
+ * usage: persist yes|no    does libam start the first (its counter coll_started)?
  */
 #include "counter.h"
 
@@ -171,6 +172,52 @@ static void all_of(MPI_Comm comm, int count, int in_place)
     }
 }
 
+/* Two of each kind, which every other rank starts in the other order. */
+static void any_order(MPI_Comm comm, int count)
+{
+    struct test tests[2];
+
+    for (int k = 0; k < KINDS; k++) {
+        for (int i = 0; i < 2; i++) {
+            tests[i] = (struct test){count, 0, 0, NULL, NULL, MPI_REQUEST_NULL};
+            tests[i].give = malloc(sizeof(long) * (size_t)(size * count));
+            tests[i].get = malloc(sizeof(long) * (size_t)(size * count));
+            make(&tests[i], k, comm);
+        }
+        for (int start = 0; start < STARTS; start += 2) {
+            for (int i = 0; i < 2; i++) {
+                int which = rank % 2 == 0 ? i : 1 - i;
+
+                fill(&tests[which], k, start + which);
+                MPI_Start(&tests[which].request);
+            }
+            for (int i = 0; i < 2; i++) {
+                MPI_Wait(&tests[i].request, MPI_STATUS_IGNORE);
+                look(&tests[i], k, start + i);
+            }
+        }
+        for (int i = 0; i < 2; i++) {
+            MPI_Request_free(&tests[i].request);
+            free(tests[i].give);
+            free(tests[i].get);
+        }
+    }
+}
+
+/* All members start in one order there. */
+static MPI_Comm ordered_dup(void)
+{
+    MPI_Comm comm;
+    MPI_Info info;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_assert_strict_persistent_collective_ordering",
+                 "true");
+    MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
+    MPI_Info_free(&info);
+    return comm;
+}
+
 int main(int argc, char **argv)
 {
     static const int counts[] = {1, 7, 512, 4000, 9000};
@@ -182,7 +229,7 @@ int main(int argc, char **argv)
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    comm = ordered_dup();
     before = counter_read("coll_started");
     for (int i = 0; i < 5; i++) {
         all_of(comm, counts[i], 0);
@@ -192,6 +239,11 @@ int main(int argc, char **argv)
     if (argc > 1) {
         check((started >= STARTS) == (strcmp(argv[1], "yes") == 0),
               "as many as there should be by libam", -1, (int)started);
+    }
+    MPI_Comm_free(&comm);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < 5; i++) {
+        any_order(comm, counts[i]);
     }
     MPI_Comm_free(&comm);
     MPI_Finalize();

@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define BYTES 1000000 /* more than is sent without the other rank */
+/* More than is sent without the other rank, and an all-gather is a message each way. */
+#define BYTES 1000000
+#define GATHERED 100000
 
 enum {
     BCAST,
@@ -64,6 +66,11 @@ static void start(int kind, int out, int in, int root, MPI_Comm comm,
     default:
         MPI_Ialltoall(mine, out, MPI_BYTE, other, in, MPI_BYTE, comm, request);
     }
+}
+
+static int bytes_of(int kind)
+{
+    return kind == ALLGATHER ? GATHERED : BYTES;
 }
 
 static MPI_Comm comm_make(void)
@@ -121,7 +128,7 @@ static void revoked(int kind)
     int word = 0, class;
 
     if (rank == 0) {
-        start(kind, BYTES, BYTES, 0, comm, &request);
+        start(kind, bytes_of(kind), bytes_of(kind), 0, comm, &request);
         MPI_Send(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
         class = class_of(MPI_Wait(&request, MPI_STATUS_IGNORE));
         check(class == MPIX_ERR_REVOKED, "revoked", kind, class);
@@ -142,7 +149,7 @@ static void cancelled(int kind)
     if (rank == 1) {
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    start(kind, BYTES, BYTES, 0, comm, &request);
+    start(kind, bytes_of(kind), bytes_of(kind), 0, comm, &request);
     if (rank == 0) {
         class = class_of(MPI_Cancel(&request));
         check(class != MPI_SUCCESS, "cancel", kind, class);

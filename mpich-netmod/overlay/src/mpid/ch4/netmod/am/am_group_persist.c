@@ -1,6 +1,12 @@
 /*
  * Persistent collectives by libam: MPICH starts one as its schedule, unless this starts it as
  * the non-blocking one that it is (patch 0035).
+ *
+ * MPI orders the calls that make persistent collectives, and not those that start them: two
+ * members may start two of them in different orders.  A schedule has a tag from when it was made.
+ * libam, and a message of two ranks, go by the order of starts, so they are for communicators
+ * whose program promises one order, by the hint
+ * mpi_assert_strict_persistent_collective_ordering, which all members have or none.
  */
 #include <mpidimpl.h>
 #include "am_impl.h"
@@ -10,6 +16,8 @@
 #include "am_group.h"
 
 #ifdef MPIR_HAVE_PERSIST_COLL_DEVICE
+
+static int order_hint;          /* an index of MPIR_Comm's hints */
 
 struct persistent {
     struct MPIR_Persist_coll_device device;
@@ -24,7 +32,8 @@ static int persistent_start(struct MPIR_Persist_coll_device *device, MPIR_Comm *
     MPIR_Request *request = NULL;
     bool is_started;
 
-    if ((MPIDI_AM_COMM(comm).bits & (MPIDI_AM_COMM_GROUP | MPIDI_AM_COMM_BROKEN)) !=
+    if (!comm->hints[order_hint] ||
+        (MPIDI_AM_COMM(comm).bits & (MPIDI_AM_COMM_GROUP | MPIDI_AM_COMM_BROKEN)) !=
         MPIDI_AM_COMM_GROUP) {
         return MPI_SUCCESS;
     }
@@ -80,6 +89,13 @@ static void persistent_free(struct MPIR_Persist_coll_device *device)
     }
     MPIR_Datatype_release_if_not_builtin(a->recvtype);
     MPL_free(device);
+}
+
+void MPIDI_AM_group_persist_init(void)
+{
+    if (order_hint == 0) {      /* not by a second session */
+        order_hint = MPIDI_AM_ORDER_HINT();
+    }
 }
 
 void MPIDI_AM_group_persist(MPIR_Request * preq, const struct MPIDI_AM_persistent *args)

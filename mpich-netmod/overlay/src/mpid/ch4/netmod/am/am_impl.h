@@ -339,6 +339,8 @@ struct MPIDI_AM_persistent {
     int root;
 };
 
+/* Before the first communicator is made. */
+void MPIDI_AM_group_persist_init(void);
 /* Let libam start it, where it starts the non-blocking one. */
 void MPIDI_AM_group_persist(MPIR_Request * preq, const struct MPIDI_AM_persistent *args);
 

@@ -51,6 +51,9 @@ int MPIDI_AM_init_local(int *tag_bits)
     MPIDI_AM_global.n_ctx = 0;
     MPIDI_AM_global.phase = MPIDI_AM_STARTING;
     MPIDI_AM_global.connect_ms = MPIDI_AM_connect_timeout();
+#ifdef MPIR_HAVE_PERSIST_COLL_DEVICE
+    MPIDI_AM_group_persist_init();
+#endif
 #if MPIDI_AM_WAITS_CALL
     MPIR_pmi_wait_hook = MPIDI_AM_wait;
 #endif

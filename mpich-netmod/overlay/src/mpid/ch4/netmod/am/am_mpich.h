@@ -427,6 +427,16 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_comm_take_members(MPIR_Comm * comm, MPIR_C
 #endif
 }
 
+/* The hint by which a program promises that all members of a communicator start its persistent
+ * collectives in one order (MPI 4.1): its index, which 4.2 has. */
+#if MPIDI_AM_SINCE(4, 2, 0)
+#define MPIDI_AM_ORDER_HINT() MPIR_COMM_HINT_STRICT_PCOLL_ORDERING
+#else
+#define MPIDI_AM_ORDER_HINT() \
+    MPIR_Comm_register_hint(0, "mpi_assert_strict_persistent_collective_ordering", NULL, \
+                            MPIR_COMM_HINT_TYPE_BOOL, 0, 0)
+#endif
+
 /* Do several ranks of the communicator share a node? */
 MPL_STATIC_INLINE_PREFIX bool MPIDI_AM_shares_nodes(MPIR_Comm * comm)
 {
