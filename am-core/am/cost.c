@@ -34,14 +34,10 @@ uint64_t am_cost_copy_ps(const struct am_dev_perf *perf, size_t bytes)
     return am_cost_line_ps(&copy, bytes);
 }
 
-uint64_t am_cost_own_fs(const struct am_dev_perf *perf)
-{
-    return perf->own_byte_fs > 0 ? perf->own_byte_fs : copy_fs(perf);
-}
-
 uint64_t am_cost_own_ps(const struct am_dev_perf *perf, size_t bytes)
 {
-    struct am_linfn own = {0, am_cost_own_fs(perf)};
+    struct am_linfn own = {0, perf->own_byte_fs > 0 ? perf->own_byte_fs
+                                                    : copy_fs(perf)};
 
     return am_cost_line_ps(&own, bytes);
 }

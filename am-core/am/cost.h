@@ -22,9 +22,8 @@ uint64_t am_cost_short_ps(const struct am_dev_perf *perf);
 /* One copy in memory: what the slower end of the device pays for each byte. */
 uint64_t am_cost_copy_ps(const struct am_dev_perf *perf, size_t bytes);
 
-/* A copy or a reduction of what a core has in its own cache, and of one byte. */
+/* A copy or a reduction of what a core has in its own cache. */
 uint64_t am_cost_own_ps(const struct am_dev_perf *perf, size_t bytes);
-uint64_t am_cost_own_fs(const struct am_dev_perf *perf);
 
 /* `bytes` in packets of `packet_bytes`: the first packet passes sender and
  * receiver one after the other; of the rest the slowest decides, an end or the

@@ -30,11 +30,11 @@ struct up {
     uint32_t root, child_count;
     size_t bytes, chunk;
     const char *given;
-    char *result;    /* where the whole goes; NULL: two slots */
-    bool apart;      /* own values lie where the result is to be */
+    char *result;        /* where the whole goes; NULL: its slots */
+    bool apart;          /* own values lie where the result is to be */
     uint32_t slot_count; /* SLOTS; or 1, of one piece */
     char *slots;         /* so many pieces for each child, then for the sum */
-    uint32_t *freed; /* for each slot: the step after which it is free */
+    uint32_t *freed;     /* for each slot: the step after which it is free */
 };
 
 static size_t slot_bytes(const struct up *up)

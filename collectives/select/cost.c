@@ -14,7 +14,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
 }
 
 /* To copy or reduce what this core has. */
-static uint64_t copy_ps(const struct am_coll_cost *c, size_t bytes)
+static uint64_t own_ps(const struct am_coll_cost *c, size_t bytes)
 {
     return am_cost_own_ps(&c->numbers->perf, bytes);
 }
@@ -116,26 +116,19 @@ static uint64_t depth(const struct am_coll_cost *c)
  * does not count); then the busiest member has one after the other, and passes them on
  * if it is between others. */
 static uint64_t tree_ps(const struct am_coll_cost *c, size_t bytes,
-                        uint64_t add_fs)
+                        bool is_added)
 {
     size_t piece = c->chunk < bytes ? c->chunk : bytes;
     uint64_t count = am_piece_count(bytes, c->chunk), k = children(c);
     uint64_t brothers = c->shape == AM_TREE_BINOMIAL ? 0 : k - 1;
-    struct am_linfn add = {0, add_fs};
+    uint64_t add = is_added ? own_ps(c, piece) : 0;
     uint64_t each =
             larger(am_cost_send_ps(c, piece), am_cost_recv_ps(c, piece)) +
-            step_ps(c, piece) + am_cost_line_ps(&add, piece);
+            step_ps(c, piece) + add;
 
-    return depth(c) * (level_ps(c, piece) + brothers * each +
-                       am_cost_line_ps(&add, piece)) +
+    return depth(c) * (level_ps(c, piece) + brothers * each + add) +
            (count - 1) *
                    (k * each + (depth(c) > 1 ? am_cost_recv_ps(c, piece) : 0));
-}
-
-/* What a reduction pays for a byte: as a copy does. */
-static uint64_t add_fs(const struct am_coll_cost *c)
-{
-    return am_cost_own_fs(&c->numbers->perf);
 }
 
 uint64_t am_cost_never(const struct am_coll_cost *c)
@@ -160,12 +153,12 @@ uint64_t am_cost_dissemination(const struct am_coll_cost *c)
 
 uint64_t am_cost_barrier_tree(const struct am_coll_cost *c)
 {
-    return 2 * tree_ps(c, 0, 0);
+    return 2 * tree_ps(c, 0, false);
 }
 
 uint64_t am_cost_bcast_tree(const struct am_coll_cost *c)
 {
-    return tree_ps(c, c->bytes, 0);
+    return tree_ps(c, c->bytes, false);
 }
 
 /* Half, a quarter, ... of the bytes down the tree; then block by block. */
@@ -183,12 +176,12 @@ uint64_t am_cost_bcast_scatter(const struct am_coll_cost *c)
 
 uint64_t am_cost_reduce_tree(const struct am_coll_cost *c)
 {
-    return tree_ps(c, c->bytes, add_fs(c));
+    return tree_ps(c, c->bytes, true);
 }
 
 uint64_t am_cost_allreduce_tree(const struct am_coll_cost *c)
 {
-    return tree_ps(c, c->bytes, add_fs(c)) + tree_ps(c, c->bytes, 0);
+    return tree_ps(c, c->bytes, true) + tree_ps(c, c->bytes, false);
 }
 
 static bool is_folded(const struct am_coll_cost *c)
@@ -199,25 +192,25 @@ static bool is_folded(const struct am_coll_cost *c)
 /* Those without a number: their values first, the result at the end. */
 static uint64_t fold_ps(const struct am_coll_cost *c)
 {
-    return is_folded(c) ? 2 * level_ps(c, c->bytes) + copy_ps(c, c->bytes) : 0;
+    return is_folded(c) ? 2 * level_ps(c, c->bytes) + own_ps(c, c->bytes) : 0;
 }
 
 uint64_t am_cost_allreduce_doubling(const struct am_coll_cost *c)
 {
     uint64_t rounds = am_cube_rounds(am_cube_floor(c->size));
 
-    return rounds * (exchange_ps(c, c->bytes) + copy_ps(c, c->bytes)) +
-           fold_ps(c) + copy_ps(c, c->bytes);
+    return rounds * (exchange_ps(c, c->bytes) + own_ps(c, c->bytes)) +
+           fold_ps(c) + own_ps(c, c->bytes);
 }
 
 uint64_t am_cost_allreduce_halving(const struct am_coll_cost *c)
 {
     size_t part = c->bytes;
-    uint64_t ps = fold_ps(c) + copy_ps(c, c->bytes);
+    uint64_t ps = fold_ps(c) + own_ps(c, c->bytes);
 
     for (uint32_t i = am_cube_rounds(am_cube_floor(c->size)); i > 0; i--) {
         part /= 2;
-        ps += 2 * exchange_ps(c, part) + copy_ps(c, part);
+        ps += 2 * exchange_ps(c, part) + own_ps(c, part);
     }
     return ps;
 }
@@ -228,7 +221,7 @@ static uint64_t ring_ps(const struct am_coll_cost *c, size_t block,
 {
     size_t piece = c->chunk < block ? c->chunk : block;
     uint64_t count = am_piece_count(block, c->chunk);
-    uint64_t add = is_added ? copy_ps(c, piece) : 0;
+    uint64_t add = is_added ? own_ps(c, piece) : 0;
     uint64_t each = am_cost_send_ps(c, piece) + am_cost_recv_ps(c, piece) +
                     2 * step_ps(c, piece) + add;
 
@@ -266,7 +259,7 @@ uint64_t am_cost_gather_tree(const struct am_coll_cost *c)
         size_t bytes = (child.end - child.first) * c->bytes;
         uint64_t others = count - 1;
 
-        ps += level_ps(c, bytes) + copy_ps(c, c->bytes);
+        ps += level_ps(c, bytes) + own_ps(c, c->bytes);
         if (c->shape == AM_TREE_BINOMIAL) {
             ps += am_cost_recv_ps(c, bytes);
         } else {
@@ -288,7 +281,7 @@ uint64_t am_cost_allgather_ring(const struct am_coll_cost *c)
 
 uint64_t am_cost_allgather_bruck(const struct am_coll_cost *c)
 {
-    uint64_t ps = copy_ps(c, c->bytes * (c->size + 1));
+    uint64_t ps = own_ps(c, c->bytes * (c->size + 1));
 
     for (uint32_t have = 1; have < c->size; have *= 2) {
         uint32_t more = have < c->size - have ? have : c->size - have;
@@ -309,7 +302,7 @@ uint64_t am_cost_exchange_direct(const struct am_coll_cost *c)
 
 uint64_t am_cost_reduce_scatter_direct(const struct am_coll_cost *c)
 {
-    return am_cost_exchange_direct(c) + c->size * copy_ps(c, c->bytes);
+    return am_cost_exchange_direct(c) + c->size * own_ps(c, c->bytes);
 }
 
 uint64_t am_cost_reduce_scatter_ring(const struct am_coll_cost *c)
@@ -327,15 +320,15 @@ uint64_t am_cost_alltoall_bruck(const struct am_coll_cost *c)
     uint64_t rounds = am_cube_rounds(c->size);
     size_t half = c->size / 2 * c->bytes;
 
-    return rounds * (exchange_ps(c, half) + 2 * copy_ps(c, half)) +
-           2 * copy_ps(c, c->size * c->bytes);
+    return rounds * (exchange_ps(c, half) + 2 * own_ps(c, half)) +
+           2 * own_ps(c, c->size * c->bytes);
 }
 
 uint64_t am_cost_scan_doubling(const struct am_coll_cost *c)
 {
     return am_cube_rounds(c->size) *
-                   (exchange_ps(c, c->bytes) + copy_ps(c, c->bytes)) +
-           copy_ps(c, c->bytes);
+                   (exchange_ps(c, c->bytes) + own_ps(c, c->bytes)) +
+           own_ps(c, c->bytes);
 }
 
 uint64_t am_cost_scan_chain(const struct am_coll_cost *c)
@@ -343,5 +336,5 @@ uint64_t am_cost_scan_chain(const struct am_coll_cost *c)
     struct am_coll_cost chain = *c;
 
     chain.shape = AM_TREE_CHAIN;
-    return tree_ps(&chain, c->bytes, add_fs(c)) + copy_ps(c, c->bytes);
+    return tree_ps(&chain, c->bytes, true) + own_ps(c, c->bytes);
 }

@@ -38,10 +38,10 @@ uint64_t am_crowd_ps(const struct am_coll_cost *c, uint64_t waits,
 static uint64_t crowd_ps(const struct am_coll_cost *c, uint64_t waits,
                          uint64_t messages, size_t bytes, uint64_t copied)
 {
-    return am_crowd_ps(
-            c, waits,
-            messages * (am_cost_send_ps(c, bytes) + am_cost_recv_ps(c, bytes)) +
-                    am_cost_copy_ps(&c->numbers->perf, copied));
+    return am_crowd_ps(c, waits,
+                       messages * (am_cost_send_ps(c, bytes) +
+                                   am_cost_recv_ps(c, bytes)) +
+                               am_cost_copy_ps(&c->numbers->perf, copied));
 }
 
 /* What a byte costs that lies in a cache which all cores share, to one of a core's own. */
@@ -269,8 +269,8 @@ uint64_t am_crowd_allgather_bruck(const struct am_coll_cost *c)
 /* Each to all others. */
 uint64_t am_crowd_exchange_direct(const struct am_coll_cost *c)
 {
-    return crowd_ps(c, waits_of(c, c->bytes), (uint64_t)c->size * (c->size - 1),
-                    c->bytes, 0);
+    return crowd_ps(c, waits_of(c, c->bytes),
+                    (uint64_t)c->size * (c->size - 1), c->bytes, 0);
 }
 
 uint64_t am_crowd_reduce_scatter_direct(const struct am_coll_cost *c)

@@ -179,13 +179,23 @@ static void op_open(struct worker *w, struct op *op)
     }
 }
 
+static const void *op_from(const struct op *op)
+{
+    return op->in_place && op->kind != SCATTER ? MPI_IN_PLACE
+                                               : (void *)op->send.base;
+}
+
+static void *op_to(const struct op *op)
+{
+    return op->in_place && op->kind == SCATTER ? MPI_IN_PLACE
+                                               : (void *)op->recv.base;
+}
+
 static void op_start(const struct op *op, MPI_Comm comm, MPI_Request *request)
 {
     const struct memory *s = &op->send, *r = &op->recv;
-    int to_place = op->in_place && op->kind == SCATTER;
-    const void *from =
-            op->in_place && !to_place ? MPI_IN_PLACE : (void *)s->base;
-    void *to = to_place ? MPI_IN_PLACE : (void *)r->base;
+    const void *from = op_from(op);
+    void *to = op_to(op);
 
     switch (op->kind) {
     case BCAST:
@@ -212,10 +222,8 @@ static void op_start(const struct op *op, MPI_Comm comm, MPI_Request *request)
 static void op_run(const struct op *op, MPI_Comm comm)
 {
     const struct memory *s = &op->send, *r = &op->recv;
-    int to_place = op->in_place && op->kind == SCATTER;
-    const void *from =
-            op->in_place && !to_place ? MPI_IN_PLACE : (void *)s->base;
-    void *to = to_place ? MPI_IN_PLACE : (void *)r->base;
+    const void *from = op_from(op);
+    void *to = op_to(op);
 
     switch (op->kind) {
     case BCAST:

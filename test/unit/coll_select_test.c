@@ -71,6 +71,8 @@ static void test_long_round(void **state)
 
         assert_plan(&n, AM_COLL_BARRIER, size, 0, "shared");
         assert_plan(&n, AM_COLL_BCAST, size, 8, "shared");
+        assert_true(plan_of(&n, AM_COLL_BCAST, size, 65536).chunk_bytes ==
+                    n.eager_max); /* pieces that wait for nobody */
         assert_plan(&n, AM_COLL_SCATTER, size, 65536, "reads");
         assert_plan(&n, AM_COLL_REDUCE, size, 8, "shared");
         assert_plan(&n, AM_COLL_ALLREDUCE, size, 8192, "shared");
@@ -92,14 +94,17 @@ static void test_pieces(void **state)
     static const am_coll_kind_t kinds[] = {AM_COLL_BCAST, AM_COLL_REDUCE,
                                            AM_COLL_ALLREDUCE,
                                            AM_COLL_REDUCE_SCATTER};
-    struct am_coll_numbers n = numbers_of(12 * US, 2);
+    struct am_coll_numbers n = numbers_of(12 * US, 2), none = n;
 
     (void)state;
+    none.eager_max = 0;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         for (size_t bytes = 1; bytes <= (size_t)1 << 20; bytes *= 2) {
             size_t chunk = plan_of(&n, kinds[i], 4, bytes).chunk_bytes;
 
             assert_true(chunk == SIZE_MAX || chunk <= n.eager_max);
+            assert_true(plan_of(&none, kinds[i], 4, bytes).chunk_bytes ==
+                        SIZE_MAX);
         }
     }
 }
