@@ -23,7 +23,27 @@ struct piece {
     MPI_Datatype datatype;
 };
 
+/* Where the bytes of a piece are, if they are together. */
+struct span {
+    char *data;
+    size_t bytes;
+    bool is_contig;
+};
+
 /* ------------------------------------------------------------ the message */
+
+/* Fails where libam cannot move the piece. */
+static int span_of(const struct piece *piece, struct span *span)
+{
+    MPIR_Datatype *dt_ptr;
+    MPI_Aint true_lb;
+    int contig;
+
+    MPIDI_Datatype_get_info(piece->count, piece->datatype, contig, span->bytes, dt_ptr, true_lb);
+    span->data = MPIR_get_contig_ptr(piece->buf, true_lb);
+    span->is_contig = contig != 0;
+    return unlikely(MPIDI_AM_is_gpu(span->data, span->bytes)) ? MPIDI_AM_gpu_error() : MPI_SUCCESS;
+}
 
 /* A request that is over, and says so; NULL: there is none. */
 static MPIR_Request *failed(MPIR_Comm * comm, int mpi_errno)
@@ -38,18 +58,18 @@ static MPIR_Request *failed(MPIR_Comm * comm, int mpi_errno)
 }
 
 /* What no packet takes at once. */
-static MPIR_Request *send_later(const struct piece *piece, const void *data, size_t bytes,
-                                bool is_contig, const struct am_msg_envelope *envelope,
-                                uint32_t peer, MPIR_Comm * comm)
+static MPIR_Request *send_later(const struct piece *piece, const struct span *span,
+                                const struct am_msg_envelope *envelope, uint32_t peer,
+                                MPIR_Comm * comm)
 {
     MPIR_Request *sreq = MPIDI_AM_request(MPIR_REQUEST_KIND__COLL, 0, comm, 2);
-    struct am_data from = am_data_contig(data, bytes);
+    struct am_data from = am_data_contig(span->data, span->bytes);
     int mpi_errno;
 
     if (sreq == NULL) {
         return NULL;
     }
-    if (!is_contig) {
+    if (!span->is_contig) {
         MPIDI_AM_REQ(sreq).layout =
             MPIDI_AM_layout_create(piece->buf, piece->count, piece->datatype, &from);
     }
@@ -63,42 +83,37 @@ static MPIR_Request *message_send(const struct piece *piece, int tag, MPIR_Comm 
     uint32_t context = (uint32_t) (comm->context_id + MPIDI_AM_CONTEXT_COLL);
     uint64_t key = am_msg_key(context, (uint32_t) comm->rank);
     struct am_msg_envelope envelope;
-    MPIR_Datatype *dt_ptr;
-    MPI_Aint true_lb;
-    const void *data;
-    size_t bytes;
-    int contig;
+    struct span span;
+    int mpi_errno = span_of(piece, &span);
 
-    MPIDI_Datatype_get_info(piece->count, piece->datatype, contig, bytes, dt_ptr, true_lb);
-    data = MPIR_get_contig_ptr(piece->buf, true_lb);
-    if (unlikely(MPIDI_AM_is_gpu(data, bytes))) {
-        return failed(comm, MPIDI_AM_gpu_error());
+    if (unlikely(mpi_errno != MPI_SUCCESS)) {
+        return failed(comm, mpi_errno);
     }
-    if (likely(contig &&
-               am_msg_send_now(MPIDI_AM_global.ctx[0], peer, key, (uint32_t) tag, data, bytes))) {
+    if (likely(span.is_contig && am_msg_send_now(MPIDI_AM_global.ctx[0], peer, key, (uint32_t) tag,
+                                                 span.data, span.bytes))) {
         return MPIR_Request_create_complete(MPIR_REQUEST_KIND__COLL);
     }
     envelope = (struct am_msg_envelope) {context, (uint32_t) comm->rank, (uint32_t) tag};
-    return send_later(piece, data, bytes, contig != 0, &envelope, peer, comm);
+    return send_later(piece, &span, &envelope, peer, comm);
 }
 
 /* What is not in one piece, or was here already, or waits behind others. */
-static int receive_any(MPIR_Request * rreq, const struct piece *piece, void *data, size_t bytes,
-                       bool is_contig, uint64_t key, int tag, MPIR_Request ** request)
+static int receive_any(MPIR_Request * rreq, const struct piece *piece, const struct span *span,
+                       uint64_t key, int tag, MPIR_Request ** request)
 {
     struct am_ctx *ctx = MPIDI_AM_global.ctx[0];
     struct am_msg_envelope envelope;
     struct am_msg_mask mask;
     int mpi_errno;
 
-    if (!is_contig) {
+    if (!span->is_contig) {
         MPIDI_AM_match((int) (uint32_t) key, tag, (int) (key >> 32), &envelope, &mask);
         return MPIDI_AM_irecv_layout_as(rreq, piece->buf, piece->count, piece->datatype, ctx,
                                         &envelope, &mask, NULL, request);
     }
-    mpi_errno = MPIDI_AM_irecv_any(data, bytes, ctx, key, tag, request);
+    mpi_errno = MPIDI_AM_irecv_any(span->data, span->bytes, ctx, key, tag, request);
     if (mpi_errno == MPI_SUCCESS && MPIR_Request_is_complete(rreq)) {
-        MPIDI_AM_pair_length(rreq, (MPI_Aint) bytes);
+        MPIDI_AM_pair_length(rreq, (MPI_Aint) span->bytes);
     }
     return mpi_errno;
 }
@@ -109,32 +124,26 @@ static MPIR_Request *message_receive(const struct piece *piece, int tag, MPIR_Co
                               (uint32_t) (1 - comm->rank));
     MPIR_Request *rreq, *request;
     struct am_msg_req *msg = NULL;
-    MPIR_Datatype *dt_ptr;
-    MPI_Aint true_lb;
-    size_t bytes;
-    int contig;
-    void *data;
+    struct span span;
+    int mpi_errno = span_of(piece, &span);
 
-    MPIDI_Datatype_get_info(piece->count, piece->datatype, contig, bytes, dt_ptr, true_lb);
-    data = MPIR_get_contig_ptr(piece->buf, true_lb);
-    if (unlikely(MPIDI_AM_is_gpu(data, bytes))) {
-        return failed(comm, MPIDI_AM_gpu_error());
+    if (unlikely(mpi_errno != MPI_SUCCESS)) {
+        return failed(comm, mpi_errno);
     }
     request = rreq = MPIDI_AM_request(MPIR_REQUEST_KIND__COLL, 0, comm, 2);
     if (unlikely(rreq == NULL)) {
         return NULL;
     }
     MPIDI_REQUEST_SET_LOCAL(rreq, 0, NULL);
-    MPIR_STATUS_SET_COUNT(rreq->status, (MPI_Aint) bytes);      /* MPIDI_AM_recv_done */
-    if (likely(contig)) {
-        msg = am_msg_post(MPIDI_AM_global.ctx[0], key, (uint32_t) tag, data, bytes,
+    MPIR_STATUS_SET_COUNT(rreq->status, (MPI_Aint) span.bytes); /* MPIDI_AM_recv_done */
+    if (likely(span.is_contig)) {
+        msg = am_msg_post(MPIDI_AM_global.ctx[0], key, (uint32_t) tag, span.data, span.bytes,
                           MPIDI_AM_recv_done, rreq);
     }
     if (likely(msg != NULL)) {
         MPIDI_AM_REQ(rreq).msg = msg;
     } else {
-        int mpi_errno = receive_any(rreq, piece, data, bytes, contig != 0, key, tag, &request);
-
+        mpi_errno = receive_any(rreq, piece, &span, key, tag, &request);
         if (unlikely(mpi_errno != MPI_SUCCESS)) {
             return failed(comm, mpi_errno);
         }
@@ -198,20 +207,20 @@ static void exchange_sent(void *arg, const struct am_msg_status *status)
 }
 
 /* Send, and let the receive's request wait for it. */
-static void exchange_send(const struct piece *piece, const void *data, size_t bytes,
-                          bool is_contig, const struct am_msg_envelope *envelope, uint32_t peer,
+static void exchange_send(const struct piece *piece, const struct span *span,
+                          const struct am_msg_envelope *envelope, uint32_t peer,
                           MPIR_Request * req)
 {
     struct sending *sending = MPL_malloc(sizeof(*sending), MPL_MEM_OTHER);
     struct am_ctx *ctx = MPIDI_AM_global.ctx[0];
-    struct am_data from = am_data_contig(data, bytes);
+    struct am_data from = am_data_contig(span->data, span->bytes);
     struct am_msg_status status = { 0 };
     struct am_msg_req *msg;
     am_status_t sent;
 
     MPIR_Assertp(sending != NULL);
     sending->request = req;
-    sending->layout = is_contig ? NULL :
+    sending->layout = span->is_contig ? NULL :
         MPIDI_AM_layout_create(piece->buf, piece->count, piece->datatype, &from);
     sent = am_msg_isend(ctx, peer, envelope, &from, 0, NULL, NULL, &msg);
     request_hold(req);
@@ -232,21 +241,17 @@ static MPIR_Request *exchange(const struct piece *out, const struct piece *in, i
         (uint32_t) comm->rank, (uint32_t) tag
     };
     MPIR_Request *req = message_receive(in, tag, comm);
-    MPIR_Datatype *dt_ptr;
-    MPI_Aint true_lb;
-    const void *data;
-    size_t bytes;
-    int contig;
+    struct span span;
+    int mpi_errno;
 
     if (unlikely(req == NULL)) {
         return NULL;
     }
-    MPIDI_Datatype_get_info(out->count, out->datatype, contig, bytes, dt_ptr, true_lb);
-    data = MPIR_get_contig_ptr(out->buf, true_lb);
-    if (unlikely(MPIDI_AM_is_gpu(data, bytes))) {
-        request_fail(req, MPIDI_AM_gpu_error());
+    mpi_errno = span_of(out, &span);
+    if (unlikely(mpi_errno != MPI_SUCCESS)) {
+        request_fail(req, mpi_errno);
     } else {
-        exchange_send(out, data, bytes, contig != 0, &envelope, peer, req);
+        exchange_send(out, &span, &envelope, peer, req);
     }
     return req;
 }
