@@ -3,7 +3,8 @@
  * cores.  Operations that do not commute, data with gaps, values in place,
  * every root, sizes on both sides of where MPICH's own algorithms take over,
  * and communicators whose ranks are in another order.  Last, with "count" and
- * where ranks do outnumber the cores, that libam does what waits least.
+ * where ranks do outnumber the cores, that libam does what waits least; with
+ * "messages", of two ranks with a core each, which ones it leaves to messages.
  */
 #define _GNU_SOURCE
 #include "counter.h"
@@ -292,6 +293,50 @@ static void count_started(int rank, int size)
     MPI_T_finalize();
 }
 
+/* Of two ranks with a core each, libam starts none of these: each is a message, or one
+ * each way. */
+static void count_messages(int rank, int size)
+{
+    enum {
+        BYTES = 40000,
+        KINDS = 5
+    };
+
+    static char out[2 * BYTES], in[2 * BYTES];
+    int provided, index;
+    MPI_Request request;
+
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    index = counter_named("coll_started");
+    for (int i = -1; i < KINDS; i++) {
+        unsigned long long before = counter_at(index);
+
+        if (i < 0) {
+            MPI_Iallreduce(out, in, 1, MPI_CHAR, MPI_MAX, MPI_COMM_WORLD,
+                           &request);
+        } else if (i == 0) {
+            MPI_Ibcast(in, BYTES, MPI_CHAR, 0, MPI_COMM_WORLD, &request);
+        } else if (i == 1) {
+            MPI_Igather(out, BYTES, MPI_CHAR, in, BYTES, MPI_CHAR, 0,
+                        MPI_COMM_WORLD, &request);
+        } else if (i == 2) {
+            MPI_Iscatter(out, BYTES, MPI_CHAR, in, BYTES, MPI_CHAR, 0,
+                         MPI_COMM_WORLD, &request);
+        } else if (i == 3) {
+            MPI_Iallgather(out, BYTES, MPI_CHAR, in, BYTES, MPI_CHAR,
+                           MPI_COMM_WORLD, &request);
+        } else {
+            MPI_Ialltoall(out, BYTES, MPI_CHAR, in, BYTES, MPI_CHAR,
+                          MPI_COMM_WORLD, &request);
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check(counter_at(index) == before + (i < 0),
+              "libam does the allreduce, and messages do the others", rank,
+              size, i);
+    }
+    MPI_T_finalize();
+}
+
 /* What one rank gives to itself lies where its displacement says. */
 static void alone(int rank, int size)
 {
@@ -335,6 +380,10 @@ int main(int argc, char **argv)
     check(CPU_EQUAL(&cpus, &after), "the CPUs that I may use", rank, size, 0);
     if (CPU_COUNT(&cpus) < size && argc > 1 && strcmp(argv[1], "count") == 0) {
         count_started(rank, size);
+    }
+    if (CPU_COUNT(&cpus) >= size && argc > 1 &&
+        strcmp(argv[1], "messages") == 0) {
+        count_messages(rank, size);
     }
     MPI_Finalize();
     return failures > 0;
