@@ -42,29 +42,33 @@ static void operations_fail(struct am_ctx *ctx, struct am_peer *peer)
 }
 
 /* The job cannot go on without one of its ranks, so a poll fails; of a process
- * outside it only who waits for it is told.  Where nobody does it may have ended in
- * order, and its last packet was lost, or has been here for long. */
+ * outside it, or a rank that has said goodbye, only who waits for it is told.  Where
+ * nobody does it has ended in order: its port is closed when an answer to its last
+ * words comes late, or its own last packet was lost. */
 void am_peer_dead(void *user, const char *why)
 {
     struct am_peer *peer = user;
     struct am_ctx *ctx = peer->ctx;
     bool late = peer->index >= ctx->size;
-    bool is_missed = !late || am_peer_is_needed(ctx, peer);
+    bool left = peer->dev->ops->presence(peer->ep) == AM_DEV_LEFT;
+    bool is_missed = (!late && !left) || am_peer_is_needed(ctx, peer);
 
     peer->dead = true;
+    peer->left = !late && !is_missed;
     peer->send = am_send_to_dead;
     ctx->attention = true;
-    ctx->stats[AM_STAT_PEERS_DEAD]++;
+    ctx->stats[AM_STAT_PEERS_DEAD] += !peer->left;
     if (late) {
         snprintf(ctx->error, sizeof(ctx->error),
                  "a process outside the job is gone: %s", why);
         am_log(&ctx->log, is_missed ? AM_LOG_WARN : AM_LOG_INFO, "%s",
                ctx->error);
     } else {
-        ctx->failed = true;
+        ctx->failed = ctx->failed || !peer->left;
         snprintf(ctx->error, sizeof(ctx->error), "rank %u is gone: %s",
                  peer->index, why);
-        am_log(&ctx->log, AM_LOG_ERROR, "%s", ctx->error);
+        am_log(&ctx->log, peer->left ? AM_LOG_INFO : AM_LOG_ERROR, "%s",
+               ctx->error);
     }
     peer->death = strdup(ctx->error);
     operations_fail(ctx, peer);
@@ -73,7 +77,7 @@ void am_peer_dead(void *user, const char *why)
             am_modules[i]->peer_dead(ctx, peer);
         }
     }
-    if (ctx->dead != NULL) {
+    if (ctx->dead != NULL && !peer->left) {
         ctx->dead(ctx->dead_arg, peer->index);
     }
 }

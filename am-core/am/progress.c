@@ -129,7 +129,7 @@ void am_check_peers(struct am_ctx *ctx)
 bool am_rank_is_dead(const struct am_ctx *ctx)
 {
     for (uint32_t i = 0; i < ctx->size; i++) {
-        if (am_peer_is_dead(ctx, i)) {
+        if (am_peer_is_dead(ctx, i) && !ctx->peers[i]->left) {
             return true;
         }
     }

@@ -219,6 +219,7 @@ static void chan_dead(void *user, const char *why)
     struct chan_ep *ep = user;
     struct chan_dev *chan = chan_of(ep->wrap.base.dev);
 
+    ep->died = ep->window.state != AM_WINDOW_GONE;
     am_window_gone(&ep->window);
     ep->window.parted = true;
     if (!ep->left) {

@@ -57,6 +57,7 @@ struct chan_ep {
     struct am_wrap_ep wrap;
     chan_place_t place;
     bool left;  /* disconnected: no upcalls; goes when the peer knows */
+    bool died;  /* the peer is gone, and had not said BYE */
     bool heard; /* something of the peer since `verdict` was started */
     bool used;  /* sent or received since chan_time.c looked who rests */
     struct am_timer look;    /* when the window has something to do again */

@@ -125,7 +125,9 @@ void chan_ep_leave(struct chan_ep *ep)
  * else. */
 am_dev_presence_t chan_presence(struct am_dev_ep *base)
 {
-    return chan_ep_of(base)->window.state == AM_WINDOW_GONE
+    const struct chan_ep *ep = chan_ep_of(base);
+
+    return ep->window.state == AM_WINDOW_GONE && !ep->died
                    ? AM_DEV_LEFT
                    : am_wrap_presence(base);
 }

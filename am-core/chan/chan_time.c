@@ -72,6 +72,7 @@ void chan_verdict(struct am_timer *timer)
     if (ep->heard || am_window_is_drained(&ep->window)) {
         return; /* the next check starts it again if need be */
     }
+    ep->died = true;
     am_window_gone(&ep->window);
     if (!ep->left) {
         snprintf(why, sizeof(why), "nothing was heard of it for %llu s",

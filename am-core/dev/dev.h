@@ -254,7 +254,8 @@ struct am_dev_ops {
                            size_t bytes, uint32_t rank, void *user,
                            struct am_dev_ep **ep_p);
     void (*disconnect)(struct am_dev_ep *ep);
-    /* Has a peer outside the job disconnected or closed? */
+    /* Has a peer disconnected or closed?  Of a rank of the job LEFT means that its
+     * goodbye is here, HERE nothing. */
     am_dev_presence_t (*presence)(struct am_dev_ep *ep);
 
     am_status_t (*send)(struct am_dev_ep *ep, uint32_t class, const void *hdr,

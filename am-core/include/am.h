@@ -188,11 +188,12 @@ AM_API const char *am_error_text(const struct am_ctx *ctx);
  * Look now whether a rank of the job has died, for a caller that waits for
  * something else and does not poll.  No handler runs; what waits for a peer
  * that has died ends.  AM_OK, or AM_ERR_PEER when one is dead (am_error_text has
- * the sentence); AM_ERR_HANDLER in a handler; AM_ERR_FORKED.
+ * the sentence); AM_ERR_HANDLER in a handler; AM_ERR_FORKED.  A rank that closed in
+ * order has not died, unless something waited for it.
  */
 AM_API am_status_t am_check(struct am_ctx *ctx);
 
-/* Has this peer died?  Its sends fail with AM_ERR_PEER. */
+/* Has this peer died, or closed?  Sends to it fail with AM_ERR_PEER. */
 AM_API bool am_peer_is_dead(const struct am_ctx *ctx, uint32_t peer);
 
 /* How this peer died, as one sentence that names it, owned by the context; ""

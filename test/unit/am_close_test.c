@@ -1,7 +1,10 @@
 /*
  * A context that closes with work left: what waits for space, for an answer or
- * for its user takes nothing with it, and no done function is called.
+ * for its user takes nothing with it, and no done function is called.  And who
+ * stays behind.
  */
+#include "config.h"
+
 #include "support/cm.h"
 #include "support/msg_world.h"
 
@@ -17,6 +20,7 @@
 
 enum {
     LONG = 300000,
+    POLLS_MAX = 200000000,
     H_ECHO = AM_HANDLER_USER,
     H_NOTHING
 };
@@ -242,10 +246,57 @@ static void test_counters_of_several(void **state)
     assert_non_null(strstr(text, "rank 2 tx_requests 1 packets\n"));
 }
 
+#if defined(AM_UDP) && \
+        !defined(main) /* in am_close_two the devices are others */
+#define ONE_LEAVES
+
+/* One closes in order, and nobody hears it: the answer to its last words finds a closed
+ * port.  That is no death, but who waits for it then is told. */
+static void test_one_leaves(void **state)
+{
+    static const struct am_option udp[] = {{"AM_DEVICES", "udp"},
+                                           {"AM_UDP_IF", "lo"},
+                                           {"AM_LOG", "none"},
+                                           {NULL, NULL}};
+    const struct am_option *options[] = {udp, udp};
+    const struct am_msg_envelope envelope = {1, 1, 1};
+    const struct am_data none = am_data_contig(NULL, 0);
+    struct ended ended = {0};
+    struct world world;
+
+    world_open(&world, 2, options);
+    world_send(&world, 1, 0, envelope, &none, 0, &ended);
+    world_wait(&world, &ended);
+    ended.count = 0;
+    world_recv(&world, 0, envelope, MASK_EXACT, &none, &ended);
+    world_wait(&world, &ended);
+    world_settle(&world);
+    am_close(world.ctx[1]);
+    for (int i = 0; !am_peer_is_dead(world.ctx[0], 1); i++) {
+        assert_true(i < POLLS_MAX);
+        assert_true(am_ctx_poll(world.ctx[0]) >= 0);
+    }
+    assert_int_equal(am_check(world.ctx[0]), AM_OK);
+    assert_int_equal(world_counter(&world, 0, "peers_dead"), 0);
+    ended.count = 0;
+    world_recv(&world, 0, envelope, MASK_EXACT, &none, &ended);
+    for (int i = 0; ended.count == 0; i++) {
+        assert_true(i < POLLS_MAX);
+        (void)am_ctx_poll(world.ctx[0]);
+    }
+    assert_int_equal(ended.status.status, AM_ERR_PEER);
+    assert_non_null(strstr(am_peer_death(world.ctx[0], 1), "rank 1 is gone"));
+    am_close(world.ctx[0]);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_work_left),
+#ifdef ONE_LEAVES
+            cmocka_unit_test(test_one_leaves),
+#endif
             cmocka_unit_test(test_params_of_other_age),
             cmocka_unit_test(test_counters_of_several),
     };
