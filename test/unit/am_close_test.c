@@ -246,9 +246,8 @@ static void test_counters_of_several(void **state)
     assert_non_null(strstr(text, "rank 2 tx_requests 1 packets\n"));
 }
 
-#if defined(AM_UDP) && \
-        !defined(main) /* in am_close_two the devices are others */
-#define ONE_LEAVES
+#if defined(AM_UDP) && !defined(main)
+#define ONE_LEAVES /* in am_close_two the devices are others */
 
 /* One closes in order, and nobody hears it: the answer to its last words finds a closed
  * port.  That is no death, but who waits for it then is told. */
