@@ -180,18 +180,6 @@ static bool world_has_dead(void)
 #define MPIDI_AM_MAY_HOLD_LOCKS false
 #endif
 
-/* A rank has died for a second.  It may have been in the launcher's barrier before, which
- * ends then. */
-static bool ending_is_over(void)
-{
-    static double died;
-
-    if (world_has_dead() && died == 0) {
-        died = MPIR_pmi_clock();
-    }
-    return died != 0 && MPIR_pmi_clock() - died > 1.0;
-}
-
 /*
  * MPICH waits for other processes without MPI: for the launcher, or in a barrier in shared
  * memory.  While the job starts nobody needs us, and who does not come in time never will.
@@ -219,7 +207,7 @@ int MPIDI_AM_wait(double begin, int rank)
             do {
                 events = MPIDI_AM_global.n_ctx > 0 ? poll_now() : 0;
             } while (events > 0);
-            if (ending_is_over()) {
+            if (world_has_dead()) {
                 return MPIDI_AM_error(MPIDI_AM_global.ctx[0], AM_ERR_PEER);
             }
             break;
