@@ -1,8 +1,11 @@
 /*
  * For test/mpi/faults: rank 0 aborts the odd ranks, and the even ones end by
  * MPI_Finalize, in which they may wait for each other or for the launcher when
- * the others end.  It returns all the same, and each of them says so.  An even
- * number of ranks, 4 or more.
+ * the others end.  It returns all the same, and each of them says so by a file in
+ * FOLDER: after an abort the launcher may lose what is printed last.  An even number of
+ * ranks, 4 or more.
+ *
+ * usage: fewer FOLDER
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -10,9 +13,14 @@
 int main(int argc, char **argv)
 {
     int rank;
+    char path[4096];
+    FILE *file;
     MPI_Comm half, odd = MPI_COMM_NULL;
 
     MPI_Init(&argc, &argv);
+    if (argc != 2) {
+        return 2;
+    }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     MPI_Barrier(half);
@@ -25,7 +33,9 @@ int main(int argc, char **argv)
     MPI_Comm_free(&half);
     MPI_Finalize();
     if (rank % 2 == 0) {
-        puts("left");
+        snprintf(path, sizeof(path), "%s/left.%d", argv[1], rank);
+        file = fopen(path, "w");
+        return file == NULL || fclose(file) != 0;
     }
     return 0;
 }
