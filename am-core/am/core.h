@@ -85,8 +85,7 @@ struct am_peer {
     uint32_t index;
     uint32_t ordered_count; /* ops on `ordered`; 0 = send directly */
     void *msg;              /* owned by the msg layer; NULL at first */
-    bool dead;
-    bool left; /* dead, a rank of the job, and nobody misses it */
+    bool dead, left; /* left: dead, a rank of the job, and nobody misses it */
     /* cold */
     struct am_dev *dev;
     bool named;      /* am_connect has given its index away */
