@@ -17,10 +17,10 @@ int main(int argc, char **argv)
     FILE *file;
     MPI_Comm half, odd = MPI_COMM_NULL;
 
-    MPI_Init(&argc, &argv);
     if (argc != 2) {
         return 2;
     }
+    MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     MPI_Barrier(half);

@@ -1,7 +1,7 @@
 /*
  * A context that closes with work left: what waits for space, for an answer or
- * for its user takes nothing with it, and no done function is called.  And who
- * stays behind.
+ * for its user takes nothing with it, and no done function is called.  The rank
+ * that stays behind hears of no death.
  */
 #include "config.h"
 
@@ -249,8 +249,8 @@ static void test_counters_of_several(void **state)
 #if defined(AM_UDP) && !defined(main)
 #define ONE_LEAVES /* in am_close_two the devices are others */
 
-/* One closes in order, and nobody hears it: the answer to its last words finds a closed
- * port.  That is no death, but who waits for it then is told. */
+/* Rank 1 closes in order, and rank 0 polls too late: its answer to the goodbye finds a
+ * closed port.  That is no death, but who waits for it then is told. */
 static void test_one_leaves(void **state)
 {
     static const struct am_option udp[] = {{"AM_DEVICES", "udp"},
