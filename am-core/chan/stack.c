@@ -52,9 +52,8 @@ static const struct am_config_row chan_rows[] = {
                  "asked what it wants (nack); doubles each time."),
         CHAN_ROW("AM_CHAN_RTO", "1000", AM_CONFIG_COUNT, "us", rto_us,
                  "Time without an acknowledgement after which all is sent "
-                 "again (timer), over udp until the way there and back is "
-                 "measured, or the peer is asked if polls are few (nack); "
-                 "doubles each time."),
+                 "again (timer) or the peer is asked (nack), over udp until the "
+                 "way there and back is measured; doubles each time."),
         CHAN_ROW("AM_CHAN_RTO_MAX", "100000", AM_CONFIG_COUNT, "us", rto_max_us,
                  "Largest AM_CHAN_RTO after doubling."),
         CHAN_ROW("AM_CHAN_ACK_DELAY", "100", AM_CONFIG_COUNT, "us",

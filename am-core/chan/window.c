@@ -231,30 +231,25 @@ void am_window_packet(struct am_window *window, const struct am_chan_hdr *hdr,
 
 /* -------------------------------------------------------------------- ticks */
 
-static uint64_t rto_of(const struct am_window_params *params,
-                       uint64_t patience_ps, uint32_t backoff)
+static uint64_t rto_of(const struct am_window_params *params, uint64_t wait_ps,
+                       uint32_t backoff)
 {
-    uint64_t wait_ps = patience_ps << backoff;
-
+    wait_ps <<= backoff;
     return wait_ps < params->rto_max_ps ? wait_ps : params->rto_max_ps;
 }
 
-bool window_is_overdue(const struct am_window *window, uint64_t patience,
-                       uint64_t now_ps, uint32_t *polls, uint64_t *ps,
-                       uint32_t *backoff)
+bool window_is_overdue(const struct am_window *window, uint32_t most,
+                       uint64_t wait_ps, uint64_t now_ps, uint32_t *polls,
+                       uint64_t *ps, uint32_t *backoff)
 {
     const struct am_window_params *params = window->params;
 
     if ((*polls)++ == 0) {
         *ps = now_ps;
     }
-    if (params->timer) {
-        if (now_ps - *ps < rto_of(params, patience, *backoff)) {
-            return false;
-        }
-    } else if (*polls < patience << *backoff &&
-               (!params->asks_by_time ||
-                now_ps - *ps < rto_of(params, params->rto_ps, *backoff))) {
+    if ((params->timer || *polls < (uint64_t)most << *backoff) &&
+        (!window_knows_time(window) ||
+         now_ps - *ps < rto_of(params, wait_ps, *backoff))) {
         return false;
     }
     *polls = 0;
@@ -265,13 +260,11 @@ bool window_is_overdue(const struct am_window *window, uint64_t patience,
 void am_window_tick(struct am_window *window, uint64_t now_ps)
 {
     const struct am_window_params *params = window->params;
-    uint64_t patience =
-            params->timer ? params->rto_ps : params->keepalive_polls;
 
     window->ticks += params->adapts;
     if (window_is_asking(window) &&
-        window_is_overdue(window, patience, now_ps,
-                          &window->hello_polls, &window->hello_ps,
+        window_is_overdue(window, params->keepalive_polls, params->rto_ps,
+                          now_ps, &window->hello_polls, &window->hello_ps,
                           &window->hello_backoff)) {
         window->due |= window->leaving ? WINDOW_DUE_BYE : WINDOW_DUE_HELLO;
     }
@@ -286,10 +279,10 @@ void am_window_tick(struct am_window *window, uint64_t now_ps)
 
 /* The end of a wait that window_is_overdue counts; 0: not begun. */
 static uint64_t overdue_at(const struct am_window_params *params,
-                           uint64_t patience_ps, uint32_t polls, uint64_t ps,
+                           uint64_t wait_ps, uint32_t polls, uint64_t ps,
                            uint32_t backoff)
 {
-    return polls == 0 ? 0 : ps + rto_of(params, patience_ps, backoff);
+    return polls == 0 ? 0 : ps + rto_of(params, wait_ps, backoff);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -309,7 +302,7 @@ static uint64_t class_due_ps(const struct am_window *window, uint32_t class)
         return 0;
     }
     if (window_has_unacked(tx)) {
-        due_ps = overdue_at(params, window_rate_patience(window, class),
+        due_ps = overdue_at(params, window_rate_wait_ps(window, class),
                             tx->quiet_polls, tx->quiet_ps, tx->backoff);
     }
     if (!am_seq_rx_is_told(&rx->seq)) {

@@ -33,7 +33,8 @@
  * keepalive_polls ticks sends a PROBE, which the peer answers with what it
  * wants next.  The wait doubles with each probe without an answer, up to
  * 2^AM_WINDOW_BACKOFF_MAX times.  Ticks can be far apart, where others have the
- * core as well: with asks_by_time no wait is longer than the timer variant's.
+ * core as well: with asks_by_time a wait ends by time, too, as those of the timer
+ * variant do.
  *
  * The timer variant (LCI's I-hrx, Verstoep et al. 2004) is the same machine
  * without negative acknowledgements and probes: after rto_ps of the oldest
@@ -120,8 +121,8 @@ struct am_window_params {
     uint32_t ack_fraction;    /* 4: a quarter of the sender's window */
     uint32_t keepalive_polls; /* at least 1 */
     bool timer;               /* the variant; else nack */
-    bool asks_by_time; /* nack: a wait for the peer ends by rto_ps, too, doubled
-                        * up to rto_max_ps; not with am_window_pass */
+    bool asks_by_time;        /* nack: a wait for the peer ends by time, too; not with
+                               * am_window_pass */
     bool adapts;              /* to a network that drops: window_rate.c */
     uint32_t early_packets;   /* that came too early, kept, at most; 0: go-back-N */
     uint64_t rto_ps, rto_max_ps, ack_delay_ps;
@@ -176,9 +177,10 @@ struct am_window_rate {
     bool timed; /* one packet's way there and back is counted: */
     uint32_t timed_end, timed_tick;
     uint32_t rtt_ticks_8; /* their mean, times 8; 0: not known */
-    bool answered;        /* timer: since the last tick */
-    uint64_t timed_ps;    /* timer: the first tick after it went; 0: none yet */
-    uint64_t rtt_ps, rtt_var_ps; /* timer: mean, mean deviation; 0: not known */
+    bool answered;        /* since the last tick */
+    uint64_t timed_ps;    /* the first tick after it went; 0: none yet */
+    uint64_t rtt_ps, rtt_var_ps; /* mean, mean deviation; 0: not known */
+    uint32_t doubled; /* times, the wait that follows from them */
 };
 
 /*

@@ -150,6 +150,7 @@ void window_again_wanted(struct am_window *window, const struct am_chan_hdr *hdr
     if (end != first && am_seq_before(sent, end)) {
         end = sent;
     }
+    window_rate_answered(window, class, end);
     if (tx->sent != NULL) {
         window_sack_missing(window, class, first, end == first ? sent : end,
                             stat);

@@ -52,15 +52,20 @@ static inline bool window_may_deliver(const struct am_window *window,
     return class == WINDOW_REPLY || window->ops->ready(window->arg);
 }
 
+/* Do ticks tell the time? */
+static inline bool window_knows_time(const struct am_window *window)
+{
+    return window->params->timer || window->params->asks_by_time;
+}
+
 /*
  * Count one more tick without progress, on *polls since *ps.  True when it is
- * time to do something about it, once, after `patience` ticks (nack; with
- * asks_by_time, or after rto_ps if that is earlier) or picoseconds (timer); the
- * next wait is twice as long.
+ * time to do something about it, once: after `most` ticks (nack), or after wait_ps
+ * where ticks tell the time, whichever is earlier; the next wait is twice as long.
  */
-bool window_is_overdue(const struct am_window *window, uint64_t patience,
-                       uint64_t now_ps, uint32_t *polls, uint64_t *ps,
-                       uint32_t *backoff);
+bool window_is_overdue(const struct am_window *window, uint32_t most,
+                       uint64_t wait_ps, uint64_t now_ps, uint32_t *polls,
+                       uint64_t *ps, uint32_t *backoff);
 
 /* window_memory.c: entries of a list of chunks, a power of two; memory for messages
  * to send, now or from here on. */
@@ -109,8 +114,8 @@ void window_again_acked(struct am_window_tx *tx);
 /* window_rate.c: start; may the packet under the cursor go now, and the next one
  * after it; one that is sent again; it went, for the first time or again; the
  * peer has one before `end`; so many were acknowledged, una is past them; one was
- * lost; time-outs came to an end, with no way measured; a tick (timer); ticks, or picoseconds, without an acknowledgement before
- * something is done. */
+ * lost; time-outs came to an end, with no way measured; a tick that tells the time;
+ * picoseconds, and ticks, without an acknowledgement before something is done. */
 void window_rate_open(struct am_window *window, uint32_t class);
 bool window_rate_allows(const struct am_window *window, uint32_t class,
                         uint32_t after);
@@ -125,7 +130,8 @@ void window_rate_acked(struct am_window *window, uint32_t class,
 void window_rate_lost(struct am_window *window, uint32_t class);
 void window_rate_overdue(struct am_window *window, uint32_t class);
 void window_rate_tick(struct am_window_rate *rate, uint64_t now_ps);
-uint64_t window_rate_patience(const struct am_window *window, uint32_t class);
+uint64_t window_rate_wait_ps(const struct am_window *window, uint32_t class);
+uint32_t window_rate_polls(const struct am_window *window, uint32_t class);
 
 /* window_conn.c: a HELLO or WELCOME. */
 void window_hello(struct am_window *window, const struct am_chan_hdr *hdr);

@@ -5,9 +5,9 @@
 #include "chan/window_inl.h"
 
 /* Of a wait that window_is_overdue counts: its ticks before the last. */
-static uint32_t quiet_left(uint64_t patience, uint32_t polls, uint32_t backoff)
+static uint32_t quiet_left(uint32_t most, uint32_t polls, uint32_t backoff)
 {
-    uint64_t last = (patience << backoff) - 1;
+    uint64_t last = ((uint64_t)most << backoff) - 1;
 
     return polls >= last             ? 0
            : last - polls < UINT32_MAX ? (uint32_t)(last - polls)
@@ -33,7 +33,7 @@ uint32_t am_window_quiet_ticks(const struct am_window *window)
             return 0;
         }
         if (window_has_unacked(tx)) {
-            left = quiet_left(window_rate_patience(window, i), tx->quiet_polls,
+            left = quiet_left(window_rate_polls(window, i), tx->quiet_polls,
                               tx->backoff);
             least = left < least ? left : least;
         }

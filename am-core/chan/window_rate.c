@@ -16,9 +16,9 @@
  *
  * The time from a packet to its acknowledgement is counted in ticks, for a
  * window has no clock; packets that were sent again are not counted (Karn 1987).
- * The timer variant takes it from the times of the ticks that follow the two,
- * and waits for the mean and four mean deviations (RFC 6298), but not for less
- * than the mean and the time by which the peer may delay an acknowledgement.
+ * Where ticks tell the time it is also taken from those that follow the two, and
+ * the window waits for the mean and four mean deviations (RFC 6298), but not for
+ * less than the mean and the time by which the peer may delay an acknowledgement.
  */
 #include "chan/window_inl.h"
 
@@ -73,8 +73,9 @@ void window_rate_sent(struct am_window *window, uint32_t class, uint32_t end,
     struct am_window_rate *rate = &window->tx[class].rate;
 
     if (!first) {
-        rate->timed = false;
-    } else if (window->params->adapts && !rate->timed) {
+        rate->timed = rate->timed && window_names_packets(window) &&
+                      am_seq_before(end, rate->timed_end);
+    } else if (window->params->adapts && !rate->timed && !rate->answered) {
         rate->timed = true;
         rate->timed_end = end;
         rate->timed_tick = window->ticks;
@@ -98,11 +99,8 @@ void window_rate_answered(struct am_window *window, uint32_t class,
     if (!rate->timed || am_seq_before(end, rate->timed_end)) {
         return;
     }
-    if (window->params->timer) {
-        rate->answered = true;
-    } else {
-        rtt_take(rate, window->ticks - rate->timed_tick);
-    }
+    rate->answered = window_knows_time(window);
+    rtt_take(rate, window->ticks - rate->timed_tick);
     rate->timed = false;
 }
 
@@ -111,6 +109,7 @@ static void rtt_take_ps(struct am_window_rate *rate, uint64_t ps)
 {
     uint64_t away = ps < rate->rtt_ps ? rate->rtt_ps - ps : ps - rate->rtt_ps;
 
+    rate->doubled = 0;
     if (rate->rtt_ps == 0) {
         rate->rtt_ps = ps;
         rate->rtt_var_ps = ps / 2;
@@ -161,7 +160,7 @@ void window_rate_lost(struct am_window *window, uint32_t class)
     struct am_window_rate *rate = &tx->rate;
     uint32_t limit_min = window->params->chunk_packets;
 
-    rate->timed = rate->answered = false;
+    rate->timed = rate->timed && window_names_packets(window);
     if (!window->params->adapts ||
         (rate->lost && am_seq_before(tx->seq.una, rate->lost_end))) {
         return;
@@ -177,47 +176,40 @@ void window_rate_lost(struct am_window *window, uint32_t class)
     window->stats[AM_CHAN_STAT_TX_HALVED]++;
 }
 
-static uint64_t spread_ps(const struct am_window *window,
-                          const struct am_window_rate *rate)
-{
-    uint64_t ps = rate->rtt_var_ps << RTT_VAR_SHIFT;
-    uint64_t least_ps = window->params->ack_delay_ps;
-
-    return ps < least_ps ? least_ps : ps;
-}
-
-/* The first wait of the timer variant, before it is doubled. */
-static uint64_t patience_ps(const struct am_window *window, uint32_t class)
+uint64_t window_rate_wait_ps(const struct am_window *window, uint32_t class)
 {
     const struct am_window_rate *rate = &window->tx[class].rate;
+    uint64_t spread_ps = rate->rtt_var_ps << RTT_VAR_SHIFT;
+    uint64_t least_ps = window->params->ack_delay_ps;
 
-    return rate->rtt_ps == 0 ? window->params->rto_ps
-                             : rate->rtt_ps + spread_ps(window, rate);
+    if (rate->rtt_ps == 0) {
+        return window->params->rto_ps;
+    }
+    spread_ps = spread_ps < least_ps ? least_ps : spread_ps;
+    return (rate->rtt_ps + spread_ps) << rate->doubled;
 }
 
-/* The deviation is taken for twice as much until more is measured: where every
- * packet goes twice since the way has become longer, nothing can be. */
+/* The wait is twice as long until more is measured (RFC 6298, 5.5 to 5.7): where
+ * every packet goes twice since the way has become longer, nothing can be.  Where
+ * the peer is only asked, nothing goes twice for that. */
 void window_rate_overdue(struct am_window *window, uint32_t class)
 {
     struct am_window_rate *rate = &window->tx[class].rate;
-    uint64_t twice_ps = spread_ps(window, rate) >> (RTT_VAR_SHIFT - 1);
 
-    if (rate->rtt_ps != 0 && twice_ps < window->params->rto_max_ps) {
-        rate->rtt_var_ps = twice_ps;
+    if (window->params->timer && rate->rtt_ps != 0 &&
+        window_rate_wait_ps(window, class) < window->params->rto_max_ps) {
+        rate->doubled++;
     }
 }
 
-uint64_t window_rate_patience(const struct am_window *window, uint32_t class)
+uint32_t window_rate_polls(const struct am_window *window, uint32_t class)
 {
     uint32_t most = window->params->keepalive_polls;
     uint64_t ticks = 2 * (window->tx[class].rate.rtt_ticks_8 >> SMOOTH_SHIFT);
 
-    if (window->params->timer) {
-        return patience_ps(window, class);
-    }
     if (!window->params->adapts || ticks == 0) {
         return most;
     }
     ticks += PATIENCE_LEAST;
-    return ticks < most ? ticks : most;
+    return ticks < most ? (uint32_t)ticks : most;
 }

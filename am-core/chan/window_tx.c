@@ -285,7 +285,7 @@ void window_tx_tick(struct am_window *window, uint32_t class, uint64_t now_ps)
 {
     struct am_window_tx *tx = &window->tx[class];
 
-    if (window->params->timer) {
+    if (window_knows_time(window)) {
         window_rate_tick(&tx->rate, now_ps);
     }
     if (!window_has_unacked(tx)) {
@@ -298,7 +298,8 @@ void window_tx_tick(struct am_window *window, uint32_t class, uint64_t now_ps)
         window->due &= ~(WINDOW_DUE_PROBE << class);
         return;
     }
-    if (!window_is_overdue(window, window_rate_patience(window, class), now_ps,
+    if (!window_is_overdue(window, window_rate_polls(window, class),
+                           window_rate_wait_ps(window, class), now_ps,
                            &tx->quiet_polls, &tx->quiet_ps, &tx->backoff)) {
         return;
     }

@@ -67,6 +67,7 @@ chan_tests = test/unit/chan_stack_test \
     test/unit/chan_window_peer_test \
     test/unit/chan_window_random_test \
     test/unit/chan_window_rate_test \
+    test/unit/chan_window_rtt_test \
     test/unit/chan_window_early_test \
     test/unit/chan_window_sack_test \
     test/unit/chan_window_sack_forged_test \
@@ -103,6 +104,9 @@ test_unit_chan_window_peer_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_window_rate_test_SOURCES = test/unit/chan_window_rate_test.c \
     test/support/window_pair.c
 test_unit_chan_window_rate_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_chan_window_rtt_test_SOURCES = test/unit/chan_window_rtt_test.c \
+    test/support/window_pair.c
+test_unit_chan_window_rtt_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_chan_window_early_test_SOURCES = test/unit/chan_window_early_test.c \
     test/support/window_pair.c
 test_unit_chan_window_early_test_CFLAGS = $(TEST_CFLAGS)

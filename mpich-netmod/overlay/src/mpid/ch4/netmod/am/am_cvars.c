@@ -164,9 +164,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Time without an acknowledgement after which all is sent again (timer), over udp
-        until the way there and back is measured, or the peer is asked if polls are few
-        (nack); doubles each time. Unit: us. libam's default: 1000.
+        Time without an acknowledgement after which all is sent again (timer) or the peer
+        is asked (nack), over udp until the way there and back is measured; doubles each
+        time. Unit: us. libam's default: 1000.
     - name        : MPIR_CVAR_CH4_AM_CHAN_RTO_MAX
       category    : CH4_AM
       type        : string

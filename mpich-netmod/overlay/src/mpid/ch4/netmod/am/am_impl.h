@@ -1,6 +1,6 @@
 /*
  * The inside of the am netmod: its one global, and the functions that live in
- * .c files.  What depends on the MPICH release is in am_mpich.h.
+ * .c files.  am_mpich.h has what differs between releases of MPICH.
  */
 #ifndef AM_IMPL_H_INCLUDED
 #define AM_IMPL_H_INCLUDED

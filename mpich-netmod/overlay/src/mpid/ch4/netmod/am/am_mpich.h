@@ -1,7 +1,9 @@
 /*
- * All that depends on the release of MPICH, 4.0 to 5.0, but for the start and the
- * spawning of 5.0 (am_mpich5.c): types and names that have changed get one name
- * here, and the entries of am_glue.h are written with them.
+ * What differs between releases of MPICH, 4.0 to 5.0: types and names that have
+ * changed get one name here, and the entries of am_glue.h are written with them.
+ * Entries and steps that a release has or lacks as a whole ask MPIDI_AM_SINCE where
+ * they stand: in am_glue.h, am_init.c, am_world.c, am_met.c and am_done.c; processes
+ * that meet are those of am_spawn.c to 4.3 and of am_mpich5.c from 5.0 on.
  *
  *   4.0.3  cancel_recv has is_blocking; requests are completed by another name
  *   4.1    attr in place of context_offset, isend_coll and mpi_issend; counts of RMA
