@@ -3,6 +3,9 @@
  * fault tolerance (ULFM).
  *
  * usage: heal acks|revoke
+ *        heal early               a rank revokes what the others are still making
+ *        heal left                a rank revokes what the others have freed, and
+ *                                 made another of with the same number
  *        heal together            all but two ranks kill themselves, in turn: each
  *                                 dies while it asks who is dead
  *        heal storm SEED KILLS    KILLS ranks kill themselves at any moment
@@ -158,6 +161,56 @@ static void revoked(void)
     works(shrunk, size);
     MPI_Comm_free(&shrunk);
     CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS);
+    works(MPI_COMM_WORLD, size);
+}
+
+/* Rank 0 revokes a communicator as soon as it has it: the others get theirs, and
+ * the word. */
+static void early(void)
+{
+    for (int i = 0; i < 20; i++) {
+        int word = 0, rc = MPI_SUCCESS;
+        MPI_Request request;
+        MPI_Comm comm;
+
+        CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &comm) == MPI_SUCCESS);
+        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        if (rank == 0) {
+            CHECK(MPIX_Comm_revoke(comm) == MPI_SUCCESS);
+        } else {
+            rc = MPI_Irecv(&word, 1, MPI_INT, 0, 5, comm, &request);
+            if (rc == MPI_SUCCESS) {
+                rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
+            }
+            CHECK(class_of(rc) == MPIX_ERR_REVOKED);
+        }
+        CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS);
+    }
+    works(MPI_COMM_WORLD, size);
+}
+
+/* All but rank 0 free a communicator, and then it revokes it. */
+static void left(void)
+{
+    MPI_Comm comm, others, copy, more;
+
+    MPI_Comm_split(MPI_COMM_WORLD, rank > 0, rank, &others);
+    CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &more) == MPI_SUCCESS);
+    CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &comm) == MPI_SUCCESS);
+    if (rank > 0) {
+        CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        CHECK(MPIX_Comm_revoke(comm) == MPI_SUCCESS);
+        CHECK(MPIX_Comm_revoke(more) == MPI_SUCCESS);
+        CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank > 0) {
+        CHECK(MPI_Comm_dup(others, &copy) == MPI_SUCCESS);
+        works(copy, size - 1);
+    }
     works(MPI_COMM_WORLD, size);
 }
 
@@ -322,6 +375,10 @@ int main(int argc, char **argv)
         acks();
     } else if (argc == 2 && argv[1][0] == 't') {
         together();
+    } else if (argc == 2 && argv[1][0] == 'e') {
+        early();
+    } else if (argc == 2 && argv[1][0] == 'l') {
+        left();
     } else if (is_threaded) {
         meanwhile();
     } else if (argc == 2) {

@@ -1,15 +1,17 @@
 /*
  * Connect and accept between two worlds, again and again; spawn again and again;
- * and connect with nobody at the other end in time.
+ * connect with nobody at the other end in time; and both ways at the same time.
  *
- * usage: ports loop TURNS | ports spawn TURNS | ports late
+ * usage: ports loop TURNS | ports spawn TURNS | ports late | ports cross
  *
  * loop, spawn: memory that is mapped and open files do not grow with the turns.
- * late: a connect that gave up leaves nothing behind that goes wrong when the
- *       port's owner takes it after all.
+ * late: a connect that gave up leaves nothing behind that the port's owner could
+ *       take, when it accepts the next.
+ * cross: a process accepts in one thread and connects in another.
  */
 #include <dirent.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,18 +184,69 @@ static void late(void)
         scribble();
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) { /* takes the one that has given up, whose reply is lost */
+    MPI_Info_set(info, "timeout", "20");
+    if (rank == 0) { /* not the one that has given up */
         error = MPI_Comm_accept(port, info, 0, MPI_COMM_SELF, &comm);
-        check(error != MPI_SUCCESS, "an accept of one that has gone");
+        check(error == MPI_SUCCESS, "an accept after one that has gone");
         MPI_Close_port(port);
+    } else if (rank == 1) {
+        error = MPI_Comm_connect(port, info, 0, MPI_COMM_SELF, &comm);
+        check(error == MPI_SUCCESS, "a connect after one that gave up");
+    }
+    if (comm != MPI_COMM_NULL) {
+        MPI_Comm_disconnect(&comm);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Info_free(&info);
 }
 
+/* ------------------------------------------------------------- two threads */
+
+static char own_port[MPI_MAX_PORT_NAME];
+
+static void *acceptor(void *arg)
+{
+    MPI_Comm comm, self = *(MPI_Comm *)arg;
+    int word = -1, error;
+
+    error = MPI_Comm_accept(own_port, MPI_INFO_NULL, 0, self, &comm);
+    check(error == MPI_SUCCESS, "an accept beside a connect");
+    MPI_Recv(&word, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE);
+    check(word == 1 - rank, "word of who connected");
+    MPI_Comm_disconnect(&comm);
+    return NULL;
+}
+
+/* Both ranks accept in one thread and connect to the other's port in another. */
+static void cross(void)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm comm, self;
+    pthread_t thread;
+
+    MPI_Comm_dup(MPI_COMM_SELF, &self);
+    MPI_Open_port(MPI_INFO_NULL, own_port);
+    MPI_Sendrecv(own_port, sizeof(own_port), MPI_CHAR, 1 - rank, 0, port,
+                 sizeof(port), MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    check(pthread_create(&thread, NULL, acceptor, &self) == 0, "a thread");
+    MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &comm);
+    MPI_Send(&rank, 1, MPI_INT, 0, 0, comm);
+    MPI_Comm_disconnect(&comm);
+    pthread_join(thread, NULL);
+    MPI_Close_port(own_port);
+    MPI_Comm_free(&self);
+}
+
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
+    int provided;
+
+    MPI_Init_thread(&argc, &argv,
+                    argc == 2 && strcmp(argv[1], "cross") == 0
+                            ? MPI_THREAD_MULTIPLE
+                            : MPI_THREAD_SINGLE,
+                    &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (argc == 3 && strcmp(argv[1], "loop") == 0) {
         loop(argv[0], atoi(argv[2]));
@@ -201,6 +254,8 @@ int main(int argc, char **argv)
         spawn(argv[0], atoi(argv[2]));
     } else if (argc == 2 && strcmp(argv[1], "late") == 0) {
         late();
+    } else if (argc == 2 && strcmp(argv[1], "cross") == 0) {
+        cross();
     } else {
         failures++;
     }

@@ -135,7 +135,7 @@ static bool deliver(struct letter *letter)
     const struct MPIDI_AM_wire *wire = &letter->wire;
 
     if (wire->type == MPIDI_AM_REVOKE) {
-        MPIDI_AM_revoke_message(wire->context_id, wire->rank);
+        MPIDI_AM_revoke_message(wire->context_id, wire->rank, letter->source);
         return false;
     }
     if (MPIDI_AM_agree_message(letter->source, wire, &letter->value) ||
@@ -221,6 +221,7 @@ void MPIDI_AM_ft_close(void)
         MPIDI_AM_sinks_close(vci);
     }
     MPIDI_AM_agree_forget_all();
+    MPIDI_AM_revoke_forget_all();
     while (global.stash != NULL) {
         struct letter *letter = global.stash;
 

@@ -65,6 +65,12 @@ static void dead(void *arg, uint32_t peer)
     MPIDI_AM_wake(vci);
 }
 
+void MPIDI_AM_deaths_forget(void)
+{
+    deaths = 0;
+    MPIDI_AM_global.trouble = 0;
+}
+
 int MPIDI_AM_has_dead(void)
 {
     return deaths > 0;

@@ -152,6 +152,7 @@ int MPIDI_AM_idle(int vci, int events, int blocking)
 
         MPIDI_AM_sinks_close(vci);
         if (vci == 0) {
+            MPIDI_AM_revoke_early();
             MPIDI_AM_groups_abandon();
         }
         if (mpi_errno != MPI_SUCCESS) {
@@ -395,6 +396,7 @@ int MPIDI_AM_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Reque
         if (MPIDI_AM_REQ(message).layout != NULL) {
             recv_layout_done(message);
         }
+        MPIDI_AM_REQ(message).msg = msg;        /* it is still there to be received */
         return MPIDI_AM_error(MPIDI_AM_global.ctx[MPIDI_Request_get_vci(message)], status);
     }
     return MPI_SUCCESS;

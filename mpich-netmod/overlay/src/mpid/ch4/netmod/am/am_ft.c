@@ -152,7 +152,6 @@ void MPIDI_AM_comm_enter(MPIR_Comm * comm)
     MPIDI_AM_agree_forget(comm->recvcontext_id);
     if (MPIDI_AM_global.trouble != 0) {
         MPIDI_AM_comm_review(ft);
-        MPIDI_AM_revoke_enter(comm);
     }
     MPIDI_AM_FT_CALL_EXIT();
 }

@@ -71,6 +71,11 @@ bool MPIDI_AM_member_is_dead(MPIR_Comm * comm, int member);
 /* Who has died, or that it is revoked, has changed. */
 void MPIDI_AM_comm_review(struct MPIDI_AM_ft *ft);
 void MPIDI_AM_revoke_leave(struct MPIDI_AM_ft *ft);
+/* A member, whose peer in context 0 is `source`, has revoked the communicator of this context. */
+void MPIDI_AM_revoke_message(int context_id, int member, uint32_t source);
+/* Whoever polls vci 0 after trouble: take the words that came before the communicator began. */
+void MPIDI_AM_revoke_early(void);
+void MPIDI_AM_revoke_forget_all(void);
 /* Take the messages of this communicator and its parts, and drop them, so that their senders
  * end: all of them, or those of collectives of all members. */
 void MPIDI_AM_sinks_open(struct MPIDI_AM_ft *ft, bool collectives_only);

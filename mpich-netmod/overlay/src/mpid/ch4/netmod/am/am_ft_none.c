@@ -19,6 +19,14 @@ void MPIDI_AM_sinks_close(int vci)
 {
 }
 
+void MPIDI_AM_revoke_early(void)
+{
+}
+
+void MPIDI_AM_deaths_forget(void)
+{
+}
+
 bool MPIDI_AM_rank_is_dead(MPIR_Comm * comm, int rank)
 {
     return false;

@@ -35,6 +35,7 @@ am_status_t MPIDI_AM_group_run(MPIR_Comm * comm, struct am_coll_group *group,
                                struct am_coll_call *call, MPIDI_AM_errflag_t * errflag)
 {
     struct wait wait = { NULL, false, AM_OK };
+    int mpi_errno = MPI_SUCCESS;
     am_status_t status;
 
     call->is_waited_for = true;
@@ -48,10 +49,16 @@ am_status_t MPIDI_AM_group_run(MPIR_Comm * comm, struct am_coll_group *group,
         return status == AM_DONE ? AM_OK : status;
     }
     if (wait.request != NULL) {
-        (void) MPIDI_AM_c_wait(wait.request, errflag);
+        mpi_errno = MPIDI_AM_c_wait(wait.request, errflag);
     }
     while (!wait.is_done) {     /* progress has failed, or MPICH has no request for the wait */
-        (void) MPID_Progress_test(NULL);
+        int test_errno = MPID_Progress_test(NULL);
+
+        mpi_errno = mpi_errno != MPI_SUCCESS ? mpi_errno : test_errno;
+        MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    }
+    if (mpi_errno != MPI_SUCCESS && wait.status == AM_OK) {
+        MPIDI_AM_failed(0, mpi_errno);  /* of something else: the next poll tells */
     }
     if (wait.request != NULL) {
         MPIR_Request_free(wait.request);

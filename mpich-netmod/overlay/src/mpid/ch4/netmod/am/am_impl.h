@@ -225,13 +225,13 @@ int MPIDI_AM_probe_lost(MPIR_Comm * comm, int source);
 bool MPIDI_AM_recv_refused(MPIR_Request * rreq, int context_id, int tag);
 /* A send of one: a request that is over, and says so; NULL: there is none. */
 MPIR_Request *MPIDI_AM_send_refused(MPIR_Comm * comm);
+/* A start of MPI in this process knows nothing of the one before. */
+void MPIDI_AM_deaths_forget(void);
 /* Look for dead processes now. */
 void MPIDI_AM_dead_check(void);
 
 /* am_revoke.c */
 void MPIDI_AM_revoke_dead(void);
-void MPIDI_AM_revoke_enter(MPIR_Comm * comm);
-void MPIDI_AM_revoke_message(int context_id, int member);
 
 /* am_agree.c, am_agree_step.c, am_agree_msg.c: agreement of a communicator's members that live */
 int MPIDI_AM_ft_open(void);

@@ -50,6 +50,7 @@ int MPIDI_AM_init_local(int *tag_bits)
     *tag_bits = TAG_BITS_MATCHED + MPIR_TAG_ERROR_BITS;
     MPIDI_AM_global.n_ctx = 0;
     MPIDI_AM_global.phase = MPIDI_AM_STARTING;
+    MPIDI_AM_deaths_forget();
     MPIDI_AM_global.connect_ms = MPIDI_AM_connect_timeout();
 #ifdef MPIR_HAVE_PERSIST_COLL_DEVICE
     MPIDI_AM_group_persist_init();

@@ -429,6 +429,20 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_comm_take_members(MPIR_Comm * comm, MPIR_C
 #endif
 }
 
+/* Is its commit over?  That ends in a broadcast of a number for the choice of a vci, if the
+ * communicator has one. */
+MPL_STATIC_INLINE_PREFIX bool MPIDI_AM_comm_has_begun(const MPIR_Comm * comm)
+{
+#if MPIDI_AM_SINCE(5, 0, 0)
+    bool has_number = comm->vcis_enabled;
+#else
+    bool has_number = !comm->tainted;
+#endif
+
+    return comm->seq != 0 || !has_number || HANDLE_IS_BUILTIN(comm->handle) ||
+        comm->comm_kind != MPIR_COMM_KIND__INTRACOMM;
+}
+
 /* The hint by which a program promises that all members of a communicator start its persistent
  * collectives in one order (MPI 4.1): its index, which 4.2 has. */
 #if MPIDI_AM_SINCE(4, 2, 0)

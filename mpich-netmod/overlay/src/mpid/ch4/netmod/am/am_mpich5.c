@@ -194,12 +194,13 @@ static int wait_for(const struct side *send, const struct side *recv, int timeou
     goto fn_exit;
 }
 
-/* Its outcome; it is freed, or left to its completion. */
-static am_status_t side_end(struct side *side, bool is_recv)
+/* Its outcome; it is freed, or left to its completion.  What is not done is cancelled: a process
+ * that calls later is not to take it. */
+static am_status_t side_end(struct side *side)
 {
     am_status_t status = side->status;
 
-    if (side->done || (is_recv && am_msg_cancel(side->msg) == AM_DONE)) {
+    if (side->done || am_msg_cancel(side->msg) == AM_DONE) {
         MPL_free(side);
     } else {
         side->abandoned = true;
@@ -226,10 +227,10 @@ static int talk_with(const struct talk *talk, MPIR_Lpid remote, int error)
         if (recv->done && recv->status == AM_OK) {
             memcpy(talk->recv_buf, recv->bytes, (size_t) talk->recv_size);
         }
-        status = side_end(recv, true);
+        status = side_end(recv);
     }
     if (send != NULL) {
-        am_status_t sent = side_end(send, false);
+        am_status_t sent = side_end(send);
 
         status = status == AM_OK ? sent : status;
     }

@@ -16,7 +16,7 @@
 
 #if MPIDI_AM_FT
 
-/* Words for communicators that are not made here yet. */
+/* Words for communicators that have not begun here yet. */
 #define EARLY_MAX 256
 
 struct MPIDI_AM_sink {
@@ -34,8 +34,9 @@ static struct left {
     struct MPIDI_AM_sink *sinks;
 } *left;
 
-static struct {
+static struct word {
     int context_id, member;
+    uint32_t source;            /* whose word it is */
 } early[EARLY_MAX];
 static int early_count;
 
@@ -237,20 +238,14 @@ int MPIDI_AM_revoke(MPIR_Comm * comm)
     return MPI_SUCCESS;
 }
 
-void MPIDI_AM_revoke_message(int context_id, int member)
-{       /* the caller has the lock */
-    struct MPIDI_AM_ft *ft = MPIDI_AM_ft_of(context_id);
+/* The word of a member, not of one of an earlier communicator with this context.  (Who revoked
+ * that keeps its context until all have spoken, and so is in no later one that has it.) */
+static void take(struct MPIDI_AM_ft *ft, const struct word *word)
+{
+    int member = word->member;
 
-    if (ft == NULL) {
-        if (early_count == EARLY_MAX) {
-            memmove(early, early + 1, sizeof(early) - sizeof(early[0]));
-            early_count--;
-        }
-        early[early_count].context_id = context_id;
-        early[early_count++].member = member;
-        return;
-    }
-    if (member < 0 || member >= MPIDI_AM_member_count(ft->comm)) {
+    if (member < 0 || member >= MPIDI_AM_member_count(ft->comm) ||
+        MPIDI_AM_member_peer(ft->comm, member, 0) != word->source) {
         return;
     }
     if (ft->revoked_by == NULL) {
@@ -260,17 +255,47 @@ void MPIDI_AM_revoke_message(int context_id, int member)
     settle(ft);
 }
 
-/* Words that were here before the communicator was. */
-void MPIDI_AM_revoke_enter(MPIR_Comm * comm)
+/* The caller has the lock.  What makes a communicator sends in it last: that must not fail
+ * because another member is ahead and has revoked it. */
+void MPIDI_AM_revoke_message(int context_id, int member, uint32_t source)
 {
+    struct MPIDI_AM_ft *ft = MPIDI_AM_ft_of(context_id);
+    struct word word = {.context_id = context_id,.member = member,.source = source };
+
+    if (ft != NULL && MPIDI_AM_comm_has_begun(ft->comm)) {
+        take(ft, &word);
+        return;
+    }
+    if (early_count == EARLY_MAX) {
+        memmove(early, early + 1, sizeof(early) - sizeof(early[0]));
+        early_count--;
+    }
+    early[early_count++] = word;
+    MPIDI_AM_global.trouble++;  /* polls look for it */
+}
+
+void MPIDI_AM_revoke_early(void)
+{
+    if (early_count == 0) {
+        return;
+    }
+    MPIDI_AM_ft_lock();
     for (int i = 0; i < early_count; i++) {
-        if (early[i].context_id == comm->recvcontext_id) {
-            int member = early[i].member;
+        struct MPIDI_AM_ft *ft = MPIDI_AM_ft_of(early[i].context_id);
+
+        if (ft != NULL && MPIDI_AM_comm_has_begun(ft->comm)) {
+            struct word word = early[i];
 
             early[i--] = early[--early_count];
-            MPIDI_AM_revoke_message(comm->recvcontext_id, member);
+            take(ft, &word);
         }
     }
+    MPIDI_AM_ft_unlock();
+}
+
+void MPIDI_AM_revoke_forget_all(void)
+{
+    early_count = 0;
 }
 
 void MPIDI_AM_revoke_dead(void)

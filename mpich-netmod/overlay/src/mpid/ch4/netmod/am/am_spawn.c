@@ -87,7 +87,8 @@ int MPIDI_AM_dynamic_send(uint64_t remote_gpid, int tag, const void *buf, int si
     if (status == AM_OK) {
         mpi_errno = wait_for(wait, timeout);
         MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
-        wait->abandoned = !wait->done;
+        /* a receiver that calls later is not to take it */
+        wait->abandoned = !wait->done && am_msg_cancel(msg) != AM_DONE;
         MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
     } else if (status < 0) {
         mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
@@ -115,9 +116,7 @@ int MPIDI_AM_dynamic_recv(int tag, void *buf, int size, int timeout)
     if (status == AM_OK) {
         mpi_errno = wait_for(wait, timeout);
         MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
-        if (!wait->done && am_msg_cancel(msg) != AM_DONE) {
-            wait->abandoned = true;
-        }
+        wait->abandoned = !wait->done && am_msg_cancel(msg) != AM_DONE;
         MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
     } else if (status < 0) {
         mpi_errno = MPIDI_AM_error(MPIDI_AM_global.ctx[0], status);
