@@ -60,15 +60,30 @@ static int operation_count(MPIR_Request * sreq, int handler_id, int vci, uint32_
     return mpi_errno;
 }
 
+static void layout_end(MPIR_Request * sreq)
+{
+    if (sreq->dev.ch4.am.netmod_am.am.layout != NULL) {
+        MPIDI_AM_layout_free(sreq->dev.ch4.am.netmod_am.am.layout);
+        sreq->dev.ch4.am.netmod_am.am.layout = NULL;
+    }
+}
+
+/* It has not left, and no answer will come. */
+static void refused(MPIR_Request * sreq, int vci, bool awaits, int mpi_errno)
+{
+    layout_end(sreq);
+    MPIDI_NM_am_request_finalize(sreq);
+    if (awaits) {
+        MPIDI_AM_rma_refused(sreq, vci, mpi_errno);
+    }
+}
+
 static void sent(void *arg, am_status_t status)
 {
     MPIR_Request *sreq = arg;
     int handler_id = sreq->dev.ch4.am.netmod_am.am.handler_id;
 
-    if (sreq->dev.ch4.am.netmod_am.am.layout != NULL) {
-        MPIDI_AM_layout_free(sreq->dev.ch4.am.netmod_am.am.layout);
-        sreq->dev.ch4.am.netmod_am.am.layout = NULL;
-    }
+    layout_end(sreq);
     if (unlikely(status != AM_OK)) {
         sreq->status.MPI_ERROR =
             MPIDI_AM_error_peer(MPIDI_AM_global.ctx[MPIDI_Request_get_vci(sreq)],
@@ -143,9 +158,14 @@ int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int rank, int handler_id, const 
         MPIDI_AM_rma_dead(hdr.src_vci, peer);
         status = awaits || (handler_id >= MPIDIG_PART_SEND_INIT &&
                             handler_id <= MPIDIG_PART_SEND_DATA) ? AM_ERR_PEER : AM_OK;
-    } else if (status < 0 && sreq != NULL) {
-        MPIDI_NM_am_request_finalize(sreq);
+        sreq = NULL;
     }
-    return status < 0 ? MPIDI_AM_error_peer(MPIDI_AM_global.ctx[hdr.src_vci], peer, status) :
-        MPI_SUCCESS;
+    if (likely(status >= 0)) {
+        return MPI_SUCCESS;
+    }
+    mpi_errno = MPIDI_AM_error_peer(MPIDI_AM_global.ctx[hdr.src_vci], peer, status);
+    if (sreq != NULL) {
+        refused(sreq, hdr.src_vci, awaits, mpi_errno);
+    }
+    return mpi_errno;
 }
