@@ -15,4 +15,4 @@ libam_la_SOURCES += \
     am-core/am/client.c am-core/am/client_rx.c am-core/am/client.h \
     am-core/am/default.c am-core/am/job.c \
     am-core/am/pmi.c am-core/am/pmi.h \
-    am-core/am/pmi_text.c
+    am-core/am/pmi_open.c am-core/am/pmi_text.c

@@ -1,10 +1,8 @@
 /*
- * The PMI-1 conversation: requests out, one line of answer each.  May call
- * base/config for the environment; everything the launcher says is checked.
+ * The PMI-1 conversation: requests out, one line of answer each.
+ * Everything the launcher says is checked.
  */
 #include "am/pmi.h"
-
-#include "base/config.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,10 +19,7 @@ enum {
     PMI_VALUE_BYTES_MAX = AM_PMI_LINE_BYTES / 2
 };
 
-static am_status_t fail(struct am_pmi *pmi, const char *format, ...)
-        __attribute__((format(printf, 2, 3)));
-
-static am_status_t fail(struct am_pmi *pmi, const char *format, ...)
+am_status_t am_pmi_fail(struct am_pmi *pmi, const char *format, ...)
 {
     va_list args;
 
@@ -49,8 +44,9 @@ static am_status_t send_text(struct am_pmi *pmi, const char *text)
             continue;
         }
         if (sent < 0) {
-            return fail(pmi, "cannot write to the launcher (PMI_FD %d): %s",
-                        pmi->fd, strerror(errno));
+            return am_pmi_fail(pmi,
+                               "cannot write to the launcher (PMI_FD %d): %s",
+                               pmi->fd, strerror(errno));
         }
         text += sent;
         length -= (size_t)sent;
@@ -87,8 +83,9 @@ static am_status_t read_line(struct am_pmi *pmi, char *line, int timeout_ms)
             return AM_ERR_AGAIN;
         }
         if (pmi->filled == sizeof(pmi->line)) {
-            return fail(pmi, "the launcher sent a line of over %zu bytes",
-                        sizeof(pmi->line));
+            return am_pmi_fail(pmi,
+                               "the launcher sent a line of over %zu bytes",
+                               sizeof(pmi->line));
         }
         got = count < 0 ? -1
                         : read(pmi->fd, pmi->line + pmi->filled,
@@ -97,12 +94,14 @@ static am_status_t read_line(struct am_pmi *pmi, char *line, int timeout_ms)
             continue;
         }
         if (got < 0) {
-            return fail(pmi, "cannot read from the launcher (PMI_FD %d): %s",
-                        pmi->fd, strerror(errno));
+            return am_pmi_fail(pmi,
+                               "cannot read from the launcher (PMI_FD %d): %s",
+                               pmi->fd, strerror(errno));
         }
         if (got == 0) {
-            return fail(pmi, "the launcher closed its connection (PMI_FD %d)",
-                        pmi->fd);
+            return am_pmi_fail(pmi,
+                               "the launcher closed its connection (PMI_FD %d)",
+                               pmi->fd);
         }
         pmi->filled += (size_t)got;
     }
@@ -113,7 +112,8 @@ static am_status_t read_line(struct am_pmi *pmi, char *line, int timeout_ms)
 static am_status_t bad_answer(struct am_pmi *pmi, const char *asked,
                               const char *line)
 {
-    return fail(pmi, "the launcher answered %s with \"%.80s\"", asked, line);
+    return am_pmi_fail(pmi, "the launcher answered %s with \"%.80s\"", asked,
+                       line);
 }
 
 /* For read_line: -1 when there is no limit. */
@@ -134,15 +134,15 @@ static am_status_t ask(struct am_pmi *pmi, const char *what,
         return AM_ERR_SYSTEM;
     }
     if (pmi->in_barrier) {
-        return fail(pmi, "PMI %s was asked for inside a barrier", what);
+        return am_pmi_fail(pmi, "PMI %s was asked for inside a barrier", what);
     }
     status = send_text(pmi, request);
     if (status == AM_OK) {
         status = read_line(pmi, line, limit_ms(pmi));
     }
     if (status == AM_ERR_AGAIN) {
-        return fail(pmi, "the launcher did not answer %s within %llu ms", what,
-                    (unsigned long long)pmi->timeout_ms);
+        return am_pmi_fail(pmi, "the launcher did not answer %s within %llu ms",
+                           what, (unsigned long long)pmi->timeout_ms);
     }
     if (status == AM_OK && !am_pmi_answer_ok(line, cmd)) {
         return bad_answer(pmi, what, line);
@@ -204,64 +204,6 @@ am_status_t am_pmi_attach(struct am_pmi *pmi, int fd, uint32_t rank,
     return status;
 }
 
-/* A decimal number of the environment, 0..max. */
-static am_status_t env_number(struct am_pmi *pmi, const char *name,
-                              unsigned long max, unsigned long *value_p)
-{
-    const char *text = am_config_getenv(name);
-    unsigned long value;
-    char *end;
-
-    if (text == NULL) {
-        return fail(pmi,
-                    "%s is not set although other PMI variables are; start "
-                    "the program with Hydra's mpiexec",
-                    name);
-    }
-    errno = 0;
-    value = strtoul(text, &end, 10);
-    if (end == text || *end != '\0' || *text == '-' || errno != 0 ||
-        value > max) {
-        return fail(pmi, "%s is \"%.40s\"; expected a number of 0 to %lu", name,
-                    text, max);
-    }
-    *value_p = value;
-    return AM_OK;
-}
-
-am_status_t am_pmi_open(struct am_pmi *pmi)
-{
-    unsigned long fd = 0, rank = 0, size = 0;
-    am_status_t status;
-
-    *pmi = (struct am_pmi){.fd = -1, .size = 1};
-    if (am_config_getenv("PMI_FD") == NULL &&
-        am_config_getenv("PMI_RANK") == NULL &&
-        am_config_getenv("PMI_SIZE") == NULL) {
-        return AM_OK;
-    }
-    if (am_config_getenv("PMI_FD") == NULL &&
-        am_config_getenv("PMI_PORT") != NULL) {
-        return fail(pmi, "PMI_PORT is set but PMI_FD is not: a launcher that "
-                         "is reached by a port is not supported; use Hydra's "
-                         "mpiexec without -pmi-port");
-    }
-    status = env_number(pmi, "PMI_SIZE", 1u << 24, &size);
-    if (status == AM_OK && size == 0) {
-        status = fail(pmi, "PMI_SIZE is 0; expected at least 1");
-    }
-    if (status == AM_OK) {
-        status = env_number(pmi, "PMI_RANK", size - 1, &rank);
-    }
-    if (status == AM_OK) {
-        status = env_number(pmi, "PMI_FD", INT_MAX, &fd);
-    }
-    if (status != AM_OK) {
-        return status;
-    }
-    return am_pmi_attach(pmi, (int)fd, (uint32_t)rank, (uint32_t)size);
-}
-
 am_status_t am_pmi_barrier_enter(struct am_pmi *pmi)
 {
     am_status_t status;
@@ -309,10 +251,10 @@ static am_status_t put_blob(struct am_pmi *pmi, const void *mine, size_t bytes,
                      pmi->sequence, pmi->rank);
 
     if (2 * bytes + 1 > pmi->value_bytes) {
-        return fail(pmi,
-                    "the launcher stores values of up to %zu bytes; %zu "
-                    "are needed",
-                    pmi->value_bytes, 2 * bytes + 1);
+        return am_pmi_fail(pmi,
+                           "the launcher stores values of up to %zu bytes; %zu "
+                           "are needed",
+                           pmi->value_bytes, 2 * bytes + 1);
     }
     am_pmi_hex_write(mine, bytes, request + length);
     length += (int)(2 * bytes);
@@ -358,9 +300,9 @@ int am_pmi_allgather(void *arg, const void *mine, void *all, size_t bytes)
         status = am_pmi_barrier_test(pmi, limit_ms(pmi));
     }
     if (status == AM_ERR_AGAIN) {
-        status = fail(pmi,
-                      "not all ranks came within %llu ms (AM_CONNECT_TIMEOUT)",
-                      (unsigned long long)pmi->timeout_ms);
+        status = am_pmi_fail(
+                pmi, "not all ranks came within %llu ms (AM_CONNECT_TIMEOUT)",
+                (unsigned long long)pmi->timeout_ms);
     }
     for (uint32_t i = 0; i < pmi->size && status >= 0; i++) {
         if (i != pmi->rank) {

@@ -73,6 +73,11 @@ am_status_t am_pmi_barrier_test(struct am_pmi *pmi, int timeout_ms);
 /* Tell the launcher that this process ends well, and close the connection. */
 void am_pmi_finalize(struct am_pmi *pmi);
 
+/* Of the client itself: the sentence on a failure, after which the connection is
+ * of no use.  AM_ERR_SYSTEM. */
+am_status_t am_pmi_fail(struct am_pmi *pmi, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+
 /* ------------------------------------------------------ pure text functions */
 
 /*
