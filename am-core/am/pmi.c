@@ -1,8 +1,10 @@
 /*
- * The PMI-1 conversation: requests out, one line of answer each.
- * Everything the launcher says is checked.
+ * The PMI-1 conversation: requests out, one line of answer each.  May call
+ * base/env for the clock; everything the launcher says is checked.
  */
 #include "am/pmi.h"
+
+#include "base/env.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +16,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#define PS_PER_MS UINT64_C(1000000000)
 
 enum {
     PMI_VALUE_BYTES_MAX = AM_PMI_LINE_BYTES / 2
@@ -71,12 +75,28 @@ static bool take_line(struct am_pmi *pmi, char *line)
     return true;
 }
 
-/* Wait for one line, at most `timeout_ms` (-1: for ever): AM_ERR_AGAIN. */
+/* What is left, for poll, of a wait of `timeout_ms` that began then. */
+static int left_ms(uint64_t start_ps, int timeout_ms)
+{
+    uint64_t waited_ms;
+
+    if (timeout_ms <= 0) {
+        return timeout_ms;
+    }
+    waited_ms = (am_env_now(am_env_real()) - start_ps) / PS_PER_MS;
+    return waited_ms < (uint64_t)timeout_ms ? timeout_ms - (int)waited_ms : 0;
+}
+
+/* Wait for one line, at most `timeout_ms` (-1: for ever): AM_ERR_AGAIN.  Signals
+ * and parts of a line make it no longer.  The launcher's time is the machine's,
+ * also where a context's is not. */
 static am_status_t read_line(struct am_pmi *pmi, char *line, int timeout_ms)
 {
+    uint64_t start_ps = timeout_ms > 0 ? am_env_now(am_env_real()) : 0;
+
     while (!take_line(pmi, line)) {
         struct pollfd ready = {.fd = pmi->fd, .events = POLLIN};
-        int count = poll(&ready, 1, timeout_ms);
+        int count = poll(&ready, 1, left_ms(start_ps, timeout_ms));
         ssize_t got;
 
         if (count == 0) {

@@ -5,12 +5,14 @@
 #include "am/pmi.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -244,7 +246,6 @@ static void test_launcher_gone(void **state)
     free(pmi);
 }
 
-/* A barrier can be tested without blocking, and answers come in pieces. */
 /* The other rank never comes to the exchange, or the launcher says nothing. */
 static void test_timeout(void **state)
 {
@@ -265,6 +266,38 @@ static void test_timeout(void **state)
     }
 }
 
+static int late_server, alarms;
+
+static void on_alarm(int signal)
+{
+    if (++alarms == 2000) { /* then nobody looks at the time */
+        (void)shutdown(late_server, SHUT_WR);
+    }
+}
+
+/* Nor does a program's own timer keep it waiting, which interrupts each wait. */
+static void test_timeout_with_alarms(void **state)
+{
+    const struct itimerval often = {{0, 5000}, {0, 5000}}, never = {{0}, {0}};
+    const struct sigaction action = {.sa_handler = on_alarm};
+    char mine[8] = "mine", all[16];
+    struct sigaction before;
+    struct am_pmi pmi;
+
+    assert_int_equal(
+            attach(&pmi, &late_server, HELLO "cmd=put_result rc=0\n", 0, 2),
+            AM_OK);
+    pmi.timeout_ms = 20;
+    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    assert_int_equal(am_pmi_allgather(&pmi, mine, all, sizeof(mine)), -1);
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+    assert_non_null(strstr(pmi.error, "not all ranks came within 20 ms"));
+    detach(&pmi, late_server);
+}
+
+/* A barrier can be tested without blocking, and answers come in pieces. */
 static void test_barrier_in_pieces(void **state)
 {
     struct am_pmi *pmi = malloc(sizeof(*pmi));
@@ -342,6 +375,7 @@ int main(void)
             cmocka_unit_test(test_value_too_long),
             cmocka_unit_test(test_launcher_gone),
             cmocka_unit_test(test_timeout),
+            cmocka_unit_test(test_timeout_with_alarms),
             cmocka_unit_test(test_barrier_in_pieces),
             cmocka_unit_test(test_environment),
     };
