@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* A decimal number of the environment, 0..max. */
 static am_status_t env_number(struct am_pmi *pmi, const char *name,
@@ -35,6 +36,24 @@ static am_status_t env_number(struct am_pmi *pmi, const char *name,
     }
     *value_p = value;
     return AM_OK;
+}
+
+/* A program that a rank starts finds the rank's PMI_FD in its environment, but
+ * not the connection: the number may be that of its user's file by now. */
+static am_status_t check_fd(struct am_pmi *pmi, unsigned long fd)
+{
+    struct stat about;
+
+    if (fstat((int)fd, &about) == 0 &&
+        (S_ISSOCK(about.st_mode) || S_ISFIFO(about.st_mode))) {
+        return AM_OK;
+    }
+    return am_pmi_fail(
+            pmi,
+            "PMI_FD is %lu, which is not open to a launcher (no socket and "
+            "no pipe); a program that a rank of a job starts needs an "
+            "environment without PMI_FD, PMI_RANK and PMI_SIZE",
+            fd);
 }
 
 am_status_t am_pmi_open(struct am_pmi *pmi)
@@ -64,6 +83,9 @@ am_status_t am_pmi_open(struct am_pmi *pmi)
     }
     if (status == AM_OK) {
         status = env_number(pmi, "PMI_FD", INT_MAX, &fd);
+    }
+    if (status == AM_OK) {
+        status = check_fd(pmi, fd);
     }
     if (status != AM_OK) {
         return status;

@@ -357,9 +357,23 @@ static void test_environment(void **state)
     setenv("PMI_FD", "-1", 1);
     expect_open_error("PMI_FD is \"-1\"");
     setenv("PMI_FD", "987654", 1); /* not open */
-    assert_int_equal(am_pmi_open(pmi), AM_ERR_SYSTEM);
-    assert_non_null(strstr(pmi->error, "cannot write to the launcher"));
+    expect_open_error("PMI_FD is 987654, which is not open to a launcher");
     free(pmi);
+}
+
+/* The number of a connection that ended with exec is now that of a file, which
+ * stays as it is. */
+static void test_file(void **state)
+{
+    FILE *file = tmpfile();
+    char number[16];
+
+    assert_non_null(file);
+    snprintf(number, sizeof(number), "%d", fileno(file));
+    setenv("PMI_FD", number, 1);
+    expect_open_error("no socket and no pipe");
+    assert_int_equal(lseek(fileno(file), 0, SEEK_END), 0);
+    fclose(file);
 }
 
 int main(void)
@@ -378,6 +392,7 @@ int main(void)
             cmocka_unit_test(test_timeout_with_alarms),
             cmocka_unit_test(test_barrier_in_pieces),
             cmocka_unit_test(test_environment),
+            cmocka_unit_test(test_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
