@@ -257,7 +257,8 @@ void am_close(struct am_ctx *ctx)
     }
     am_peers_drop_ops(ctx);
     for (uint32_t i = 0; am_modules[i] != NULL; i++) {
-        if (ctx->module_stats[i] != NULL) {
+        /* am_open may not have come to it, or it could not open */
+        if (ctx->modules.data[i] != NULL) {
             am_modules[i]->close(ctx, i);
         }
     }

@@ -8,7 +8,8 @@ am_tests = test/unit/am_address_test \
     test/unit/am_fd_test \
     test/unit/am_fork_test test/unit/am_forged_test \
     test/unit/am_forged_random_test \
-    test/unit/am_forged_range_test test/unit/am_post_test \
+    test/unit/am_forged_range_test test/unit/am_memory_test \
+    test/unit/am_post_test \
     test/unit/shm_broken_test \
     test/unit/shm_death_test test/unit/shm_front_test \
     test/unit/shm_pages_test \
@@ -34,6 +35,10 @@ test_unit_am_fd_test_SOURCES = test/unit/am_fd_test.c \
     test/support/silent.c test/support/silent.h \
     test/support/process.c test/support/process.h
 test_unit_am_fd_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_memory_test_SOURCES = test/unit/am_memory_test.c
+test_unit_am_memory_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_memory_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc \
+    -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=aligned_alloc
 test_unit_am_post_test_SOURCES = test/unit/am_post_test.c $(msg_world)
 test_unit_am_post_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_close_test_SOURCES = test/unit/am_close_test.c \
