@@ -283,8 +283,9 @@ static void bulk_start(struct am_bulk *bulk, struct am_peer *peer,
     bulk->op.queued = false;
     bulk->op.peer = peer;
     bulk->in_device = false;
-    if (!bulk_is_sound(bulk)) {
-        am_bulk_end(bulk, AM_ERR_INVALID);
+    if (bulk->status != AM_OK || !bulk_is_sound(bulk)) {
+        am_bulk_end(bulk,
+                    bulk->status != AM_OK ? bulk->status : AM_ERR_INVALID);
         return;
     }
     bulk->by_device =
@@ -295,9 +296,13 @@ static void bulk_start(struct am_bulk *bulk, struct am_peer *peer,
     }
 }
 
+/* All but how it goes.  AM_ERR_MEMORY in bulk->status: there is no handle for the
+ * answer, so that nothing may be sent. */
 static void bulk_fill(struct am_bulk *bulk, struct am_peer *peer,
                       const struct am_transfer *transfer, bool get)
 {
+    bool wants = get || transfer->acknowledged; /* an answer */
+
     bulk->op.peer = peer;
     bulk->local = *transfer->local;
     bulk->local_offset = transfer->local_offset;
@@ -315,12 +320,10 @@ static void bulk_fill(struct am_bulk *bulk, struct am_peer *peer,
     }
     bulk->done = transfer->done;
     bulk->arg = transfer->arg;
-    bulk->status = AM_OK;
     bulk->source = transfer->source;
     bulk->landing.handle = 0;
-    bulk->handle = get || transfer->acknowledged
-                           ? am_handle_new(peer->ctx, AM_HANDLE_BULK, bulk)
-                           : 0;
+    bulk->handle = wants ? am_handle_new(peer->ctx, AM_HANDLE_BULK, bulk) : 0;
+    bulk->status = wants && bulk->handle == 0 ? AM_ERR_MEMORY : AM_OK;
 }
 
 void am_bulk_put(struct am_bulk *bulk, struct am_peer *peer,

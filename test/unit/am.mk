@@ -35,7 +35,7 @@ test_unit_am_fd_test_SOURCES = test/unit/am_fd_test.c \
     test/support/silent.c test/support/silent.h \
     test/support/process.c test/support/process.h
 test_unit_am_fd_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_am_memory_test_SOURCES = test/unit/am_memory_test.c
+test_unit_am_memory_test_SOURCES = test/unit/am_memory_test.c $(msg_world)
 test_unit_am_memory_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_memory_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc \
     -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=aligned_alloc

@@ -1,19 +1,26 @@
 /*
- * No memory: am_open fails in order whichever of its allocations does.  The
- * linker puts __wrap_malloc and the others before the C library's.
+ * No memory: am_open fails in order whichever of its allocations does, and a
+ * transfer that gets no handle ends with nothing sent.  The linker puts
+ * __wrap_malloc and the others before the C library's.
  */
 #include "support/cm.h"
+#include "support/msg_world.h"
+
+#include "am/ctx.h"
 
 #include <am.h>
-#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
-    OPENS_MAX = 10000
+    OPENS_MAX = 10000,
+    POLLS = 1000,
+    BYTES = 300000 /* more than a packet */
 };
 
 static bool counts;
 static uint32_t count, fails_at; /* allocations while `counts`; from 1 */
+static uint32_t growths_to_fail; /* of a block that grows */
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t items, size_t bytes);
@@ -41,6 +48,10 @@ void *__wrap_calloc(size_t items, size_t bytes)
 
 void *__wrap_realloc(void *old, size_t bytes)
 {
+    if (growths_to_fail > 0) {
+        growths_to_fail--;
+        return NULL;
+    }
     return fails() ? NULL : __real_realloc(old, bytes);
 }
 
@@ -81,10 +92,72 @@ static void test_open(void **state)
     assert_true(fails_at > 10);
 }
 
+/* Take all handles that there are.  They go with the context. */
+static void handles_take(struct am_ctx *ctx)
+{
+    static char nothing;
+
+    growths_to_fail = UINT32_MAX;
+    while (am_handle_new(ctx, AM_HANDLE_FREE, &nothing) != 0) {
+    }
+    growths_to_fail = 0;
+}
+
+/* The one growth of the handles that a transfer asks for fails: it ends so, and
+ * no byte of it is sent. */
+static void test_transfers(void **state)
+{
+    static const struct am_option shm[] = {{"AM_DEVICES", "shm"}, {NULL, NULL}};
+    static const struct am_option *const options[] = {shm, shm};
+    static char mine[BYTES], theirs[BYTES], zeros[BYTES];
+    struct am_data data = am_data_contig(mine, BYTES);
+    struct world_done put = {0}, got = {0};
+    struct am_region *region;
+    struct world world;
+    struct am_key key;
+
+    world_open(&world, 2, options);
+    assert_int_equal(am_region_register(world.ctx[1], theirs, BYTES, &region),
+                     AM_OK);
+    am_region_key(region, &key);
+    key.w[3] = 0; /* by the stream */
+    memset(mine, 1, BYTES);
+    handles_take(world.ctx[0]);
+    growths_to_fail = 1;
+    assert_int_equal(
+            am_ctx_put(world.ctx[0], 1, &data, &key, 0, world_on_done, &put),
+            AM_OK);
+    assert_int_equal(growths_to_fail, 0);
+    world_polls(&world, POLLS);
+    world_check_done(&put, AM_ERR_MEMORY);
+    assert_memory_equal(theirs, zeros, BYTES);
+
+    growths_to_fail = 1;
+    assert_int_equal(
+            am_ctx_rget(world.ctx[0], 1, &data, &key, 0, world_on_done, &got),
+            AM_OK);
+    assert_int_equal(growths_to_fail, 0);
+    world_polls(&world, POLLS);
+    world_check_done(&got, AM_ERR_MEMORY);
+    assert_int_equal(mine[0], 1);
+
+    /* and there is memory again */
+    put = got = (struct world_done){0};
+    assert_int_equal(
+            am_ctx_put(world.ctx[0], 1, &data, &key, 0, world_on_done, &put),
+            AM_OK);
+    world_wait_done(&world, &put);
+    world_check_done(&put, AM_OK);
+    assert_memory_equal(theirs, mine, BYTES);
+    am_region_deregister(world.ctx[1], region);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_open),
+            cmocka_unit_test(test_transfers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
