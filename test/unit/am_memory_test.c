@@ -9,6 +9,7 @@
 #include "am/ctx.h"
 
 #include <am.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,11 @@ enum {
     POLLS = 1000,
     BYTES = 300000 /* more than a packet */
 };
+
+static const struct am_option shm[] = {{"AM_DEVICES", "shm"},
+                                       {"AM_LOG", "none"},
+                                       {NULL, NULL}};
+static const struct am_option *const shm_only[] = {shm, shm};
 
 static bool counts;
 static uint32_t count, fails_at; /* allocations while `counts`; from 1 */
@@ -92,6 +98,52 @@ static void test_open(void **state)
     assert_true(fails_at > 10);
 }
 
+/* Segments of shared memory that are mapped. */
+static int segments(void)
+{
+    FILE *file = fopen("/proc/self/maps", "re");
+    char line[512];
+    int found = 0;
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        found += strstr(line, "/memfd:") != NULL;
+    }
+    fclose(file);
+    return found;
+}
+
+/* The same of a context that connects to another, to which it makes a segment:
+ * what of that was mapped goes with the contexts. */
+static void test_connect(void **state)
+{
+    bool failed = true;
+
+    for (fails_at = 1; failed; fails_at++) {
+        unsigned char blob[AM_ADDRESS_BYTES];
+        struct world worlds[2];
+        am_status_t status;
+        uint32_t peer;
+
+        assert_true(fails_at < OPENS_MAX);
+        world_open(&worlds[0], 1, shm_only);
+        world_open(&worlds[1], 1, shm_only);
+        assert_int_equal(am_address(worlds[1].ctx[0], blob), AM_OK);
+        count = 0;
+        counts = true;
+        status = am_connect(worlds[0].ctx[0], blob, &peer);
+        counts = false;
+        failed = count >= fails_at;
+        assert_true(status == AM_OK || failed);
+        if (status == AM_OK && !failed) {
+            assert_true(segments() > 0);
+        }
+        world_close(&worlds[0]);
+        world_close(&worlds[1]);
+        assert_int_equal(segments(), 0);
+    }
+}
+
 /* Take all handles that there are.  They go with the context. */
 static void handles_take(struct am_ctx *ctx)
 {
@@ -107,8 +159,6 @@ static void handles_take(struct am_ctx *ctx)
  * no byte of it is sent. */
 static void test_transfers(void **state)
 {
-    static const struct am_option shm[] = {{"AM_DEVICES", "shm"}, {NULL, NULL}};
-    static const struct am_option *const options[] = {shm, shm};
     static char mine[BYTES], theirs[BYTES], zeros[BYTES];
     struct am_data data = am_data_contig(mine, BYTES);
     struct world_done put = {0}, got = {0};
@@ -116,7 +166,7 @@ static void test_transfers(void **state)
     struct world world;
     struct am_key key;
 
-    world_open(&world, 2, options);
+    world_open(&world, 2, shm_only);
     assert_int_equal(am_region_register(world.ctx[1], theirs, BYTES, &region),
                      AM_OK);
     am_region_key(region, &key);
@@ -157,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_open),
+            cmocka_unit_test(test_connect),
             cmocka_unit_test(test_transfers),
     };
 

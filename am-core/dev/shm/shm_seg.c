@@ -157,6 +157,9 @@ static am_status_t seg_map(struct shm_dev *dev, int fd, uint32_t self,
         am_log(dev->log, AM_LOG_ERROR,
                "shm: cannot map a segment of %llu bytes: %m",
                (unsigned long long)seg->geometry.total);
+        if (seg->base != MAP_FAILED) {
+            munmap(seg->base, seg->geometry.total);
+        }
         free(seg->eps);
         free(seg);
         return AM_ERR_MEMORY;
