@@ -14,9 +14,13 @@
 static am_status_t handles_grow(struct am_ctx *ctx)
 {
     uint32_t count = ctx->handle_count == 0 ? 64 : 2 * ctx->handle_count;
-    struct am_handle *handles = realloc(ctx->handles, count * sizeof(*handles));
+    struct am_handle *handles;
 
-    if (handles == NULL || count > INT32_MAX) {
+    if (count > INT32_MAX) {
+        return AM_ERR_MEMORY;
+    }
+    handles = realloc(ctx->handles, count * sizeof(*handles));
+    if (handles == NULL) {
         return AM_ERR_MEMORY;
     }
     for (uint32_t i = ctx->handle_count; i < count; i++) {
