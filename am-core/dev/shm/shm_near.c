@@ -34,7 +34,7 @@ static bool set_read(const char *path, uint64_t words[SHM_CPU_WORDS])
 /* "1024K", as the kernel writes the size of a cache. */
 static size_t size_read(const char *path)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = fopen(path, "re");
     unsigned kib = 0;
 
     if (file != NULL) {
