@@ -5,6 +5,7 @@
 
 #include "dev/dev.h"
 
+#include <errno.h>
 #include <sys/epoll.h>
 
 #define BLIND_NS (UINT64_C(1000) * 1000) /* between polls of what wakes nobody */
@@ -28,8 +29,10 @@ am_status_t am_dev_watch_fd(int epoll, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
-    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0 ? AM_OK
-                                                            : AM_ERR_SYSTEM;
+    /* EEXIST: an earlier call added it, and what came after that failed. */
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0 || errno == EEXIST
+                   ? AM_OK
+                   : AM_ERR_SYSTEM;
 }
 
 am_status_t am_dev_arm(struct am_dev *dev, uint64_t *most_ns)

@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -24,6 +25,7 @@ enum {
     H_ARM,
     ROUNDS = 3000,
     POSTS = 2000,
+    FREE_MAX = 64, /* more descriptors than a context opens to sleep on */
     MOST_NS = 50000000,
     LOST_MS = 60000 /* so long, and a wake-up was lost */
 };
@@ -153,6 +155,37 @@ static int ofi_naps(struct rank *me)
     return take_turns(me, &silent_env, "ofi", NULL, ROUNDS / 30);
 }
 
+/* While descriptors get free, one after the other: each look fails as the one
+ * before it, and then it succeeds. */
+static int udp_full(struct rank *me)
+{
+    am_status_t status = AM_ERR_SYSTEM;
+    struct rlimit all, less;
+    rlim_t least;
+    int fd;
+
+    if (open_on(me, NULL, "udp", NULL) != 0 ||
+        getrlimit(RLIMIT_NOFILE, &all) != 0) {
+        return 1;
+    }
+    fd = dup(0);
+    least = (rlim_t)fd;
+    close(fd);
+    less = all;
+    for (rlim_t i = 0; i < FREE_MAX && status == AM_ERR_SYSTEM; i++) {
+        less.rlim_cur = least + i;
+        (void)setrlimit(RLIMIT_NOFILE, &less);
+        status = am_ctx_fd(me->ctx, &fd);
+    }
+    (void)setrlimit(RLIMIT_NOFILE, &all);
+    if (status != AM_OK || least + 1 >= less.rlim_cur) {
+        return 2;
+    }
+    rank_meet(me, 0, me->size);
+    am_close(me->ctx);
+    return 0;
+}
+
 static int lossy_turns(struct rank *me)
 {
     return take_turns(me, NULL, "shm", "drop=1/20", ROUNDS / 10);
@@ -180,6 +213,11 @@ static void turns_by(const char *device, int (*turns)(struct rank *me))
 static void test_turns_udp(void **state)
 {
     turns_by("udp", udp_turns);
+}
+
+static void test_full_udp(void **state)
+{
+    turns_by("udp", udp_full);
 }
 
 static void test_turns_ofi(void **state)
@@ -307,6 +345,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_turns),
             cmocka_unit_test(test_turns_udp),
+            cmocka_unit_test(test_full_udp),
             cmocka_unit_test(test_turns_ofi),
             cmocka_unit_test(test_naps_ofi),
             cmocka_unit_test(test_lost_packets),
