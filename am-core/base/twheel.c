@@ -172,16 +172,19 @@ uint32_t am_twheel_advance(struct am_twheel *wheel, uint64_t now_ps,
                            uint32_t fire_max)
 {
     uint64_t now = now_ps >> wheel->tick_shift;
+    /* So far back no clock is set: it went round. */
+    bool is_round = now < wheel->tick &&
+                    wheel->tick - now > UINT64_MAX >> wheel->tick_shift >> 1;
     struct am_list firing;
     uint32_t fired;
     uint32_t level;
     uint32_t slot;
 
     while (first_slot(wheel, &level, &slot) &&
-           start_of(wheel, level, slot) <= now) {
+           (is_round || start_of(wheel, level, slot) <= now)) {
         enter_slot(wheel, level, slot);
     }
-    if (now > wheel->tick) {
+    if (is_round || now > wheel->tick) {
         wheel->tick = now;
     }
     /* Fire from a list of its own: a timer started meanwhile waits. */

@@ -74,7 +74,8 @@ static inline bool am_timer_is_running(const struct am_timer *timer)
 }
 
 /*
- * Move the wheel's time to `now_ps` (never back) and call the functions of at
+ * Move the wheel's time to `now_ps` (never back, but that 64 bits go round: then
+ * all timers are due, some of them early) and call the functions of at
  * most `fire_max` timers that are due; the rest stay due.  Timers started by
  * these functions fire at the next advance at the earliest.  Returns how many
  * were called.

@@ -99,6 +99,26 @@ static void test_past_and_end_of_time(void **state)
     }
 }
 
+/* The clock goes round: all that runs is due, and what is started then is not. */
+static void test_round(void **state)
+{
+    struct am_twheel wheel;
+    struct probe probes[3];
+
+    am_twheel_init(&wheel, UINT64_MAX - 5 * TICK, 20);
+    for (int i = 0; i < 3; i++) {
+        probe_init(&probes[i], &wheel);
+    }
+    am_timer_start(&wheel, &probes[0].timer, UINT64_MAX);
+    am_timer_start(&wheel, &probes[1].timer, UINT64_MAX - 3 * TICK);
+    assert_int_equal(advance(&wheel, UINT64_MAX - 4 * TICK, 10), 0);
+    assert_int_equal(advance(&wheel, TICK, 10), 2);
+    assert_ptr_equal(fired[0], &probes[1]);
+    am_timer_start(&wheel, &probes[2].timer, 3 * TICK);
+    assert_int_equal(advance(&wheel, 2 * TICK, 10), 0);
+    assert_int_equal(advance(&wheel, 3 * TICK, 10), 1);
+}
+
 static void test_order_and_limit(void **state)
 {
     struct am_twheel wheel;
@@ -277,6 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_never_early),
             cmocka_unit_test(test_past_and_end_of_time),
+            cmocka_unit_test(test_round),
             cmocka_unit_test(test_order_and_limit),
             cmocka_unit_test(test_change_while_firing),
             cmocka_unit_test(test_move_and_stop),
