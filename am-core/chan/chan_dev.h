@@ -60,6 +60,7 @@ struct chan_ep {
     bool died;  /* the peer is gone, and had not said BYE */
     bool heard; /* something of the peer since `verdict` was started */
     bool used;  /* sent or received since chan_time.c looked who rests */
+    uint64_t silent_ps;      /* when `verdict` was started */
     struct am_timer look;    /* when the window has something to do again */
     struct am_timer verdict; /* when a silent peer counts as dead */
     struct am_window window;

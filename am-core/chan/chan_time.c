@@ -63,14 +63,27 @@ void chan_tick(struct chan_dev *chan)
 
 /* -------------------------------------------------------------- dead peers */
 
+/* `wait_ps` from now, or, as the clock goes round before that, its end. */
+static uint64_t end_of(uint64_t now_ps, uint64_t wait_ps)
+{
+    return now_ps < UINT64_MAX - wait_ps ? now_ps + wait_ps : UINT64_MAX;
+}
+
 void chan_verdict(struct am_timer *timer)
 {
     struct chan_ep *ep = am_container(timer, struct chan_ep, verdict);
     struct chan_dev *chan = chan_of(ep->wrap.base.dev);
+    uint64_t now_ps = am_env_now(chan->env);
+    uint64_t silent_ps = now_ps - ep->silent_ps;
     char why[80];
 
     if (ep->heard || am_window_is_drained(&ep->window)) {
         return; /* the next check starts it again if need be */
+    }
+    if (silent_ps < chan->give_up_ps) { /* early: the clock went round */
+        am_timer_start(&chan->wheel, timer,
+                       end_of(now_ps, chan->give_up_ps - silent_ps));
+        return;
     }
     ep->died = true;
     am_window_gone(&ep->window);
@@ -93,8 +106,9 @@ static void verdicts_start(struct chan_dev *chan, const struct am_list *list,
             am_timer_stop(&chan->wheel, &ep->verdict);
         } else if (ep->heard || !am_timer_is_running(&ep->verdict)) {
             ep->heard = false;
+            ep->silent_ps = now_ps;
             am_timer_start(&chan->wheel, &ep->verdict,
-                           now_ps + chan->give_up_ps);
+                           end_of(now_ps, chan->give_up_ps));
         }
     }
 }

@@ -287,7 +287,7 @@ static uint64_t poll_for(struct world *world, uint64_t ms, uint32_t every)
 }
 
 static struct world *open_give_up(const char *reliability, const char *fault,
-                                  const char *seconds)
+                                  const char *seconds, uint64_t start_ps)
 {
     static struct world_case stack;
     struct world *world;
@@ -299,17 +299,22 @@ static struct world *open_give_up(const char *reliability, const char *fault,
                                             {"AM_CHAN_GIVE_UP", seconds}}};
     world = world_open_quiet(&stack, 2);
     world->net.poll_ps = PS_PER_MS;
+    world->net.now_ps += start_ps;
     return world;
 }
 
 /* A peer that nothing reaches is dead after the time, once, and then refuses
- * what is sent; with 0 it never is; one that answers seldom never is. */
+ * what is sent; with 0 it never is; one that answers seldom never is.  So it
+ * is while the clock goes round, too. */
 static void test_give_up(void **state)
 {
-    static const char *const reliabilities[] = {"nack", "timer"};
+    static const char *const reliabilities[] = {"nack", "timer", "nack",
+                                                "timer"};
 
-    for (int i = 0; i < 2; i++) {
-        struct world *world = open_give_up(reliabilities[i], "drop=1/1", "3");
+    for (int i = 0; i < 4; i++) {
+        uint64_t start_ps = i < 2 ? 0 : UINT64_MAX - 2000 * PS_PER_MS;
+        struct world *world =
+                open_give_up(reliabilities[i], "drop=1/1", "3", start_ps);
         struct am_dev_ep *ep;
         uint64_t took_ms, word = 0;
 
@@ -325,13 +330,13 @@ static void test_give_up(void **state)
         assert_int_equal(world->nodes[0].dead, 1);
         world_close(world);
 
-        world = open_give_up(reliabilities[i], "drop=1/1", "0");
+        world = open_give_up(reliabilities[i], "drop=1/1", "0", start_ps);
         world_push(world, 0, 1, AM_DEV_REQUEST, false);
         assert_in_range(poll_for(world, 60000, 3), 60000, 60001);
         assert_int_equal(world->nodes[0].dead, 0);
         world_close(world);
 
-        world = open_give_up(reliabilities[i], "", "3");
+        world = open_give_up(reliabilities[i], "", "3", start_ps);
         for (int k = 0; k < 30; k++) {
             world_push(world, 0, 1, AM_DEV_REQUEST, false);
             poll_for(world, 3000, 1400);
@@ -351,7 +356,7 @@ static void test_slow_polls(void **state)
     static const char *const reliabilities[] = {"nack", "timer"};
 
     for (int i = 0; i < 2; i++) {
-        struct world *world = open_give_up(reliabilities[i], "", "0");
+        struct world *world = open_give_up(reliabilities[i], "", "0", 0);
         struct am_dev *dev = world->nodes[0].dev;
         uint64_t start_ps = world->net.now_ps;
 
