@@ -138,9 +138,15 @@ static am_status_t ctx_start(struct am_ctx *ctx, const struct am_params *params,
         status = variables_load(ctx, params, error, error_bytes);
     }
     if (status == AM_OK && ctx->values.trace[0] != '\0') {
-        ctx->trace = am_trace_open(ctx->env, ctx->rank,
-                                   (uint32_t)ctx->values.trace_records);
+        ctx->trace =
+                am_trace_open(ctx->env, ctx->rank, ctx->values.trace_records);
         ctx->watched = ctx->watched || ctx->trace != NULL;
+        if (ctx->trace == NULL) {
+            am_log(&ctx->log, AM_LOG_WARN,
+                   "no trace: there is no memory for %zu records "
+                   "(AM_TRACE_RECORDS)",
+                   ctx->values.trace_records);
+        }
     }
     if (status == AM_OK) {
         am_peer_init(ctx);

@@ -30,7 +30,7 @@ struct am_trace {
 _Static_assert(sizeof(struct am_trace_record) == 32, "records are 32 bytes");
 
 struct am_trace *am_trace_open(struct am_env *env, uint32_t rank,
-                               uint32_t record_count)
+                               uint64_t record_count)
 {
     struct am_trace *trace = calloc(1, sizeof(*trace));
     uint32_t count = 1;

@@ -20,10 +20,10 @@ struct am_trace_record {
 
 struct am_trace;
 
-/* A ring of `record_count` records (rounded up to a power of two); the oldest
- * are overwritten.  NULL when out of memory. */
+/* A ring of `record_count` records (rounded up to a power of two, at most 2^28);
+ * the oldest are overwritten.  NULL when out of memory. */
 struct am_trace *am_trace_open(struct am_env *env, uint32_t rank,
-                               uint32_t record_count);
+                               uint64_t record_count);
 void am_trace_close(struct am_trace *trace);
 /* Name of a kind; `name` static storage.  Kinds 0..1023. */
 void am_trace_name(struct am_trace *trace, uint16_t kind, const char *name);

@@ -135,6 +135,26 @@ static void test_wrap(void **state)
     am_trace_close(trace);
 }
 
+/* More records than 32 bits count are not few.  Untouched memory costs nothing;
+ * a machine may still refuse so much of it. */
+static void test_many(void **state)
+{
+    struct clock clock = new_clock(0);
+    struct am_trace *trace =
+            am_trace_open(&clock.env, 0, (UINT64_C(1) << 32) + 1);
+    char *text;
+
+    if (trace == NULL) {
+        skip();
+    }
+    am_trace_event(trace, 1, 1, 0);
+    am_trace_event(trace, 1, 2, 0);
+    text = write_text(trace);
+    assert_int_equal(count_of(text, "\"name\""), 2);
+    free(text);
+    am_trace_close(trace);
+}
+
 /* Equal runs have equal hashes, whatever the size of the ring; any change of
  * time, kind, order or number shows. */
 static uint64_t run_hash(uint32_t records, uint64_t start_ps, uint64_t twist)
@@ -184,6 +204,7 @@ int main(void)
             cmocka_unit_test(test_empty),
             cmocka_unit_test(test_names_and_phases),
             cmocka_unit_test(test_wrap),
+            cmocka_unit_test(test_many),
             cmocka_unit_test(test_hash),
             cmocka_unit_test(test_write_error),
     };
