@@ -94,7 +94,8 @@ static const struct am_config_row rows[] = {
          "auto: by cost",
          OFFSET(prefix_max), NULL, am_proto_check_limit},
         {"AM_PREFIX_BYTES", "4k", AM_CONFIG_BYTES, "bytes",
-         "length of that prefix", OFFSET(prefix_bytes), NULL, NULL},
+         "length of the prefix of a rendezvous with one", OFFSET(prefix_bytes),
+         NULL, NULL},
         {"AM_RNDV", "auto", AM_CONFIG_CHOICE, "",
          "rendezvous above the thresholds; auto: by cost", OFFSET(rndv),
          "auto|prefix|get|put", NULL},
@@ -103,7 +104,8 @@ static const struct am_config_row rows[] = {
          "16m each; 0: none",
          OFFSET(buffer_bytes), NULL, NULL},
         {"AM_BUFFER_BINS", "8x1k", AM_CONFIG_TEXT, "",
-         "bins of that region for small messages, count x bytes",
+         "bins of a sender's region (AM_BUFFER_BYTES) for small messages, "
+         "count x bytes",
          OFFSET(buffer_bins), NULL, am_proto_check_bins},
         {"AM_UNEXP_MAX", "64m", AM_CONFIG_BYTES, "bytes",
          "cap on memory for unexpected payload; at the cap senders use "

@@ -65,8 +65,9 @@ static const struct am_config_row rows[] = {
          "where it goes, at most one packet; the same on all ranks",
          offsetof(struct am_coll_config, eager_max), NULL, NULL},
         {"AM_COLL_WINDOW", "64", AM_CONFIG_COUNT, "messages",
-         "such messages that may wait at a receiver from each sender; the same "
-         "on all ranks",
+         "messages of collectives, sent before the receiver says where they go "
+         "(AM_COLL_EAGER_MAX), that may wait at a receiver from each sender; "
+         "the same on all ranks",
          offsetof(struct am_coll_config, window), NULL, NULL},
         {"AM_COLL_SHARED", "yes", AM_CONFIG_BOOL, "",
          "groups within a node have memory that all members see, for the "

@@ -61,8 +61,9 @@ static const struct am_config_row ofi_rows[] = {
          "hosts; the same on all ranks",
          offsetof(struct ofi_config, provider), NULL, check_provider},
         {"AM_OFI_DOMAIN", "", AM_CONFIG_TEXT, "",
-         "its domain, as fi_info lists them, such as eth0 or mlx5_0; empty: "
-         "the provider's first that is not the loopback interface",
+         "domain of that provider (AM_OFI_PROVIDER), as fi_info lists it, such "
+         "as eth0 or mlx5_0; empty: the provider's first that is not the "
+         "loopback interface",
          offsetof(struct ofi_config, domain), NULL, NULL},
         {"AM_OFI_PACKET", "16k", AM_CONFIG_BYTES, "bytes",
          "largest packet of the ofi device; the same on all ranks",
@@ -82,8 +83,8 @@ static const struct am_config_row ofi_rows[] = {
          "can tell when they are there; of keys what AM_OFI_READS says",
          offsetof(struct ofi_config, writes), NULL, NULL},
         {"AM_OFI_CACHE", "0", AM_CONFIG_COUNT, "registrations",
-         "how many the ofi device keeps with the provider after their last "
-         "use; "
+         "registrations of memory that the ofi device keeps with the provider "
+         "after their last use; "
          "only for programs that do not unmap memory which they have sent from "
          "or received into",
          offsetof(struct ofi_config, cache_count), NULL, check_cache},

@@ -83,12 +83,13 @@ static const struct am_config_row udp_rows[] = {
          "notation; empty: the one that the route to the world takes",
          offsetof(struct udp_config, interface), NULL, check_if},
         {"AM_UDP_PORTS", "any", AM_CONFIG_TEXT, "",
-         "ports that its socket may have, for firewalls: any, one, or a range "
-         "such as 40000-40100, of which each context takes the first free one",
+         "ports that the udp device's socket may have, for firewalls: any, "
+         "one, or a range such as 40000-40100, of which each context takes the "
+         "first free one",
          offsetof(struct udp_config, ports), NULL, check_ports},
         {"AM_UDP_AUTH", "on", AM_CONFIG_BOOL, "",
-         "a keyed mac on each packet, and no packet twice; the same on all "
-         "ranks",
+         "each packet carries a keyed message authentication code (MAC), and "
+         "none is taken twice; the same on all ranks",
          offsetof(struct udp_config, auth), NULL, NULL},
         {"AM_UDP_KEY", "", AM_CONFIG_SECRET, "",
          "key of the job, 32 hexadecimal digits, handed to all ranks by who "

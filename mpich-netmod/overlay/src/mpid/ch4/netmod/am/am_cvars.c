@@ -44,7 +44,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        bins of that region for small messages, count x bytes. libam's default: 8x1k.
+        bins of a sender's region (AM_BUFFER_BYTES) for small messages, count x bytes.
+        libam's default: 8x1k.
     - name        : MPIR_CVAR_CH4_AM_BUFFER_BYTES
       category    : CH4_AM
       type        : string
@@ -328,8 +329,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        such messages that may wait at a receiver from each sender; the same on all ranks.
-        Unit: messages. libam's default: 64.
+        messages of collectives, sent before the receiver says where they go
+        (AM_COLL_EAGER_MAX), that may wait at a receiver from each sender; the same on all
+        ranks. Unit: messages. libam's default: 64.
     - name        : MPIR_CVAR_CH4_AM_CONNECT_TIMEOUT
       category    : CH4_AM
       type        : string
@@ -412,9 +414,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        how many the ofi device keeps with the provider after their last use; only for
-        programs that do not unmap memory which they have sent from or received into.
-        Unit: registrations. libam's default: 0.
+        registrations of memory that the ofi device keeps with the provider after their
+        last use; only for programs that do not unmap memory which they have sent from or
+        received into. Unit: registrations. libam's default: 0.
     - name        : MPIR_CVAR_CH4_AM_OFI_DOMAIN
       category    : CH4_AM
       type        : string
@@ -423,8 +425,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        its domain, as fi_info lists them, such as eth0 or mlx5_0; empty: the provider's
-        first that is not the loopback interface. libam's default: none.
+        domain of that provider (AM_OFI_PROVIDER), as fi_info lists it, such as eth0 or
+        mlx5_0; empty: the provider's first that is not the loopback interface. libam's
+        default: none.
     - name        : MPIR_CVAR_CH4_AM_OFI_MULTI
       category    : CH4_AM
       type        : string
@@ -495,7 +498,7 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        length of that prefix. Unit: bytes. libam's default: 4k.
+        length of the prefix of a rendezvous with one. Unit: bytes. libam's default: 4k.
     - name        : MPIR_CVAR_CH4_AM_PREFIX_MAX
       category    : CH4_AM
       type        : string
@@ -661,8 +664,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        a keyed mac on each packet, and no packet twice; the same on all ranks. libam's
-        default: on.
+        each packet carries a keyed message authentication code (MAC), and none is taken
+        twice; the same on all ranks. libam's default: on.
     - name        : MPIR_CVAR_CH4_AM_UDP_BUFFER
       category    : CH4_AM
       type        : string
@@ -711,8 +714,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        ports that its socket may have, for firewalls: any, one, or a range such as
-        40000-40100, of which each context takes the first free one. libam's default: any.
+        ports that the udp device's socket may have, for firewalls: any, one, or a range
+        such as 40000-40100, of which each context takes the first free one. libam's
+        default: any.
     - name        : MPIR_CVAR_CH4_AM_UDP_SILENCE
       category    : CH4_AM
       type        : string
