@@ -30,7 +30,8 @@ static const char usage[] =
         "                    for all ranks of this job\n"
         "      --json        one JSON object instead of text\n"
         "      --markdown    -c as a table of defaults, as in\n"
-        "                    docs/variables.md\n";
+        "                    docs/variables.md\n"
+        "  -h, --help        this\n";
 
 /* ---------------------------------------------------------------- version */
 

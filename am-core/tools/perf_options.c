@@ -93,6 +93,7 @@ static void help_print(void)
          "                    links (0)\n"
          "      --processes   its ranks are processes, as those of MPI are\n"
 #endif
+         "  -h, --help        this\n"
          "tests:");
     for (const struct perf_test *test = perf_tests; test->name != NULL;
          test++) {

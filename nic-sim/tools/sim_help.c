@@ -69,4 +69,5 @@ const char sim_help[] =
         "way:\n"
         "                   clocks that never sleep, hosts that poll in idle\n"
         "                   loops, hosts as threads, the programs of --run and\n"
-        "                   --speed in processes; the trace hash must not change\n";
+        "                   --speed in processes; the trace hash must not change\n"
+        "  --help           this\n";
