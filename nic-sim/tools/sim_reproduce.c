@@ -238,8 +238,8 @@ static const struct {
         {"sp-alltoall",
          {"sp-thin", "sp-wide"},
          1,
-         "all-to-all on 16 nodes: naive, and so that no two send to the same "
-         "at once (Chang et al. 1996)",
+         "all-to-all: naive, and so that no two send to the same at once "
+         "(Chang et al. 1996)",
          reproduce_sp_alltoall,
          true,
          false},
