@@ -14,6 +14,7 @@ libam_la_SOURCES += \
     am-core/dev/shm/shm_ep.c \
     am-core/dev/shm/shm_mem.c am-core/dev/shm/shm_seg.c \
     am-core/dev/shm/shm_topo.c am-core/dev/shm/shm_sock.c \
+    am-core/dev/shm/shm_message.c am-core/dev/shm/shm_message.h \
     am-core/dev/shm/shm_wait.c am-core/dev/shm/shm_wait_round.c \
     am-core/dev/shm/shm_wait_round.h \
     am-core/dev/shm/shm_wait_spread.c am-core/dev/shm/shm_wait_spread.h \

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "dev/shm/shm.h"
+#include "dev/shm/shm_message.h"
 #include "dev/shm/shm_wait.h"
 
 #include <sys/socket.h>

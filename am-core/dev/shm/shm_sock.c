@@ -13,6 +13,7 @@
 #include "config.h"
 
 #include "dev/shm/shm.h"
+#include "dev/shm/shm_message.h"
 #include "dev/shm/shm_wait.h"
 
 #include <errno.h>
@@ -38,18 +39,6 @@ struct shm_hello {
     uint64_t start; /* of the sender's process: shm_process_start */
 };
 
-uint32_t shm_socket_name(struct sockaddr_un *name, const char *what,
-                         uint64_t nonce)
-{
-    memset(name, 0, sizeof(*name));
-    name->sun_family = AF_UNIX;
-    /* sun_path[0] == 0: the abstract name space */
-    snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "%s-%016llx",
-             what, (unsigned long long)nonce);
-    return (uint32_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-                      strlen(name->sun_path + 1));
-}
-
 am_status_t shm_listen(struct shm_dev *dev)
 {
     struct sockaddr_un name;
@@ -65,78 +54,6 @@ am_status_t shm_listen(struct shm_dev *dev)
     }
     dev->listener = fd;
     return AM_OK;
-}
-
-/* Send a message with, if fd >= 0, a descriptor. */
-static ssize_t message_send(int socket, const void *bytes, size_t length,
-                            int fd)
-{
-    struct iovec iov = {(void *)(uintptr_t)bytes, length};
-
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {.bytes = {0}};
-    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
-
-    if (fd >= 0) {
-        struct cmsghdr *header;
-
-        message.msg_control = control.bytes;
-        message.msg_controllen = sizeof(control.bytes);
-        header = CMSG_FIRSTHDR(&message);
-        header->cmsg_level = SOL_SOCKET;
-        header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(header), &fd, sizeof(int));
-    }
-    return sendmsg(socket, &message, MSG_NOSIGNAL);
-}
-
-/* The one descriptor that a message carries, or -1.  Of more, for which there is
- * room as the control data is padded, none is kept. */
-static int message_descriptor(struct cmsghdr *header)
-{
-    size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    int fd = -1;
-
-    for (size_t i = 0; i < count; i++) {
-        memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
-        if (count > 1) {
-            close(fd);
-            fd = -1;
-        }
-    }
-    return fd;
-}
-
-/* Receive a message; *fd_p is the descriptor it carried, or -1. */
-static ssize_t message_receive(int socket, void *bytes, size_t length,
-                               int *fd_p)
-{
-    struct iovec iov = {bytes, length};
-
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct msghdr message = {.msg_iov = &iov,
-                             .msg_iovlen = 1,
-                             .msg_control = control.bytes,
-                             .msg_controllen = sizeof(control.bytes)};
-    ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-    struct cmsghdr *header;
-
-    *fd_p = -1;
-    if (got < 0) {
-        return got;
-    }
-    header = CMSG_FIRSTHDR(&message);
-    if (header != NULL && header->cmsg_level == SOL_SOCKET &&
-        header->cmsg_type == SCM_RIGHTS) {
-        *fd_p = message_descriptor(header);
-    }
-    return got;
 }
 
 /* The process at the other end, by the kernel's word; 0 when it is another
@@ -183,7 +100,7 @@ void shm_fetch(struct shm_dev *dev)
     if (dev->leader_socket < 0) {
         return; /* its queue is full: serve tries again */
     }
-    if (message_send(dev->leader_socket, &hello, sizeof(hello), -1) < 0) {
+    if (shm_message_send(dev->leader_socket, &hello, sizeof(hello), -1) < 0) {
         close(dev->leader_socket);
         dev->leader_socket = -1;
     }
@@ -204,7 +121,7 @@ static void fetch_continue(struct shm_dev *dev)
         shm_fetch(dev);
         return;
     }
-    got = message_receive(dev->leader_socket, &byte, 1, &fd);
+    got = shm_message_receive(dev->leader_socket, &byte, 1, &fd);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
@@ -238,7 +155,7 @@ am_status_t shm_offer(struct shm_dev *dev, const struct shm_address *to, int fd)
                to->pid);
         return AM_ERR_PEER;
     }
-    if (message_send(socket, &hello, sizeof(hello), fd) < 0) {
+    if (shm_message_send(socket, &hello, sizeof(hello), fd) < 0) {
         am_log(dev->log, AM_LOG_ERROR, "shm: connecting to process %u: %m",
                to->pid);
         status = AM_ERR_PEER;
@@ -254,7 +171,7 @@ static void serve_fetch(struct shm_dev *dev, int socket,
     if (dev->job == NULL || dev->job->fd < 0 || hello->index == 0 ||
         hello->index >= dev->local_count ||
         hello->nonce != dev->locals[hello->index].nonce ||
-        message_send(socket, "", 1, dev->job->fd) < 0) {
+        shm_message_send(socket, "", 1, dev->job->fd) < 0) {
         dev->stats[AM_DEV_STAT_RX_BAD]++;
     }
 }
@@ -295,7 +212,7 @@ static bool visitor_served(struct shm_dev *dev, int socket)
 {
     struct shm_hello hello;
     int fd;
-    ssize_t got = message_receive(socket, &hello, sizeof(hello), &fd);
+    ssize_t got = shm_message_receive(socket, &hello, sizeof(hello), &fd);
 
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
         return false;

@@ -44,11 +44,4 @@ am_status_t shm_arm(struct am_dev *dev, uint64_t *most_ns);
 void shm_bell_ring(struct shm_dev *dev, uint64_t nonce);
 void shm_bell_close(struct shm_dev *dev);
 
-/* shm_sock.c's, for shm_event.c. */
-struct sockaddr_un;
-
-/* The abstract name of a socket of the context with this nonce; its length. */
-uint32_t shm_socket_name(struct sockaddr_un *name, const char *what,
-                         uint64_t nonce);
-
 #endif
