@@ -47,7 +47,8 @@ if BUILD_OFI
 if HAVE_CMOCKA
 ofi_tests = test/unit/ofi_dead_test test/unit/ofi_hostile_test \
     test/unit/ofi_wait_test test/unit/ofi_cache_test test/unit/ofi_mem_test \
-    test/unit/ofi_open_test test/unit/ofi_nic_test test/unit/ofi_left_test
+    test/unit/ofi_open_test test/unit/ofi_nic_test test/unit/ofi_left_test \
+    test/unit/ofi_silent_test
 check_PROGRAMS += $(ofi_tests)
 TESTS += $(ofi_tests) test/net/ofi_suites.sh
 test_unit_ofi_dead_test_SOURCES = test/unit/ofi_dead_test.c \
@@ -61,6 +62,8 @@ test_unit_ofi_open_test_SOURCES = test/unit/ofi_open_test.c $(dev_pair)
 test_unit_ofi_open_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_ofi_left_test_SOURCES = test/unit/ofi_left_test.c $(dev_pair)
 test_unit_ofi_left_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_ofi_silent_test_SOURCES = test/unit/ofi_silent_test.c $(dev_pair)
+test_unit_ofi_silent_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_ofi_cache_test_SOURCES = test/unit/ofi_cache_test.c
 test_unit_ofi_cache_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_ofi_nic_test_SOURCES = test/unit/ofi_nic_test.c

@@ -134,6 +134,7 @@ struct ofi_rma {
     am_dev_done_fn done;
     void *arg;
     bool put;
+    bool lost; /* ended above: only the provider still has it */
     uint32_t local_count;
     struct ofi_mr *local[OFI_IOV_MOST]; /* its pieces', where they need it */
 };
@@ -159,12 +160,14 @@ struct ofi_ep {
     bool heard;      /* since the last look */
     bool left;       /* it closed in order */
     bool dead;       /* it was told of, or is about to be */
+    bool told;       /* its death was */
     bool gone;       /* let go of and not in the table: freed when unused */
     uint32_t rank;   /* UINT32_MAX: not of the job */
     uint32_t credit; /* requests that may still be sent */
     uint32_t owed;   /* requests taken that the peer does not know of */
     uint32_t flying; /* buffers that the provider has */
     size_t flying_bytes; /* in them */
+    uint32_t rmas;       /* puts and gets that the provider has */
     struct am_list queue; /* of struct ofi_tx: no space in the provider */
     struct am_list held;  /* of struct ofi_held */
     struct am_list link;  /* of all */
@@ -172,7 +175,7 @@ struct ofi_ep {
     /* cold */
     int error; /* why it is dead, FI_E... */
     int probe_fd;
-    uint64_t heard_ps, pinged_ps, probe_ps, probe_wait_ps;
+    uint64_t heard_ps, pinged_ps, probe_ps, probe_wait_ps, told_ps;
     bool pinged; /* and not heard of since */
     uint8_t name_bytes;
     _Alignas(8) uint8_t name[OFI_NAME_MAX];
@@ -195,11 +198,12 @@ struct ofi_dev {
      * count as if they had kept theirs: a sender that never polls ends. */
     struct am_list tx_free;
     uint32_t tx_free_count, tx_spent;
+    uint32_t tx_lost; /* that the provider has of peers told dead */
     void *tx_desc, *rx_desc; /* of FI_MR_LOCAL */
     struct am_list stuck, held, owing, doomed; /* endpoints */
     struct ofi_rx *unposted;
     struct am_list rmas, rmas_free;
-    uint32_t rma_count;
+    uint32_t rma_count; /* without those lost */
     struct ofi_cache cache;
     struct ofi_mr *regions[OFI_REGION_BUCKETS]; /* of the cache, by key */
     struct ofi_ep *buckets[OFI_BUCKETS];
@@ -358,6 +362,9 @@ am_status_t ofi_get(struct am_dev_ep *ep, const struct iovec *local,
                     am_dev_done_fn done, void *arg);
 /* The provider has ended it, by error FI_E... or 0. */
 void ofi_rma_done(struct ofi_dev *dev, struct ofi_rma *rma, int error);
+/* End what the provider has not given back of peers that were told dead before
+ * `before_ps`. */
+void ofi_rmas_lose(struct ofi_dev *dev, uint64_t before_ps);
 /* After the endpoint is closed. */
 void ofi_rmas_free(struct ofi_dev *dev);
 

@@ -22,6 +22,7 @@
 #define CHECK_PS       (PS_PER_S / 10)  /* between looks */
 #define PROBE_WAIT_PS  PS_PER_S         /* between questions; doubles up to */
 #define PROBE_MOST_PS  (64 * PS_PER_S)
+#define LOST_PS        PS_PER_S /* the provider is waited for after a death */
 
 /* ------------------------------------------------------------------- errors */
 
@@ -80,6 +81,37 @@ void ofi_error_read(struct ofi_dev *dev)
     }
 }
 
+/* Is the connection to a peer cut when its address is removed, so that the provider
+ * gives back all that it has of it?  ofi_rxm does with FI_AV_REMOVE_CLEANUP, which
+ * ofi_lib.c sets.  Without that variable, and with other providers, nothing is given
+ * back as long as the peer's host is silent; sockets and shm would go on using what
+ * they have of an address that was removed. */
+static bool removal_cuts(const struct ofi_dev *dev)
+{
+    return strstr(dev->info->fabric_attr->prov_name, "ofi_rxm") != NULL;
+}
+
+/* Nothing goes to this peer any more, and what the provider still has is not waited
+ * for.  Another context may have got the address meanwhile: it keeps its connection. */
+static void ep_cut(struct ofi_dev *dev, struct ofi_ep *ep)
+{
+    ep->told = true;
+    ep->told_ps = am_env_now(dev->env);
+    dev->tx_lost += ep->flying;
+    if (ep->flying + ep->rmas == 0 || !removal_cuts(dev)) {
+        return;
+    }
+    for (struct am_list *link = dev->eps.next; link != &dev->eps;
+         link = link->next) {
+        const struct ofi_ep *other = am_container(link, struct ofi_ep, link);
+
+        if (other->to == ep->to && !other->dead) {
+            return;
+        }
+    }
+    (void)fi_av_remove(dev->av, &ep->to, 1, 0);
+}
+
 /* The upcall may let go of endpoints. */
 void ofi_doomed_tell(struct ofi_dev *dev)
 {
@@ -89,6 +121,7 @@ void ofi_doomed_tell(struct ofi_dev *dev)
         char why[384], where[160];
 
         ofi_tx_forget(dev, ep);
+        ep_cut(dev, ep);
         if (!ep->open) {
             continue;
         }
@@ -175,5 +208,8 @@ void ofi_check(struct am_dev *base)
     }
     if (!am_list_is_empty(&dev->doomed)) {
         ofi_doomed_tell(dev);
+    }
+    if (!am_list_is_empty(&dev->rmas) && now_ps >= LOST_PS) {
+        ofi_rmas_lose(dev, now_ps - LOST_PS);
     }
 }

@@ -155,7 +155,7 @@ static void ep_free(struct ofi_dev *dev, struct ofi_ep *ep)
 }
 
 /* The provider may still have buffers of one that goes: it stays until then.  Its
- * address stays with the provider, which would cut the connection at once. */
+ * address stays with the provider, which might cut the connection at once. */
 void ofi_eps_reap(struct ofi_dev *dev)
 {
     struct am_list *link = dev->eps.next;
@@ -164,7 +164,8 @@ void ofi_eps_reap(struct ofi_dev *dev)
         struct ofi_ep *ep = am_container(link, struct ofi_ep, link);
 
         link = link->next;
-        if (ep->gone && ep->flying == 0 && am_list_is_empty(&ep->queue)) {
+        if (ep->gone && ep->flying == 0 && ep->rmas == 0 &&
+            am_list_is_empty(&ep->queue)) {
             ep_free(dev, ep);
         }
     }

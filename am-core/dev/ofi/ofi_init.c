@@ -273,7 +273,7 @@ static bool only_byes_wait(const struct ofi_dev *dev)
          link = link->next) {
         const struct ofi_ep *ep = am_container(link, struct ofi_ep, link);
 
-        if (ep->flying > 0 ||
+        if (ep->flying > 0 || ep->rmas > 0 ||
             (!am_list_is_empty(&ep->queue) &&
              !am_container(ep->queue.next, struct ofi_tx, link)->told)) {
             return false;

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define LIB_NAME "libfabric.so.1"
 
@@ -24,8 +25,11 @@ am_status_t ofi_lib_load(struct ofi_lib *lib, char *error, size_t error_bytes)
             {"fi_version", (void **)&lib->version},
             {"fi_strerror", (void **)&lib->strerror},
     };
-    void *handle = dlopen(LIB_NAME, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *handle;
 
+    /* read by the first call, if nobody in the process was before: ofi_alive.c */
+    (void)setenv("FI_AV_REMOVE_CLEANUP", "1", 0);
+    handle = dlopen(LIB_NAME, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == NULL) {
         snprintf(error, error_bytes,
                  "ofi: libfabric is not installed here (Debian: libfabric1): "

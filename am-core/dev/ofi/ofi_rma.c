@@ -49,9 +49,13 @@ void ofi_rma_done(struct ofi_dev *dev, struct ofi_rma *rma, int error)
     struct ofi_ep *ep = rma->ep;
     void *arg = rma->arg;
 
-    ep->flying--;
+    ep->rmas--;
     ofi_local_give(dev, rma);
     am_list_remove(&rma->link);
+    if (rma->lost) {
+        free(rma);
+        return;
+    }
     am_list_push(&dev->rmas_free, &rma->link);
     if (dev->closing) {
         return;
@@ -60,6 +64,28 @@ void ofi_rma_done(struct ofi_dev *dev, struct ofi_rma *rma, int error)
         ofi_ep_doom(dev, ep, error);
     }
     done(arg, status);
+}
+
+/* The structure and its registrations stay until the provider gives them back or
+ * is closed; as many others may be out as before.  Of the caller's memory there is
+ * a promise only with ofi_rxm, which has cut the connection (ep_cut in ofi_alive.c).
+ * Other providers may write into the memory of a get later, if a peer that was only
+ * silent goes on, and may read that of a put. */
+void ofi_rmas_lose(struct ofi_dev *dev, uint64_t before_ps)
+{
+    struct am_list *link = dev->rmas.next;
+
+    while (link != &dev->rmas) {
+        struct ofi_rma *rma = am_container(link, struct ofi_rma, link);
+
+        link = link->next;
+        if (!rma->lost && rma->ep->told && rma->ep->told_ps <= before_ps) {
+            rma->lost = true;
+            dev->rma_count--;
+            rma->done(rma->arg, AM_ERR_PEER);
+            link = dev->rmas.next; /* that may have changed the list */
+        }
+    }
 }
 
 void ofi_rmas_free(struct ofi_dev *dev)
@@ -112,7 +138,7 @@ static am_status_t rma_post(struct ofi_dev *dev, struct ofi_rma *rma,
     }
     if (said == 0) {
         rma->ep->used = true;
-        rma->ep->flying++;
+        rma->ep->rmas++;
         am_list_push(&dev->rmas, &rma->link);
         dev->stats[rma->put ? AM_DEV_STAT_PUT : AM_DEV_STAT_GET]++;
         return AM_OK;
@@ -163,6 +189,7 @@ static am_status_t transfer(struct ofi_ep *ep, bool put,
     }
     rma->context.kind = OFI_KIND_RMA;
     rma->put = put;
+    rma->lost = false;
     rma->ep = ep;
     rma->done = done;
     rma->arg = arg;
