@@ -112,11 +112,45 @@ static void test_credit(void **state)
     job_close();
 }
 
+static bool never_ready(void *user)
+{
+    return false;
+}
+
+/* Who sends more requests than it may, while the layer above is not ready for any,
+ * takes no more memory: it is dead. */
+static void test_flood(void **state)
+{
+    struct ofi_hdr request = {0};
+
+    job_open();
+    nodes[1].dev->up.ready = never_ready;
+    request.to = ofi_dev_of(nodes[1].dev)->nonce;
+    request.from = ofi_dev_of(nodes[0].dev)->nonce;
+    for (int i = 0; i < 3 * OFI_CREDITS; i++) {
+        while (fi_inject(ofi_dev_of(nodes[0].dev)->ep, &request,
+                         sizeof(request),
+                         ofi_ep_of(nodes[0].ep)->to) == -FI_EAGAIN) {
+            dev_pair_poll(nodes);
+        }
+    }
+    for (int i = 0; nodes[1].stats[AM_DEV_STAT_RX_STALE] < 2 * OFI_CREDITS - 1;
+         i++) {
+        assert_true(i < DEV_PAIR_POLLS_MAX);
+        dev_pair_poll(nodes);
+    }
+    assert_int_equal(nodes[1].stats[AM_DEV_STAT_RX_HELD], OFI_CREDITS);
+    assert_int_equal(nodes[1].stats[AM_DEV_STAT_RX_BAD], 1);
+    assert_int_equal(nodes[1].dead, 1);
+    dev_pair_close(nodes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_hostile),
             cmocka_unit_test(test_credit),
+            cmocka_unit_test(test_flood),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

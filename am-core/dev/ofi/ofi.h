@@ -170,6 +170,7 @@ struct ofi_ep {
     uint32_t rmas;       /* puts and gets that the provider has */
     struct am_list queue; /* of struct ofi_tx: no space in the provider */
     struct am_list held;  /* of struct ofi_held */
+    uint32_t held_count;
     struct am_list link;  /* of all */
     struct am_list stuck_link, held_link, owing_link, doomed_link;
     /* cold */

@@ -6,11 +6,13 @@
  *   nobody's, or not for this context                  rx_foreign
  *   of a connection that is over                       rx_stale
  *   a request that the layer above is not ready for    held here, rx_held
+ *   one more of them than the peer may send            rx_bad, and its death
  */
 #include "config.h"
 
 #include "dev/ofi/ofi.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,12 +87,18 @@ static bool is_deliverable(const struct ofi_dev *dev, struct ofi_ep *ep)
            (up->ready == NULL || up->ready(ep->base.user));
 }
 
-/* The peer's credit bounds how many these can be. */
+/* The peer's credit bounds how many these can be, of a peer that keeps to it. */
 static void hold(struct ofi_dev *dev, struct ofi_ep *ep, const uint8_t *hdr,
                  size_t hdr_bytes, size_t data_bytes)
 {
-    struct ofi_held *held = malloc(sizeof(*held) + data_bytes);
+    struct ofi_held *held;
 
+    if (ep->held_count == OFI_CREDITS) {
+        dev->stats[AM_DEV_STAT_RX_BAD]++;
+        ofi_ep_doom(dev, ep, EPROTO);
+        return;
+    }
+    held = malloc(sizeof(*held) + data_bytes);
     if (held == NULL) {
         ofi_ep_doom(dev, ep, FI_ENOMEM);
         return;
@@ -105,6 +113,7 @@ static void hold(struct ofi_dev *dev, struct ofi_ep *ep, const uint8_t *hdr,
         am_list_push(&dev->held, &ep->held_link);
     }
     am_list_push(&ep->held, &held->link);
+    ep->held_count++;
 }
 
 void ofi_rx_forget(struct ofi_ep *ep)
@@ -113,6 +122,7 @@ void ofi_rx_forget(struct ofi_ep *ep)
         free(am_container(am_list_pop(&ep->held), struct ofi_held, link));
         ep->owed++;
     }
+    ep->held_count = 0;
     am_list_remove(&ep->held_link);
 }
 
@@ -133,6 +143,7 @@ static int held_deliver(struct ofi_dev *dev)
             struct ofi_held *held = am_container(am_list_pop(&ep->held),
                                                  struct ofi_held, link);
 
+            ep->held_count--;
             if (am_list_is_empty(&ep->held)) {
                 am_list_remove(&ep->held_link);
             }
