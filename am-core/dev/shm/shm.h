@@ -193,7 +193,7 @@ struct shm_dev {
     struct shm_ep *eps;
     struct am_meter meters[AM_DISTANCE_COUNT];
     struct shm_near near; /* of a CPU that this context may run on */
-    bool near_known;
+    bool near_known, offer_waits; /* the latter was said, shm_sock.c */
     uint64_t near_ps; /* AM_COPY_NEAR_PS; another in tests */
     uint64_t page_ps; /* the least that a lane's new page cost; 0: none */
     /* memory */

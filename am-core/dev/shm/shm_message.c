@@ -66,7 +66,8 @@ static int message_descriptor(struct cmsghdr *header)
     return fd;
 }
 
-ssize_t shm_message_receive(int socket, void *bytes, size_t length, int *fd_p)
+ssize_t shm_message_receive(int socket, void *bytes, size_t length, int flags,
+                            int *fd_p)
 {
     struct iovec iov = {bytes, length};
 
@@ -78,7 +79,7 @@ ssize_t shm_message_receive(int socket, void *bytes, size_t length, int *fd_p)
                              .msg_iovlen = 1,
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof(control.bytes)};
-    ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    ssize_t got = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
     struct cmsghdr *header;
 
     *fd_p = -1;
@@ -89,6 +90,8 @@ ssize_t shm_message_receive(int socket, void *bytes, size_t length, int *fd_p)
     if (header != NULL && header->cmsg_level == SOL_SOCKET &&
         header->cmsg_type == SCM_RIGHTS) {
         *fd_p = message_descriptor(header);
+    } else if ((message.msg_flags & MSG_CTRUNC) != 0) {
+        *fd_p = SHM_NO_ROOM;
     }
     return got;
 }

@@ -136,6 +136,18 @@ static void seg_header_fill(struct shm_dev *dev, uint32_t count,
     }
 }
 
+/* Why there is no segment. */
+static __attribute__((format(printf, 2, 3))) void
+seg_error(struct shm_dev *dev, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(dev->error, sizeof(dev->error), format, args);
+    va_end(args);
+    dev->base.error = dev->error;
+}
+
 static am_status_t seg_map(struct shm_dev *dev, int fd, uint32_t self,
                            const struct shm_header *header,
                            struct shm_seg **seg_p)
@@ -143,6 +155,7 @@ static am_status_t seg_map(struct shm_dev *dev, int fd, uint32_t self,
     struct shm_seg *seg = calloc(1, sizeof(*seg));
 
     if (seg == NULL) {
+        seg_error(dev, "shm: no memory for what a segment needs");
         return AM_ERR_MEMORY;
     }
     seg->dev = dev;
@@ -154,9 +167,10 @@ static am_status_t seg_map(struct shm_dev *dev, int fd, uint32_t self,
     seg->base = mmap(NULL, seg->geometry.total, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (seg->eps == NULL || seg->base == MAP_FAILED) {
-        am_log(dev->log, AM_LOG_ERROR,
-               "shm: cannot map a segment of %llu bytes: %m",
-               (unsigned long long)seg->geometry.total);
+        seg_error(dev,
+                  "shm: cannot map %llu bytes of shared memory: %m (is there a "
+                  "limit of address space, ulimit -v?)",
+                  (unsigned long long)seg->geometry.total);
         if (seg->base != MAP_FAILED) {
             munmap(seg->base, seg->geometry.total);
         }
@@ -170,18 +184,6 @@ static am_status_t seg_map(struct shm_dev *dev, int fd, uint32_t self,
     atomic_store(&seg->me->pid, dev->pid);
     *seg_p = seg;
     return AM_OK;
-}
-
-/* Why there is no segment. */
-static __attribute__((format(printf, 2, 3))) void
-seg_error(struct shm_dev *dev, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(dev->error, sizeof(dev->error), format, args);
-    va_end(args);
-    dev->base.error = dev->error;
 }
 
 /* A limit of the size of files counts for shared memory as well, and who passes

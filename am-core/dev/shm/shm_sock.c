@@ -121,7 +121,7 @@ static void fetch_continue(struct shm_dev *dev)
         shm_fetch(dev);
         return;
     }
-    got = shm_message_receive(dev->leader_socket, &byte, 1, &fd);
+    got = shm_message_receive(dev->leader_socket, &byte, 1, 0, &fd);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
@@ -193,26 +193,58 @@ static void job_look(struct shm_dev *dev)
     }
 }
 
-static void serve_offer(struct shm_dev *dev, int socket,
+/* An offer that this process has no room for waits until there is.  It says so
+ * once, not at each try. */
+static bool offer_waits(struct shm_dev *dev, const struct shm_hello *hello,
+                        const char *why)
+{
+    if (!dev->offer_waits) {
+        am_log(dev->log, AM_LOG_WARN,
+               "shm: process %u connects and has to wait: %s", hello->pid, why);
+    }
+    dev->offer_waits = true;
+    return false;
+}
+
+/* False: it has to be served later. */
+static bool serve_offer(struct shm_dev *dev, int socket,
                         const struct shm_hello *hello, int fd)
 {
     struct shm_seg *seg;
+    am_status_t status;
 
-    if (fd < 0 || shm_seg_attach(dev, fd, 2, 1, hello->nonce, &seg) != AM_OK) {
-        return;
+    if (fd == SHM_NO_ROOM) {
+        return offer_waits(dev, hello, "no descriptor is free (ulimit -n)");
     }
-    seg->maker_pid = same_user(socket);
-    seg->maker_start = hello->start;
-    shm_seg_add(dev, seg);
+    if (fd < 0) {
+        return true;
+    }
+    status = shm_seg_attach(dev, fd, 2, 1, hello->nonce, &seg);
+    if (status == AM_ERR_MEMORY) {
+        dev->base.error = NULL; /* nobody asked for this one */
+        return offer_waits(dev, hello, dev->error);
+    }
+    dev->offer_waits = false;
+    if (status == AM_OK) {
+        seg->maker_pid = same_user(socket);
+        seg->maker_start = hello->start;
+        shm_seg_add(dev, seg);
+    }
+    return true;
 }
 
 /* Has the visitor said what it wants, and got it?  Its hello may come later
- * than its connection: the other process can lose its core between the two. */
+ * than its connection: the other process can lose its core between the two.  The
+ * hello stays in the socket, with the descriptor, until it is served; then it is
+ * taken out, as the close of a socket that has unread messages is an error to the
+ * other process, in the place of what was sent to it. */
 static bool visitor_served(struct shm_dev *dev, int socket)
 {
     struct shm_hello hello;
+    bool served = true;
     int fd;
-    ssize_t got = shm_message_receive(socket, &hello, sizeof(hello), &fd);
+    ssize_t got = shm_message_receive(socket, &hello, sizeof(hello), MSG_PEEK,
+                                      &fd);
 
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
         return false;
@@ -222,7 +254,7 @@ static bool visitor_served(struct shm_dev *dev, int socket)
         if (hello.kind == SHM_FETCH) {
             serve_fetch(dev, socket, &hello);
         } else if (hello.kind == SHM_OFFER) {
-            serve_offer(dev, socket, &hello, fd);
+            served = serve_offer(dev, socket, &hello, fd);
         }
     } else {
         dev->stats[AM_DEV_STAT_RX_BAD]++;
@@ -230,7 +262,10 @@ static bool visitor_served(struct shm_dev *dev, int socket)
     if (fd >= 0) {
         close(fd);
     }
-    return true;
+    if (served) {
+        (void)recv(socket, &hello, sizeof(hello), 0);
+    }
+    return served;
 }
 
 static void visitors_serve(struct shm_dev *dev)
