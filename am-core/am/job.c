@@ -9,6 +9,17 @@
 
 #define PS_PER_MS UINT64_C(1000000000)
 
+/* Why a device will never be connected; NULL: it may be. */
+static const char *device_error(const struct am_ctx *ctx)
+{
+    for (uint32_t i = 0; i < ctx->dev_count; i++) {
+        if (ctx->devs[i]->error != NULL) {
+            return ctx->devs[i]->error;
+        }
+    }
+    return NULL;
+}
+
 /* Wait until nobody needs anybody's help to send.  Devices do their part when
  * they are asked; they are not polled, as a rank that is through may send, and
  * the handlers for that are registered after am_open. */
@@ -24,6 +35,10 @@ static am_status_t job_wait(struct am_ctx *ctx, char *error, size_t error_bytes)
         am_check_peers(ctx);
         if (ctx->stats[AM_STAT_PEERS_DEAD] != 0) {
             return AM_ERR_PEER; /* am_peer_dead wrote the sentence */
+        }
+        if (device_error(ctx) != NULL) {
+            snprintf(error, error_bytes, "%s", device_error(ctx));
+            return AM_ERR_SYSTEM;
         }
         if (am_env_now(ctx->env) > deadline) {
             snprintf(error, error_bytes,

@@ -334,8 +334,9 @@ struct am_dev {
                           * stack */
     bool abandoned; /* set before close: the job did not come about, so to peers
                      * that wait for this rank it has not left in order */
-    const char *error; /* why connect_all or connect failed, as one sentence that
-                        * lives as long as the device; NULL: the status says it */
+    const char *error; /* why connect_all or connect failed, or connected will never
+                        * be true, as one sentence that lives as long as the device;
+                        * NULL: the status says it */
 };
 
 /* The devices of this build, NULL-terminated, in order of preference. */

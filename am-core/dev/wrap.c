@@ -39,8 +39,10 @@ am_status_t am_wrap_connect_all(struct am_dev *dev, const void *const *parts,
 bool am_wrap_connected(struct am_dev *dev)
 {
     struct am_dev *lower = am_wrap_of(dev)->lower;
+    bool connected = lower->ops->connected(lower);
 
-    return lower->ops->connected(lower);
+    dev->error = lower->error;
+    return connected;
 }
 
 am_dev_presence_t am_wrap_presence(struct am_dev_ep *base)

@@ -16,7 +16,8 @@ am_tests = test/unit/am_address_test \
     test/unit/shm_hostile_test \
     test/unit/shm_killed_test test/unit/shm_lanes_test \
     test/unit/shm_late_test test/unit/shm_neighbour_test \
-    test/unit/shm_process_test test/unit/shm_spread_test \
+    test/unit/shm_process_test test/unit/shm_room_test \
+    test/unit/shm_spread_test \
     test/unit/shm_start_test test/unit/shm_stranger_test
 check_PROGRAMS += $(am_tests)
 TESTS += $(am_tests)
@@ -87,6 +88,9 @@ test_unit_shm_lanes_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_late_test_SOURCES = test/unit/shm_late_test.c \
     $(msg_world)
 test_unit_shm_late_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_room_test_SOURCES = test/unit/shm_room_test.c \
+    test/support/process.c test/support/process.h $(msg_world)
+test_unit_shm_room_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_death_test_SOURCES = test/unit/shm_death_test.c \
     test/support/process.c test/support/process.h
 test_unit_shm_death_test_CFLAGS = $(TEST_CFLAGS)

@@ -145,7 +145,7 @@ struct shm_local {
     uint64_t nonce, start;
     int pidfd; /* -1 until watched */
     bool dead;
-    bool misled; /* what it passed was no segment */
+    const char *cut; /* why nothing of it is used; NULL: it is */
 };
 
 /* This device's part of an address blob. */

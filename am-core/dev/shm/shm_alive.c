@@ -170,10 +170,10 @@ void shm_check(struct am_dev *adev)
         bool failed = dev->job != NULL && has_failed(dev->job, i);
         char why[80];
 
-        if (local->misled && !local->dead) {
+        if (local->cut != NULL && !local->dead &&
+            !has_ended(local->pid, local->start, &local->pidfd)) {
             local->dead = true;
-            shm_ep_cut(dev, shm_ep_of_local(dev, i),
-                       "what it passed is no shared memory of this job");
+            shm_ep_cut(dev, shm_ep_of_local(dev, i), local->cut);
         }
         if (local->pid == dev->pid || local->dead ||
             (dev->job != NULL && has_closed(dev->job, i)) ||

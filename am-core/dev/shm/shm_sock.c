@@ -74,19 +74,21 @@ static int socket_connect(uint64_t nonce)
     struct sockaddr_un name;
     socklen_t length = shm_socket_name(&name, "libam", nonce);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int saved;
 
     if (fd < 0) {
         return -1;
     }
-    if (connect(fd, (struct sockaddr *)&name, length) != 0 ||
-        same_user(fd) == 0) {
-        int saved = errno;
-
-        close(fd);
-        errno = saved;
-        return -1;
+    if (connect(fd, (struct sockaddr *)&name, length) == 0) {
+        if (same_user(fd) != 0) {
+            return fd;
+        }
+        errno = EACCES;
     }
-    return fd;
+    saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
 }
 
 void shm_fetch(struct shm_dev *dev)
@@ -98,6 +100,10 @@ void shm_fetch(struct shm_dev *dev)
     dev->socket_mask = 7;
     dev->leader_socket = socket_connect(dev->locals[0].nonce);
     if (dev->leader_socket < 0) {
+        if (errno == ECONNREFUSED) { /* it listened when it gave its address */
+            dev->locals[0].cut = "it has closed, or failed to open, before it "
+                                 "gave this rank the job's shared memory";
+        }
         return; /* its queue is full: serve tries again */
     }
     if (shm_message_send(dev->leader_socket, &hello, sizeof(hello), -1) < 0) {
@@ -114,8 +120,8 @@ static void fetch_continue(struct shm_dev *dev)
     int fd;
     ssize_t got;
 
-    if (dev->locals[0].misled) {
-        return;
+    if (dev->locals[0].cut != NULL || dev->base.error != NULL) {
+        return; /* nothing will come of it */
     }
     if (dev->leader_socket < 0) {
         shm_fetch(dev);
@@ -136,7 +142,10 @@ static void fetch_continue(struct shm_dev *dev)
             shm_job_ready(dev, seg);
             dev->socket_mask = 4095;
         }
-        dev->locals[0].misled = status == AM_ERR_PEER;
+        if (status == AM_ERR_PEER) {
+            dev->locals[0].cut =
+                    "what it passed is no shared memory of this job";
+        }
     }
     if (fd >= 0) {
         close(fd);
