@@ -23,6 +23,11 @@ const char *am_config_getenv(const char *name)
     return getenv(name);
 }
 
+void am_config_setenv(const char *name, const char *value)
+{
+    (void)setenv(name, value, 0);
+}
+
 /* The value as it is shown in an error: short, printable, one line. */
 static void show_value(const char *text, char *to, size_t bytes)
 {

@@ -67,5 +67,8 @@ am_status_t am_config_parse_bytes(const char *text, size_t *bytes_p);
 
 /* A variable that is not ours (PMI_FD, PMI_RANK...); NULL when not set. */
 const char *am_config_getenv(const char *name);
+/* Give such a variable, if it is not set, a value for a library that reads it when it
+ * is loaded.  Not beside a getenv of another thread. */
+void am_config_setenv(const char *name, const char *value);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define LIB_NAME "libfabric.so.1"
 
@@ -28,7 +27,7 @@ am_status_t ofi_lib_load(struct ofi_lib *lib, char *error, size_t error_bytes)
     void *handle;
 
     /* read by the first call, if nobody in the process was before: ofi_alive.c */
-    (void)setenv("FI_AV_REMOVE_CLEANUP", "1", 0);
+    am_config_setenv("FI_AV_REMOVE_CLEANUP", "1");
     handle = dlopen(LIB_NAME, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == NULL) {
         snprintf(error, error_bytes,
