@@ -22,14 +22,27 @@ enum {
 
 #define LOOK_PS UINT64_C(100000000000)
 
-static uint64_t now_ps;
+/* The provider net of libfabric 1.17 leaks a struct fi_info for each connection. */
+const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libfabric.so";
+}
+
+static uint64_t now_ps; /* 0: the machine's */
 static int ended;
 static am_status_t how;
 static uint8_t here[GET_BYTES], there[GET_BYTES];
 
 static uint64_t clock_now(struct am_env *env)
 {
-    return now_ps;
+    return now_ps != 0 ? now_ps : am_env_now(am_env_real());
+}
+
+static uint64_t random_any(struct am_env *env)
+{
+    return am_env_random(am_env_real());
 }
 
 static void got(void *arg, am_status_t status)
@@ -82,6 +95,7 @@ static void silent(const char *provider, bool gets, bool cuts)
     struct am_dev *dev;
 
     ops.now = clock_now;
+    ops.random = random_any;
     now_ps = 100 * LOOK_PS;
     ended = 0;
     dev_pair_open(nodes, &am_ofi_ops, &env, options,
@@ -113,7 +127,7 @@ static void silent(const char *provider, bool gets, bool cuts)
         assert_int_equal(here[i], 0x5a);
     }
     assert_true(dev->ops->drained(dev));
-    ops.now = am_env_real()->ops->now; /* a close waits a while */
+    now_ps = 0; /* a close waits a while */
     dev_pair_close(nodes);
 }
 
