@@ -31,14 +31,16 @@ static am_status_t job_wait(struct am_ctx *ctx, char *error, size_t error_bytes)
     uint64_t deadline = now_ps + (ms < ms_max ? ms : ms_max) * PS_PER_MS;
 
     while (!am_connected(ctx)) {
+        const char *why = device_error(ctx);
+
+        if (why != NULL) {
+            snprintf(error, error_bytes, "%s", why);
+            return AM_ERR_SYSTEM;
+        }
         am_env_relax(ctx->env, 0);
         am_check_peers(ctx);
         if (ctx->stats[AM_STAT_PEERS_DEAD] != 0) {
             return AM_ERR_PEER; /* am_peer_dead wrote the sentence */
-        }
-        if (device_error(ctx) != NULL) {
-            snprintf(error, error_bytes, "%s", device_error(ctx));
-            return AM_ERR_SYSTEM;
         }
         if (am_env_now(ctx->env) > deadline) {
             snprintf(error, error_bytes,

@@ -47,7 +47,8 @@ struct am_pmi {
  * Join the job named by PMI_FD, PMI_RANK and PMI_SIZE.  Without any of them
  * the job is this process alone (rank 0 of 1, fd -1).  AM_ERR_SYSTEM, with
  * the reason in pmi->error, when they are incomplete, PMI_FD is neither a socket
- * nor a pipe, or the launcher does not answer as it should.  Blocks for the launcher.  Not in a handler.
+ * nor a pipe, or the launcher does not answer as it should.  Blocks for the
+ * launcher.  Not in a handler.
  */
 am_status_t am_pmi_open(struct am_pmi *pmi);
 
