@@ -150,6 +150,7 @@ void MPIDI_AM_comm_enter(MPIR_Comm * comm)
     ft->next = MPIDI_AM_ft_list;
     MPIDI_AM_ft_list = ft;
     MPIDI_AM_agree_forget(comm->recvcontext_id);
+    MPIDI_AM_revoke_enter();
     if (MPIDI_AM_global.trouble != 0) {
         MPIDI_AM_comm_review(ft);
     }

@@ -73,6 +73,8 @@ void MPIDI_AM_comm_review(struct MPIDI_AM_ft *ft);
 void MPIDI_AM_revoke_leave(struct MPIDI_AM_ft *ft);
 /* A member, whose peer in context 0 is `source`, has revoked the communicator of this context. */
 void MPIDI_AM_revoke_message(int context_id, int member, uint32_t source);
+/* A communicator is being made: words that came before may be for it. */
+void MPIDI_AM_revoke_enter(void);
 /* Whoever polls vci 0 after trouble: take the words that came before the communicator began. */
 void MPIDI_AM_revoke_early(void);
 void MPIDI_AM_revoke_forget_all(void);

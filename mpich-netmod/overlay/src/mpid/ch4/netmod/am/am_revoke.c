@@ -39,6 +39,7 @@ static struct word {
     uint32_t source;            /* whose word it is */
 } early[EARLY_MAX];
 static int early_count;
+static bool early_is_due;       /* one of them may be taken: its communicator is made here */
 
 /* ------------------------------------------------------------- sinks */
 
@@ -271,15 +272,22 @@ void MPIDI_AM_revoke_message(int context_id, int member, uint32_t source)
         early_count--;
     }
     early[early_count++] = word;
+    early_is_due = early_is_due || ft != NULL;
     MPIDI_AM_global.trouble++;  /* polls look for it */
+}
+
+void MPIDI_AM_revoke_enter(void)
+{
+    early_is_due = early_count > 0;
 }
 
 void MPIDI_AM_revoke_early(void)
 {
-    if (early_count == 0) {
+    if (!early_is_due) {
         return;
     }
     MPIDI_AM_ft_lock();
+    early_is_due = false;
     for (int i = 0; i < early_count; i++) {
         struct MPIDI_AM_ft *ft = MPIDI_AM_ft_of(early[i].context_id);
 
@@ -288,6 +296,8 @@ void MPIDI_AM_revoke_early(void)
 
             early[i--] = early[--early_count];
             take(ft, &word);
+        } else {
+            early_is_due = early_is_due || ft != NULL;
         }
     }
     MPIDI_AM_ft_unlock();
@@ -296,6 +306,7 @@ void MPIDI_AM_revoke_early(void)
 void MPIDI_AM_revoke_forget_all(void)
 {
     early_count = 0;
+    early_is_due = false;
 }
 
 void MPIDI_AM_revoke_dead(void)
