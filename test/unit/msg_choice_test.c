@@ -9,6 +9,8 @@
 #include "support/msg_world.h"
 #include "support/seed.h"
 
+#include "am/ctx.h"
+#include "dev/shm/shm_inl.h"
 #include "msg/proto_choice.h"
 
 #include <sched.h>
@@ -288,6 +290,26 @@ static void test_turns_rndv(void)
     world_close(&world);
 }
 
+/* Two that have one CPU: what an answer costs is measured; and not for those who may
+ * run on others, too. */
+static void test_turns_core(uint32_t cpus, bool measured)
+{
+    static const uint64_t round_ps = 12000000;
+    struct world world;
+    cpu_set_t before;
+
+    assert_int_equal(keep_cpus((int)cpus, &before), cpus);
+    world_open(&world, cpus + 1, NULL);
+    world_settle(&world);
+    (void)am_ctx_poll_wait(world.ctx[0]);
+    assert_in_range(kind_at(&world)->cost.perf.turn_ps, 1, round_ps - 1);
+    shm_costs_guess(shm_dev_of(world.ctx[0]->devs[0]), round_ps);
+    world_poll(&world);
+    assert_int_equal(kind_at(&world)->cost.perf.turn_ps == round_ps, measured);
+    world_close(&world);
+    assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
 /* Ranks that outnumber the CPUs: short rings, no region that one message
  * fills, and no long message that comes before its receive. */
 static void test_turns(void **state)
@@ -318,6 +340,10 @@ static void test_turns(void **state)
     world_close(&world);
     test_turns_rndv();
     assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+    test_turns_core(1, true);
+    if (alone < SIZE_MAX) { /* there are two */
+        test_turns_core(2, false);
+    }
 }
 
 static void test_bad_values(void **state)

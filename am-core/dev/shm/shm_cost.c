@@ -111,12 +111,35 @@ void shm_costs_place(struct shm_dev *dev, struct shm_ep *ep)
     }
 }
 
+/* Between two that have one core, and no other, an answer takes a round: nobody else
+ * has work meanwhile. */
+static void turns_set(struct shm_dev *dev)
+{
+    const struct am_dev_perf *perf = &dev->base.attr.perf;
+    uint64_t round_ps = dev->round.guess_ps;
+
+    for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
+        bool is_round =
+                perf->shared_core && i == AM_DISTANCE_CORE && round_ps > 0;
+
+        am_meter_turns(&dev->meters[i], perf->shared_core,
+                       is_round ? round_ps : perf->turn_ps);
+    }
+}
+
+void shm_costs_guess(struct shm_dev *dev, uint64_t round_ps)
+{
+    dev->round.guess_ps = round_ps;
+    turns_set(dev);
+}
+
 void shm_costs_round(struct shm_dev *dev, uint64_t round_ps)
 {
     dev->base.attr.perf.round_ps = round_ps;
     for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
         dev->meters[i].perf.round_ps = round_ps;
     }
+    shm_costs_guess(dev, round_ps);
 }
 
 void shm_costs_crowd(struct shm_dev *dev, bool crowded, uint64_t turn_ps)
@@ -128,8 +151,8 @@ void shm_costs_crowd(struct shm_dev *dev, bool crowded, uint64_t turn_ps)
     perf->core_ranks = dev->round.core_ranks;
     for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
         dev->meters[i].perf.core_ranks = perf->core_ranks;
-        am_meter_turns(&dev->meters[i], perf->shared_core, perf->turn_ps);
     }
+    turns_set(dev);
     for (struct shm_ep *ep = dev->eps; dev->crowd_known && ep != NULL;
          ep = ep->next) {
         shm_costs_place(dev, ep);

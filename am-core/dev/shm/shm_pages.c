@@ -33,6 +33,15 @@ void shm_pages_write(char *from, size_t bytes)
     }
 }
 
+/* Where a hypervisor shadows page tables, a page that the kernel has made takes a fault
+ * of the hypervisor's all the same when it is first read: 6 us. */
+static void pages_read(const char *from, size_t bytes)
+{
+    for (size_t at = SHM_PAGE - 1; at < bytes; at += SHM_PAGE) {
+        (void)*(const volatile char *)(from + at);
+    }
+}
+
 static uint32_t smaller(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
@@ -55,6 +64,9 @@ static bool lane_make(struct shm_seg *seg, uint32_t to, uint32_t from,
         /* what the other writes in it is at the start of its first page */
         shm_pages_write(lane, seg->geometry.lane_bytes);
         shm_pages_write(data, front);
+    } else {
+        pages_read(lane, seg->geometry.lane_bytes);
+        pages_read(data, front);
     }
     return true;
 }

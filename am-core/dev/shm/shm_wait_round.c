@@ -51,6 +51,9 @@ void shm_round_yield(struct shm_dev *dev)
         return;
     }
     round->yields_ps[round->count++] = ps;
+    if (round->count == SHM_YIELDS_GUESS) {
+        shm_costs_guess(dev, shm_round_of(round->yields_ps, round->count));
+    }
     if (round->count == SHM_YIELDS_TIMED) {
         ps = shm_round_of(round->yields_ps, round->count);
         am_log(dev->log, AM_LOG_DEBUG,

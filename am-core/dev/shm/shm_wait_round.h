@@ -10,14 +10,17 @@
 struct shm_dev;
 
 #define SHM_YIELDS_TIMED 32 /* that another rank made use of */
+#define SHM_YIELDS_GUESS 4  /* after so many a round is guessed */
+
 /* After so many that none did, one in so many is timed: timing takes system calls. */
-#define SHM_YIELDS_UNUSED 1024
+#define SHM_YIELDS_UNUSED  1024
 #define SHM_YIELDS_SAMPLED 64
 
 struct shm_round {
     uint32_t core_ranks; /* that may share a core */
     uint32_t count;      /* of yields_ps */
-    uint32_t unused;     /* yields that no other rank made use of, or not timed */
+    uint32_t unused;   /* yields that no other rank made use of, or not timed */
+    uint64_t guess_ps; /* so long takes a round, by the first; 0: not known */
     uint64_t yields_ps[SHM_YIELDS_TIMED];
 };
 
@@ -28,7 +31,8 @@ void shm_round_yield(struct shm_dev *dev);
  * work of their own in most of them. */
 uint64_t shm_round_of(uint64_t *yields_ps, uint32_t count);
 
-/* Tell the costs that it takes so long (shm_cost.c). */
+/* Tell the costs that it takes about so long, and that it does (shm_cost.c). */
+void shm_costs_guess(struct shm_dev *dev, uint64_t round_ps);
 void shm_costs_round(struct shm_dev *dev, uint64_t round_ps);
 
 #endif
