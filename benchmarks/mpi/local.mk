@@ -12,6 +12,7 @@ EXTRA_DIST += \
     benchmarks/mpi/check \
     benchmarks/mpi/mpi_first.c \
     benchmarks/mpi/mpi_start.c \
+    benchmarks/mpi/mpi_wait.c \
     benchmarks/mpi/mpi_perf.c \
     benchmarks/mpi/mpi_perf.h \
     benchmarks/mpi/mpi_tests.c
