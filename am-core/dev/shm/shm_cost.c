@@ -111,8 +111,9 @@ void shm_costs_place(struct shm_dev *dev, struct shm_ep *ep)
     }
 }
 
-/* Between two that have one core, and no other, an answer takes a round: nobody else
- * has work meanwhile. */
+/* Where both ends have one core, who waits for an answer has it again when the ranks of
+ * that core have gone round.  Where ranks may run on several cores others have work
+ * meanwhile, and an answer counts as one hand-off. */
 static void turns_set(struct shm_dev *dev)
 {
     const struct am_dev_perf *perf = &dev->base.attr.perf;

@@ -20,7 +20,7 @@ struct shm_round {
     uint32_t core_ranks; /* that may share a core */
     uint32_t count;      /* of yields_ps */
     uint32_t unused;   /* yields that no other rank made use of, or not timed */
-    uint64_t guess_ps; /* so long takes a round, by the first; 0: not known */
+    uint64_t guess_ps; /* a round, as the yields so far tell; 0: not known */
     uint64_t yields_ps[SHM_YIELDS_TIMED];
 };
 
@@ -31,7 +31,8 @@ void shm_round_yield(struct shm_dev *dev);
  * work of their own in most of them. */
 uint64_t shm_round_of(uint64_t *yields_ps, uint32_t count);
 
-/* Tell the costs that it takes about so long, and that it does (shm_cost.c). */
+/* Tell the costs what a round takes (shm_cost.c): by the first yields, for the choice
+ * of a protocol between two of one core; and by all of them, for collectives, too. */
 void shm_costs_guess(struct shm_dev *dev, uint64_t round_ps);
 void shm_costs_round(struct shm_dev *dev, uint64_t round_ps);
 
