@@ -12,12 +12,13 @@ enum {
     METER_EVERY_SHORT = 64, /* ... of those below METER_SHORT fewer, ... */
     METER_SHORT = 16 * 1024,
     METER_ODD = 4,    /* ... unless the last took so many times what is used */
-    METER_LONGER = 2, /* copies that take longer by one in so many may have
-                       * had page faults */
-    METER_MEAN = 8,   /* a sample moves the mean by one in so many, at first
+    METER_LONGER = 2, /* copies that take longer than the mean by one in so many
+                       * may have had page faults; to ask is a system call */
+    METER_MEAN = 16,  /* a sample moves the mean by one in so many, at first
                        * by more: it is the mean of the first ones */
-    METER_LEAP = 4,   /* a sample counts as so many times the mean at most: a
-                       * core that was taken away says nothing about copies */
+    METER_LEAP = 2,   /* a sample counts as so many times the mean at most: a
+                       * core that was taken away says nothing about copies; ... */
+    METER_LEAP_FIRST = 4, /* ... and before the mean is believed */
     METER_SURE = 16,  /* samples before the mean is believed, ... */
     METER_SURE_TRIAL = 4, /* ... and in a trial, which may be dear */
     METER_RATIO = 4, /* a change of more than one in so many is used; ... */
@@ -209,7 +210,8 @@ static bool fade(struct am_meter *meter, struct am_rate *rate)
 
 static void rate_see(struct am_rate *rate, uint64_t byte_fs)
 {
-    uint64_t most = rate->seen_fs * METER_LEAP;
+    uint64_t most = rate->seen_fs * (rate->samples < METER_SURE ? METER_LEAP_FIRST
+                                                                : METER_LEAP);
 
     if (most == 0 || most > AM_METER_BYTE_FS_MAX) {
         most = AM_METER_BYTE_FS_MAX;
@@ -286,16 +288,16 @@ static bool has_faulted(struct am_meter *meter, struct am_env *env)
 void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
                    size_t bytes, uint64_t start)
 {
-    uint64_t elapsed_ps, byte_fs, used_fs;
+    const struct am_rate *rate = &rates_now(meter)[copy];
+    uint64_t elapsed_ps, byte_fs;
 
     if (start != 0) {
         elapsed_ps = am_env_now(env) + 1 - start;
         byte_fs = elapsed_ps / bytes * 1000;
-        used_fs = rates_now(meter)[copy].used_fs;
         meter->wait[copy] = untimed(meter, copy, bytes,
-                                    byte_fs >= METER_ODD * used_fs);
+                                    byte_fs >= METER_ODD * rate->used_fs);
         if (!meter->perf.shared_core &&
-            !(byte_fs > used_fs + used_fs / METER_LONGER &&
+            !(byte_fs > rate->seen_fs + rate->seen_fs / METER_LONGER &&
               has_faulted(meter, env))) {
             am_meter_sample(meter, copy, bytes, elapsed_ps);
         }

@@ -245,6 +245,25 @@ static void test_much_steady(void **state)
     assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
 }
 
+/* Copies during which the core was taken away, two in twenty, say nothing. */
+static void test_spikes(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    meter.learn = AM_LEARN_MUCH;
+    for (int i = 0; i < 20; i++) {
+        am_meter_sent(&meter, true);
+    }
+    changes = 0;
+    for (int i = 0; i < 100; i++) {
+        see(&meter, AM_COPY_IN, 18, 30000);
+        see(&meter, AM_COPY_IN, 2, 1000000);
+    }
+    assert_int_equal(changes, 0);
+}
+
 /* Shorter than its constant part, and as long as can be: no number that the
  * costs could not take. */
 static void test_extremes(void **state)
@@ -283,6 +302,7 @@ static void test_turns(void **state)
 struct clock {
     struct am_env env;
     uint64_t now_ps, faults;
+    int asked; /* times for `faults` */
 };
 
 static uint64_t clock_now(struct am_env *env)
@@ -292,6 +312,7 @@ static uint64_t clock_now(struct am_env *env)
 
 static uint64_t clock_faults(struct am_env *env)
 {
+    ((struct clock *)env)->asked++;
     return ((struct clock *)env)->faults;
 }
 
@@ -358,6 +379,27 @@ static void test_faults(void **state)
     assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 300000));
 }
 
+/* Whether there was a fault is a system call, which copies that all take as long, if
+ * longer than was thought, do not make. */
+static void test_faults_asked(void **state)
+{
+    struct clock clock = {.env = {.ops = &clock_ops}};
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    meter.learn = AM_LEARN_MUCH;
+    for (int i = 0; i < 10000; i++) {
+        uint64_t start =
+                am_meter_start(&meter, &clock.env, AM_COPY_IN, BYTES);
+
+        clock.now_ps += BYTES * 40;
+        am_meter_stop(&meter, &clock.env, AM_COPY_IN, BYTES, start);
+    }
+    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
+    assert_in_range(clock.asked, 0, 16);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +411,7 @@ int main(void)
             cmocka_unit_test(test_much_single),
             cmocka_unit_test(test_much_steady),
             cmocka_unit_test(test_faults),
+            cmocka_unit_test(test_faults_asked), cmocka_unit_test(test_spikes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
