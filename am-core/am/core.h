@@ -3,7 +3,7 @@
  * collectives).  Owns: peers, handler dispatch, the queues of work that waits
  * for space, regions, bulk transfers.  May call chan, dev and base only.
  *
- *   caller -> am_peer_send -> ep->send          (space: gone at once)
+ *   caller -> am_peer_send -> peer->send        (space: gone at once)
  *                \-> AM_ERR_AGAIN -> am_op_queue -> am_ctx_poll -> op->run
  *   device poll -> am_dispatch -> handler(token, words, data)
  */

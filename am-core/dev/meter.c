@@ -12,13 +12,13 @@ enum {
     METER_EVERY_SHORT = 64, /* ... of those below METER_SHORT fewer, ... */
     METER_SHORT = 16 * 1024,
     METER_ODD = 4,    /* ... unless the last took so many times what is used */
-    METER_LONGER = 2, /* copies that take longer than the mean by one in so many
+    METER_LONGER = 2, /* copies that take longer than expected by one in so many
                        * may have had page faults; to ask is a system call */
     METER_MEAN = 16,  /* a sample moves the mean by one in so many, at first
                        * by more: it is the mean of the first ones */
     METER_LEAP = 2,   /* a sample counts as so many times the mean at most: a
                        * core that was taken away says nothing about copies; ... */
-    METER_LEAP_FIRST = 4, /* ... and before the mean is believed */
+    METER_LEAP_FIRST = 4, /* ... and of the first METER_SURE samples */
     METER_SURE = 16,  /* samples before the mean is believed, ... */
     METER_SURE_TRIAL = 4, /* ... and in a trial, which may be dear */
     METER_RATIO = 4, /* a change of more than one in so many is used; ... */
@@ -289,6 +289,9 @@ void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
                    size_t bytes, uint64_t start)
 {
     const struct am_rate *rate = &rates_now(meter)[copy];
+    /* in a trial what was seen before it is no longer expected */
+    uint64_t expected_fs =
+            rate->samples < rate->sure ? rate->used_fs : rate->seen_fs;
     uint64_t elapsed_ps, byte_fs;
 
     if (start != 0) {
@@ -297,7 +300,7 @@ void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
         meter->wait[copy] = untimed(meter, copy, bytes,
                                     byte_fs >= METER_ODD * rate->used_fs);
         if (!meter->perf.shared_core &&
-            !(byte_fs > rate->seen_fs + rate->seen_fs / METER_LONGER &&
+            !(byte_fs > expected_fs + expected_fs / METER_LONGER &&
               has_faulted(meter, env))) {
             am_meter_sample(meter, copy, bytes, elapsed_ps);
         }

@@ -357,26 +357,47 @@ static void test_times_few(void **state)
     assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 300000));
 }
 
+/* So many copies, each with a page fault, and therefore slow. */
+static void fault(struct am_meter *meter, int count)
+{
+    struct clock clock = {.env = {.ops = &clock_ops}};
+
+    for (int i = 0; i < count; i++) {
+        uint64_t start = am_meter_start(meter, &clock.env, AM_COPY_IN, BYTES);
+
+        clock.faults++;
+        clock.now_ps += BYTES * 300;
+        am_meter_stop(meter, &clock.env, AM_COPY_IN, BYTES, start);
+    }
+}
+
 /* Copies that take long because of page faults say nothing. */
 static void test_faults(void **state)
 {
-    struct clock clock = {.env = {.ops = &clock_ops}};
     struct am_meter meter;
     unsigned changes;
 
     open_meter(&meter, &changes);
     (void)timed(&meter, BYTES, 100, 18000);
-    for (int i = 0; i < 4000; i++) {
-        uint64_t start =
-                am_meter_start(&meter, &clock.env, AM_COPY_IN, BYTES);
-
-        clock.faults++;
-        clock.now_ps += BYTES * 300;
-        am_meter_stop(&meter, &clock.env, AM_COPY_IN, BYTES, start);
-    }
+    fault(&meter, 4000);
     assert_int_equal(changes, 0);
     assert_int_equal(timed(&meter, BYTES, 1600, 300000), 100);
     assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 300000));
+}
+
+/* They do not end a trial either, though copies were as slow before it. */
+static void test_faults_trial(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    meter.learn = AM_LEARN_MUCH;
+    see(&meter, AM_COPY_IN, 200, 300000);
+    see(&meter, AM_COPY_SINGLE, 4096, 90000);
+    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
+    fault(&meter, 40);
+    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
 }
 
 /* Whether there was a fault is a system call, which copies that all take as long, if
@@ -411,6 +432,7 @@ int main(void)
             cmocka_unit_test(test_much_single),
             cmocka_unit_test(test_much_steady),
             cmocka_unit_test(test_faults),
+            cmocka_unit_test(test_faults_trial),
             cmocka_unit_test(test_faults_asked), cmocka_unit_test(test_spikes),
     };
 
