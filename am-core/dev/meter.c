@@ -12,13 +12,13 @@ enum {
     METER_EVERY_SHORT = 64, /* ... of those below METER_SHORT fewer, ... */
     METER_SHORT = 16 * 1024,
     METER_ODD = 4,    /* ... unless the last took so many times what is used */
-    METER_LONGER = 2, /* copies that take longer than expected by one in so many
+    METER_LONGER = 2, /* copies that take longer by one in so many than expected
                        * may have had page faults; to ask is a system call */
     METER_MEAN = 16,  /* a sample moves the mean by one in so many, at first
                        * by more: it is the mean of the first ones */
     METER_LEAP = 2,   /* a sample counts as so many times the mean at most: a
                        * core that was taken away says nothing about copies; ... */
-    METER_LEAP_FIRST = 4, /* ... and of the first METER_SURE samples */
+    METER_LEAP_FIRST = 4, /* ... each of the first METER_SURE as so many */
     METER_SURE = 16,  /* samples before the mean is believed, ... */
     METER_SURE_TRIAL = 4, /* ... and in a trial, which may be dear */
     METER_RATIO = 4, /* a change of more than one in so many is used; ... */
@@ -210,8 +210,9 @@ static bool fade(struct am_meter *meter, struct am_rate *rate)
 
 static void rate_see(struct am_rate *rate, uint64_t byte_fs)
 {
-    uint64_t most = rate->seen_fs * (rate->samples < METER_SURE ? METER_LEAP_FIRST
-                                                                : METER_LEAP);
+    uint64_t most =
+            rate->seen_fs *
+            (rate->samples < METER_SURE ? METER_LEAP_FIRST : METER_LEAP);
 
     if (most == 0 || most > AM_METER_BYTE_FS_MAX) {
         most = AM_METER_BYTE_FS_MAX;
@@ -285,23 +286,30 @@ static bool has_faulted(struct am_meter *meter, struct am_env *env)
     return meter->faults != before;
 }
 
+/* Longer than expected, which before the mean is believed, as in a trial, is what is
+ * used. */
+static bool takes_longer(const struct am_rate *rate, uint64_t byte_fs)
+{
+    uint64_t expected_fs =
+            rate->samples < rate->sure ? rate->used_fs : rate->seen_fs;
+
+    return byte_fs > expected_fs + expected_fs / METER_LONGER;
+}
+
 void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
                    size_t bytes, uint64_t start)
 {
-    const struct am_rate *rate = &rates_now(meter)[copy];
-    /* in a trial what was seen before it is no longer expected */
-    uint64_t expected_fs =
-            rate->samples < rate->sure ? rate->used_fs : rate->seen_fs;
+    const struct am_rate *rate;
     uint64_t elapsed_ps, byte_fs;
 
     if (start != 0) {
+        rate = &rates_now(meter)[copy];
         elapsed_ps = am_env_now(env) + 1 - start;
         byte_fs = elapsed_ps / bytes * 1000;
         meter->wait[copy] = untimed(meter, copy, bytes,
                                     byte_fs >= METER_ODD * rate->used_fs);
         if (!meter->perf.shared_core &&
-            !(byte_fs > expected_fs + expected_fs / METER_LONGER &&
-              has_faulted(meter, env))) {
+            !(takes_longer(rate, byte_fs) && has_faulted(meter, env))) {
             am_meter_sample(meter, copy, bytes, elapsed_ps);
         }
     }

@@ -44,6 +44,14 @@ static void see(struct am_meter *meter, am_copy_t copy, int count,
     }
 }
 
+/* Long messages go both ways until the meter has noticed. */
+static void go_both_ways(struct am_meter *meter)
+{
+    for (int i = 0; i < 20; i++) {
+        am_meter_sent(meter, true);
+    }
+}
+
 /* As near as the meter promises: a quarter. */
 static bool is_near(uint64_t value, uint64_t wanted)
 {
@@ -162,9 +170,7 @@ static void test_both_ways(void **state)
         am_meter_sent(&meter, i % 5 == 0); /* a packet that crosses one */
     }
     assert_false(meter.perf.both_ways);
-    for (int i = 0; i < 20; i++) {
-        am_meter_sent(&meter, true);
-    }
+    go_both_ways(&meter);
     assert_true(meter.perf.both_ways);
     assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
     see(&meter, AM_COPY_IN, 200, 80000);
@@ -191,9 +197,7 @@ static void test_much_both(void **state)
     meter.learn = AM_LEARN_MUCH;
     see(&meter, AM_COPY_IN, 200, 60000);
     assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
-    for (int i = 0; i < 20; i++) {
-        am_meter_sent(&meter, true);
-    }
+    go_both_ways(&meter);
     see(&meter, AM_COPY_IN, 200, 50000);
     assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
     see(&meter, AM_COPY_IN, 200, 60000);
@@ -230,9 +234,7 @@ static void test_much_steady(void **state)
 
     open_meter(&meter, &changes);
     meter.learn = AM_LEARN_MUCH;
-    for (int i = 0; i < 20; i++) {
-        am_meter_sent(&meter, true);
-    }
+    go_both_ways(&meter);
     for (int i = 0; i < 20; i++) {
         see(&meter, AM_COPY_IN, 100, 58000);
         assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 58000));
@@ -253,9 +255,7 @@ static void test_spikes(void **state)
 
     open_meter(&meter, &changes);
     meter.learn = AM_LEARN_MUCH;
-    for (int i = 0; i < 20; i++) {
-        am_meter_sent(&meter, true);
-    }
+    go_both_ways(&meter);
     changes = 0;
     for (int i = 0; i < 100; i++) {
         see(&meter, AM_COPY_IN, 18, 30000);
@@ -319,22 +319,31 @@ static uint64_t clock_faults(struct am_env *env)
 static const struct am_env_ops clock_ops = {.now = clock_now,
                                             .faults = clock_faults};
 
-/* `count` copies that take so long; how many of them are timed? */
-static int timed(struct am_meter *meter, size_t bytes, int count,
-                 uint64_t byte_fs)
+/* `count` copies that take so long, each with so many page faults; how many of them are
+ * timed? */
+static int timed_by(struct clock *clock, struct am_meter *meter, size_t bytes,
+                    int count, uint64_t byte_fs, uint64_t faults)
 {
-    struct clock clock = {.env = {.ops = &clock_ops}};
     int times = 0;
 
     for (int i = 0; i < count; i++) {
         uint64_t start =
-                am_meter_start(meter, &clock.env, AM_COPY_IN, bytes);
+                am_meter_start(meter, &clock->env, AM_COPY_IN, bytes);
 
-        clock.now_ps += bytes * byte_fs / 1000;
-        am_meter_stop(meter, &clock.env, AM_COPY_IN, bytes, start);
+        clock->faults += faults;
+        clock->now_ps += bytes * byte_fs / 1000;
+        am_meter_stop(meter, &clock->env, AM_COPY_IN, bytes, start);
         times += start != 0;
     }
     return times;
+}
+
+static int timed(struct am_meter *meter, size_t bytes, int count,
+                 uint64_t byte_fs)
+{
+    struct clock clock = {.env = {.ops = &clock_ops}};
+
+    return timed_by(&clock, meter, bytes, count, byte_fs, 0);
 }
 
 /* Of short copies few are timed, while they take what is expected. */
@@ -362,13 +371,7 @@ static void fault(struct am_meter *meter, int count)
 {
     struct clock clock = {.env = {.ops = &clock_ops}};
 
-    for (int i = 0; i < count; i++) {
-        uint64_t start = am_meter_start(meter, &clock.env, AM_COPY_IN, BYTES);
-
-        clock.faults++;
-        clock.now_ps += BYTES * 300;
-        am_meter_stop(meter, &clock.env, AM_COPY_IN, BYTES, start);
-    }
+    (void)timed_by(&clock, meter, BYTES, count, 300000, 1);
 }
 
 /* Copies that take long because of page faults say nothing. */
@@ -410,13 +413,7 @@ static void test_faults_asked(void **state)
 
     open_meter(&meter, &changes);
     meter.learn = AM_LEARN_MUCH;
-    for (int i = 0; i < 10000; i++) {
-        uint64_t start =
-                am_meter_start(&meter, &clock.env, AM_COPY_IN, BYTES);
-
-        clock.now_ps += BYTES * 40;
-        am_meter_stop(&meter, &clock.env, AM_COPY_IN, BYTES, start);
-    }
+    (void)timed_by(&clock, &meter, BYTES, 10000, 40000, 0);
     assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
     assert_in_range(clock.asked, 0, 16);
 }
