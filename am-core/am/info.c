@@ -90,9 +90,9 @@ static const struct am_config_row ctx_rows[] = {
         {"AM_LEARN", "much", AM_CONFIG_CHOICE, "",
          "the costs that protocols are chosen by follow what long copies are "
          "seen to take: yes, where that differs by a quarter; much, only where "
-         "it differs by a factor of eight (three while both ends send), as when "
-         "the cores turn out to be far from each other; no, they stay as they "
-         "are at the start",
+         "it differs by a factor of eight, or while both ends send by half in "
+         "all, as when the cores turn out to be far from each other; no, they "
+         "stay as they are at the start",
          offsetof(struct am_values, learn), "no|much|yes", NULL},
         {"AM_WAIT", "auto", AM_CONFIG_CHOICE, "",
          "what a waiting process does: auto spins, yields when others want "

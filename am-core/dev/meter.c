@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "dev/meter.h"
+#include "dev/meter_use.h"
 
 enum {
     METER_WARM = 8,   /* streams: so many copies are not timed first, as the
@@ -19,36 +19,18 @@ enum {
     METER_LEAP = 2,   /* a sample counts as so many times the mean at most: a
                        * core that was taken away says nothing about copies; ... */
     METER_LEAP_FIRST = 4, /* ... each of the first METER_SURE as so many */
-    METER_SURE = 16,  /* samples before the mean is believed, ... */
-    METER_SURE_TRIAL = 4, /* ... and in a trial, which may be dear */
-    METER_RATIO = 4, /* a change of more than one in so many is used; ... */
-    METER_RATIO_SEEN = 8, /* ... so many, of what is much */
-    METER_MUCH = 8,  /* so many times the prior, or one in so many, is much */
-    METER_MUCH_BOTH = 3, /* ... of streams both ways, as in memory that no cache
-                          * holds they cost more than a single copy; ... */
-    METER_MUCH_LESS = 4, /* ... and less by one in so many, once it is used: what
-                          * lies at the limit does not go to and fro */
-    METER_PUT_MORE = 8,  /* a put costs by one in so many more than a get */
-    METER_REST = 32,     /* samples between two changes */
-    METER_TRIAL = 4096,  /* samples of others until the unseen is tried again */
-    METER_FADE = 64,     /* samples of others until the unseen fades, by ... */
-    METER_FADES = 4,     /* ... one in so many of what is between */
+    METER_PUT_MORE = 8,   /* a put costs by one in so many more than a get */
+    METER_REST = 32,      /* samples between two changes */
     METER_BUSY_ALL = 256, /* the share that goes both ways, of so many: ... */
     METER_BUSY_PART = 8,  /* ... of the last messages, about so many */
     METER_BUSY_ON = 160,  /* both ways from here ... */
     METER_BUSY_OFF = 64   /* ... until below this */
 };
 
-/* The numbers of the way that is noticed, by am_copy_t. */
-static struct am_rate *rates_now(struct am_meter *meter)
-{
-    return meter->rates[meter->perf.both_ways ? AM_WAYS_BOTH : AM_WAYS_ONE];
-}
-
 static void perf_update(struct am_meter *meter)
 {
     struct am_dev_perf *perf = &meter->perf;
-    const struct am_rate *rates = rates_now(meter);
+    const struct am_rate *rates = am_meter_rates(meter);
     uint64_t single_fs = rates[AM_COPY_SINGLE].used_fs;
 
     perf->send_overhead.per_byte_fs = rates[AM_COPY_IN].used_fs;
@@ -111,103 +93,6 @@ void am_meter_turns(struct am_meter *meter, bool shared_core, uint64_t turn_ps)
     }
 }
 
-static bool differs(uint64_t a, uint64_t b, uint64_t ratio)
-{
-    uint64_t least = a < b ? a : b;
-    uint64_t gap = a < b ? b - a : a - b;
-
-    return gap > least / ratio;
-}
-
-/* Has a rate been seen that was much, and is it used? */
-static bool is_much(const struct am_meter *meter, const struct am_rate *rate)
-{
-    return meter->learn == AM_LEARN_MUCH && rate->from == AM_FROM_RUN;
-}
-
-/* Is a stream, either of its copies, much dearer than it was thought? */
-static bool stream_is_much(struct am_meter *meter)
-{
-    const struct am_rate *rates = rates_now(meter);
-
-    return is_much(meter, &rates[AM_COPY_IN]) ||
-           is_much(meter, &rates[AM_COPY_OUT]);
-}
-
-/* A single copy's prior is a measurement, which a little cannot outdo. */
-static bool differs_much(const struct am_meter *meter,
-                         const struct am_rate *rate)
-{
-    const struct am_rate *both = meter->rates[AM_WAYS_BOTH];
-    bool stream = rate == &both[AM_COPY_IN] || rate == &both[AM_COPY_OUT];
-    uint64_t much = METER_MUCH_LESS * (stream ? METER_MUCH_BOTH : METER_MUCH);
-    uint64_t a = rate->seen_fs, b = rate->prior_fs;
-
-    if (is_much(meter, rate)) {
-        much -= much / METER_MUCH_LESS;
-    }
-    return (a < b ? b : a) * METER_MUCH_LESS / much > (a < b ? a : b);
-}
-
-/* Use what was seen if it is far from what is used, and not just after a
- * change: a table of protocols depends on it. */
-static bool adopt(struct am_meter *meter, struct am_rate *rate)
-{
-    /* what made a stream dear, memory that no cache holds say, may make a single
-     * copy dear as well: then the two are compared as they were seen */
-    bool single = rate == &rates_now(meter)[AM_COPY_SINGLE];
-    bool prior = meter->learn == AM_LEARN_MUCH && !differs_much(meter, rate) &&
-                 !(single && stream_is_much(meter));
-    uint64_t wanted = prior ? rate->prior_fs : rate->seen_fs;
-
-    if (meter->rest > 0 || rate->samples < rate->sure ||
-        !differs(wanted, rate->used_fs,
-                 is_much(meter, rate) ? METER_RATIO_SEEN : METER_RATIO)) {
-        return false;
-    }
-    rate->used_fs = wanted;
-    rate->from = prior ? rate->prior_from : AM_FROM_RUN;
-    return true;
-}
-
-static uint64_t toward(uint64_t from, uint64_t to, uint64_t part)
-{
-    return to > from ? from + (to - from) / part : from - (from - to) / part;
-}
-
-/* The prior for some samples, after which what they tell counts at once: where
- * two ways are far apart, a longer trial of the worse one would cost more. */
-static bool try_prior(struct am_meter *meter, struct am_rate *rate)
-{
-    rate->unseen = 0;
-    rate->samples = 0;
-    rate->sure = METER_SURE_TRIAL;
-    if (!differs(rate->prior_fs, rate->used_fs, METER_RATIO)) {
-        return false;
-    }
-    rate->used_fs = rate->prior_fs;
-    rate->from = rate->prior_from;
-    meter->trial = true;
-    return true;
-}
-
-/* What is not chosen is not seen, and what was seen of it grows old: it goes
- * back to its prior, and is tried again when it looks cheaper. */
-static bool fade(struct am_meter *meter, struct am_rate *rate)
-{
-    bool much = meter->learn == AM_LEARN_MUCH;
-
-    if (++rate->unseen < (much ? METER_TRIAL : METER_FADE)) {
-        return false;
-    }
-    if (much) {
-        return try_prior(meter, rate);
-    }
-    rate->unseen = 0;
-    rate->seen_fs = toward(rate->seen_fs, rate->prior_fs, METER_FADES);
-    return adopt(meter, rate);
-}
-
 static void rate_see(struct am_rate *rate, uint64_t byte_fs)
 {
     uint64_t most =
@@ -219,16 +104,16 @@ static void rate_see(struct am_rate *rate, uint64_t byte_fs)
     }
     byte_fs = byte_fs > most ? most : byte_fs;
     rate->samples += rate->samples < METER_SURE;
-    rate->seen_fs =
-            toward(rate->seen_fs, byte_fs,
-                   rate->samples < METER_MEAN ? rate->samples : METER_MEAN);
+    rate->seen_fs = am_meter_toward(rate->seen_fs, byte_fs,
+                                    rate->samples < METER_MEAN ? rate->samples
+                                                               : METER_MEAN);
     rate->unseen = 0;
 }
 
 void am_meter_sample(struct am_meter *meter, am_copy_t copy, size_t bytes,
                      uint64_t elapsed_ps)
 {
-    struct am_rate *rates = rates_now(meter);
+    struct am_rate *rates = am_meter_rates(meter);
     uint64_t fixed_ps = copy == AM_COPY_SINGLE ? meter->perf.get.fixed_ps : 0;
     bool changed = false;
 
@@ -238,8 +123,8 @@ void am_meter_sample(struct am_meter *meter, am_copy_t copy, size_t bytes,
     rate_see(&rates[copy],
              elapsed_ps / bytes * 1000 + elapsed_ps % bytes * 1000 / bytes);
     for (int i = 0; i < AM_COPY_COUNT; i++) {
-        changed = (i == (int)copy ? adopt(meter, &rates[i])
-                                  : fade(meter, &rates[i])) ||
+        changed = (i == (int)copy ? am_meter_adopt(meter, &rates[i])
+                                  : am_meter_fade(meter, &rates[i])) ||
                   changed;
     }
     if (changed) {
@@ -270,7 +155,7 @@ static uint32_t untimed(struct am_meter *meter, am_copy_t copy, size_t bytes,
                         bool odd)
 {
     if (copy == AM_COPY_SINGLE ||
-        rates_now(meter)[copy].samples < METER_SURE) {
+        am_meter_rates(meter)[copy].samples < METER_SURE) {
         return 0;
     }
     return (bytes < METER_SHORT && !odd ? METER_EVERY_SHORT : METER_EVERY) - 1;
@@ -303,7 +188,7 @@ void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
     uint64_t elapsed_ps, byte_fs;
 
     if (start != 0) {
-        rate = &rates_now(meter)[copy];
+        rate = &am_meter_rates(meter)[copy];
         elapsed_ps = am_env_now(env) + 1 - start;
         byte_fs = elapsed_ps / bytes * 1000;
         meter->wait[copy] = untimed(meter, copy, bytes,

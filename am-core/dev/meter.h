@@ -10,9 +10,11 @@
  *     +-------  seen  ---------+  <---- am_meter_sample
  *
  * With AM_LEARN_YES enough is a quarter.  With AM_LEARN_MUCH, the default, what is
- * seen counts only where it is eight times the prior (a stream both ways: three times),
- * and the prior stays in use elsewhere; the unseen does not fade, but is tried for
- * four samples after 4,096 of others.
+ * seen counts only where it is eight times the prior, and the prior stays in use
+ * elsewhere; the unseen does not fade, but is tried for four samples after 4,096 of
+ * others.  Both ways it is the sum of a stream's two copies that counts, where it is
+ * more than 25/16 of its prior: then the stream is dear, and a single copy counts as
+ * an eighth less.
  *
  * One way and both ways are told apart, as two ends that stream to each other
  * make both copies of each byte on the same two cores: each way has numbers of
@@ -74,13 +76,14 @@ struct am_rate {
 struct am_meter {
     struct am_dev_perf perf; /* what costs are computed from */
     am_distance_t distance;
-    am_from_t short_from;         /* of perf's numbers that no rate has */
+    am_from_t short_from; /* of perf's numbers that no rate has */
     am_learn_t learn;
     uint32_t learns;              /* bits: 1 << am_copy_t */
     uint32_t wait[AM_COPY_COUNT]; /* copies until the next that is timed */
     uint32_t busy;                /* share of what goes both ways */
     uint32_t rest;                /* samples until a change is allowed */
     uint64_t faults;              /* page faults when last asked for */
+    bool dear;                    /* a stream both ways is */
     bool trial;                   /* the change that is made now is a trial */
     uint32_t changes;             /* times that perf has changed */
     struct am_rate rates[AM_WAYS_COUNT][AM_COPY_COUNT];

@@ -57,6 +57,7 @@ static void get_done(void *arg, am_status_t status)
     struct am_msg_req *recv = arg;
 
     recv->rndv->busy = false;
+    recv->msg->fetches--;
     if (status != AM_ERR_PEER) {
         am_rndv_end(recv->mp, recv->info.remote_id, status);
     }
@@ -84,6 +85,7 @@ static am_status_t get_deliver(struct am_msg_req *recv,
         return status;
     }
     recv->rndv->busy = true;
+    recv->msg->fetches++;
     am_bulk_get(&recv->rndv->bulk, recv->mp->peer,
                 &(struct am_transfer){.local = &recv->data,
                                       .key = &recv->info.key,

@@ -72,7 +72,8 @@ void am_proto_long_sent(struct am_msg_peer *mp, size_t bytes)
         mp->one_way += mp->one_way < ONE_WAY_MAX;
         am_meter_sent(kind->meter,
                       mp->one_way < ONE_WAY_MAX &&
-                              am_match_posted_count(&mp->msg->match) != 0);
+                              (am_match_posted_count(&mp->msg->match) != 0 ||
+                               mp->msg->fetches != 0));
     }
 }
 

@@ -58,6 +58,45 @@ static bool is_near(uint64_t value, uint64_t wanted)
     return value > wanted - wanted / 4 && value < wanted + wanted / 4;
 }
 
+/* A clock that the copies move on. */
+struct clock {
+    struct am_env env;
+    uint64_t now_ps, faults;
+    int asked; /* times for `faults` */
+};
+
+static uint64_t clock_now(struct am_env *env)
+{
+    return ((struct clock *)env)->now_ps;
+}
+
+static uint64_t clock_faults(struct am_env *env)
+{
+    ((struct clock *)env)->asked++;
+    return ((struct clock *)env)->faults;
+}
+
+static const struct am_env_ops clock_ops = {.now = clock_now,
+                                            .faults = clock_faults};
+
+/* `count` copies that take so long, each with so many page faults; how many of them are
+ * timed? */
+static int timed_by(struct clock *clock, struct am_meter *meter, size_t bytes,
+                    int count, uint64_t byte_fs, uint64_t faults)
+{
+    int times = 0;
+
+    for (int i = 0; i < count; i++) {
+        uint64_t start = am_meter_start(meter, &clock->env, AM_COPY_IN, bytes);
+
+        clock->faults += faults;
+        clock->now_ps += bytes * byte_fs / 1000;
+        am_meter_stop(meter, &clock->env, AM_COPY_IN, bytes, start);
+        times += start != 0;
+    }
+    return times;
+}
+
 static void test_converges(void **state)
 {
     struct am_meter meter;
@@ -186,8 +225,36 @@ static void test_both_ways(void **state)
     assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 40000));
 }
 
-/* Both ways, three times the prior is much: 125 ps/B for both copies of a stream in
- * memory that no cache holds, and 90 for a single one. */
+/* So many copies into the ring and out of it, which cost so much together. */
+static void stream(struct am_meter *meter, int count, uint64_t sum_fs)
+{
+    for (int i = 0; i < count; i++) {
+        see(meter, AM_COPY_IN, 1, sum_fs / 2 - 2000);
+        see(meter, AM_COPY_OUT, 1, sum_fs / 2 + 2000);
+    }
+}
+
+/* A stream both ways that costs 60 ps/B where 36 were thought. */
+static void open_dear(struct am_meter *meter, unsigned *changes)
+{
+    open_meter(meter, changes);
+    meter->learn = AM_LEARN_MUCH;
+    go_both_ways(meter);
+    stream(meter, 100, 60000);
+    assert_true(meter->dear);
+    assert_true(is_near(meter->perf.send_overhead.per_byte_fs, 28000));
+    assert_true(is_near(meter->perf.recv_overhead.per_byte_fs, 32000));
+    assert_in_range(meter->perf.get.per_byte_fs, 51000, 53000);
+}
+
+static bool has_priors(const struct am_meter *meter)
+{
+    return meter->perf.send_overhead.per_byte_fs == 18000 &&
+           meter->perf.recv_overhead.per_byte_fs == 18000 &&
+           meter->perf.get.per_byte_fs == assumed.get.per_byte_fs;
+}
+
+/* Both ways the sum of both copies counts, not the one that is dear alone. */
 static void test_much_both(void **state)
 {
     struct am_meter meter;
@@ -195,15 +262,15 @@ static void test_much_both(void **state)
 
     open_meter(&meter, &changes);
     meter.learn = AM_LEARN_MUCH;
-    see(&meter, AM_COPY_IN, 200, 60000);
-    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
+    stream(&meter, 200, 60000);
+    assert_true(has_priors(&meter)); /* one way */
     go_both_ways(&meter);
-    see(&meter, AM_COPY_IN, 200, 50000);
-    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
-    see(&meter, AM_COPY_IN, 200, 60000);
-    see(&meter, AM_COPY_OUT, 200, 65000);
-    assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 60000));
-    assert_true(is_near(meter.perf.recv_overhead.per_byte_fs, 65000));
+    see(&meter, AM_COPY_IN, 200, 38000);
+    assert_true(has_priors(&meter)); /* of the other copy nothing is known */
+    see(&meter, AM_COPY_OUT, 200, 17000);
+    assert_true(has_priors(&meter));
+    open_dear(&meter, &changes);
+    assert_int_equal(changes, 2); /* both ways, and dear */
 }
 
 /* A single copy that costs twice what was measured costs that, while a stream is
@@ -225,25 +292,68 @@ static void test_much_single(void **state)
     assert_int_equal(meter.perf.get.per_byte_fs, assumed.get.per_byte_fs);
 }
 
-/* What lies now above and now below the limit is used or not, and does not go to and
- * fro; what is used follows. */
+/* What lies now above and now below the limit does not go to and fro. */
 static void test_much_steady(void **state)
 {
     struct am_meter meter;
     unsigned changes;
 
-    open_meter(&meter, &changes);
-    meter.learn = AM_LEARN_MUCH;
-    go_both_ways(&meter);
+    open_dear(&meter, &changes);
     for (int i = 0; i < 20; i++) {
-        see(&meter, AM_COPY_IN, 100, 58000);
-        assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 58000));
-        see(&meter, AM_COPY_IN, 100, 48000);
-        assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 48000));
+        stream(&meter, 100, 60000);
+        assert_in_range(meter.perf.get.per_byte_fs, 48000, 54000);
+        stream(&meter, 100, 48000);
+        assert_in_range(meter.perf.get.per_byte_fs, 40000, 46000);
     }
-    see(&meter, AM_COPY_IN, 200, 48000);
-    assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 48000));
-    see(&meter, AM_COPY_IN, 200, 36000);
+    stream(&meter, 200, 40000);
+    assert_true(has_priors(&meter));
+    stream(&meter, 200, 54000);
+    assert_true(has_priors(&meter));
+}
+
+/* What single copies cost while the other end streams does not count, unless it is
+ * twice the stream; then it is tried again later. */
+static void test_dear_single(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    open_dear(&meter, &changes);
+    changes = 0;
+    see(&meter, AM_COPY_SINGLE, 1000, 110000);
+    assert_int_equal(changes, 0);
+    see(&meter, AM_COPY_SINGLE, 200, 140000);
+    assert_true(is_near(meter.perf.get.per_byte_fs, 140000));
+    stream(&meter, 2000, 60000);
+    assert_true(is_near(meter.perf.get.per_byte_fs, 140000));
+    stream(&meter, 60, 60000);
+    assert_in_range(meter.perf.get.per_byte_fs, 51000, 53000);
+}
+
+/* A dear stream is tried again after 4,096 single copies, and is not timed until the
+ * other end, whose single copies made it dear, tries it as well. */
+static void test_dear_trial(void **state)
+{
+    struct clock clock = {.env = {.ops = &clock_ops}};
+    struct am_meter meter;
+    unsigned changes;
+
+    open_dear(&meter, &changes);
+    for (int trial = 0; trial < 3; trial++) { /* still as dear */
+        see(&meter, AM_COPY_SINGLE, 4000, 60000);
+        assert_true(meter.dear);
+        see(&meter, AM_COPY_SINGLE, 96, 60000);
+        assert_false(meter.dear);
+        assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
+        assert_int_equal(timed_by(&clock, &meter, BYTES, 64, 90000, 0), 0);
+        stream(&meter, 15, 60000);
+        assert_false(meter.dear);
+        stream(&meter, 1, 60000);
+        assert_true(meter.dear);
+    }
+    see(&meter, AM_COPY_SINGLE, 4096, 60000); /* not any more */
+    stream(&meter, 100, 36000);
+    assert_false(meter.dear);
     assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
 }
 
@@ -296,46 +406,6 @@ static void test_turns(void **state)
     assert_int_equal(changes, 1);
     assert_true(meter.perf.shared_core);
     assert_int_equal(meter.perf.turn_ps, 1100000);
-}
-
-/* A clock that the copies move on. */
-struct clock {
-    struct am_env env;
-    uint64_t now_ps, faults;
-    int asked; /* times for `faults` */
-};
-
-static uint64_t clock_now(struct am_env *env)
-{
-    return ((struct clock *)env)->now_ps;
-}
-
-static uint64_t clock_faults(struct am_env *env)
-{
-    ((struct clock *)env)->asked++;
-    return ((struct clock *)env)->faults;
-}
-
-static const struct am_env_ops clock_ops = {.now = clock_now,
-                                            .faults = clock_faults};
-
-/* `count` copies that take so long, each with so many page faults; how many of them are
- * timed? */
-static int timed_by(struct clock *clock, struct am_meter *meter, size_t bytes,
-                    int count, uint64_t byte_fs, uint64_t faults)
-{
-    int times = 0;
-
-    for (int i = 0; i < count; i++) {
-        uint64_t start =
-                am_meter_start(meter, &clock->env, AM_COPY_IN, bytes);
-
-        clock->faults += faults;
-        clock->now_ps += bytes * byte_fs / 1000;
-        am_meter_stop(meter, &clock->env, AM_COPY_IN, bytes, start);
-        times += start != 0;
-    }
-    return times;
 }
 
 static int timed(struct am_meter *meter, size_t bytes, int count,
@@ -421,16 +491,24 @@ static void test_faults_asked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_converges), cmocka_unit_test(test_is_steady),
-            cmocka_unit_test(test_rests),     cmocka_unit_test(test_fades),
-            cmocka_unit_test(test_much),      cmocka_unit_test(test_both_ways),
-            cmocka_unit_test(test_extremes),  cmocka_unit_test(test_turns),
-            cmocka_unit_test(test_times_few), cmocka_unit_test(test_much_both),
+            cmocka_unit_test(test_converges),
+            cmocka_unit_test(test_is_steady),
+            cmocka_unit_test(test_rests),
+            cmocka_unit_test(test_fades),
+            cmocka_unit_test(test_much),
+            cmocka_unit_test(test_both_ways),
+            cmocka_unit_test(test_extremes),
+            cmocka_unit_test(test_turns),
+            cmocka_unit_test(test_times_few),
+            cmocka_unit_test(test_much_both),
             cmocka_unit_test(test_much_single),
             cmocka_unit_test(test_much_steady),
+            cmocka_unit_test(test_dear_single),
+            cmocka_unit_test(test_dear_trial),
             cmocka_unit_test(test_faults),
             cmocka_unit_test(test_faults_trial),
-            cmocka_unit_test(test_faults_asked), cmocka_unit_test(test_spikes),
+            cmocka_unit_test(test_faults_asked),
+            cmocka_unit_test(test_spikes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -247,6 +247,48 @@ static void test_both_ways(void **state)
     world_close(&world);
 }
 
+/* Rank 1 sends while it fetches what had come before it posted the receive. */
+static void answer_late(struct world *world)
+{
+    const struct am_msg_envelope envelope[2] = {{1, 0, 5}, {1, 1, 5}};
+    struct shaped source[2], target[2];
+    struct ended sent[2], received[2];
+
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        shaped_open(&source[rank], SHAPE_CONTIG, LONG);
+        shaped_open(&target[rank], SHAPE_CONTIG, LONG);
+    }
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        world_send(world, rank, 1 - rank, envelope[rank], &source[rank].data, 0,
+                   &sent[rank]);
+        if (rank == 0) {
+            world_settle(world);
+        }
+        world_recv(world, 1 - rank, envelope[rank], MASK_EXACT,
+                   &target[1 - rank].data, &received[1 - rank]);
+    }
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        world_wait(world, &received[rank]);
+        world_wait(world, &sent[rank]);
+        shaped_close(&source[rank]);
+        shaped_close(&target[rank]);
+    }
+}
+
+/* Receives that have all met their messages are still receives. */
+static void test_both_ways_late(void **state)
+{
+    static const struct am_option get[] = {{"AM_PROTO", "get"}, {NULL, NULL}};
+    struct world world;
+    bool learns = open_world(&world, get);
+
+    for (int i = 0; i < 20; i++) {
+        answer_late(&world);
+    }
+    assert_true(kind_at(&world, 1)->meter->perf.both_ways == learns);
+    world_close(&world);
+}
+
 /* A message that waits is fetched by a poll, not by the call that posts. */
 static void test_fetched_later(void **state)
 {
@@ -353,6 +395,7 @@ int main(void)
             cmocka_unit_test(test_by_default),
             cmocka_unit_test(test_refused),
             cmocka_unit_test(test_both_ways),
+            cmocka_unit_test(test_both_ways_late),
             cmocka_unit_test(test_fetched_later),
             cmocka_unit_test(test_repeats),
             cmocka_unit_test(test_says_so),

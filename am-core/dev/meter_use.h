@@ -1,0 +1,31 @@
+/*
+ * Inside the meter: meter.c takes the samples, and asks meter_use.c after each what the
+ * costs are to be computed from.
+ */
+#ifndef AM_DEV_METER_USE_H
+#define AM_DEV_METER_USE_H
+
+#include "dev/meter.h"
+
+enum {
+    METER_SURE = 16 /* samples before the mean is believed */
+};
+
+/* The numbers of the way that is noticed, by am_copy_t. */
+static inline struct am_rate *am_meter_rates(struct am_meter *meter)
+{
+    return meter->rates[meter->perf.both_ways ? AM_WAYS_BOTH : AM_WAYS_ONE];
+}
+
+static inline uint64_t am_meter_toward(uint64_t from, uint64_t to,
+                                       uint64_t part)
+{
+    return to > from ? from + (to - from) / part : from - (from - to) / part;
+}
+
+/* A sample of this copy has come: is something else used from now on? */
+bool am_meter_adopt(struct am_meter *meter, struct am_rate *rate);
+/* A sample of another one has, and this one was not seen: the same. */
+bool am_meter_fade(struct am_meter *meter, struct am_rate *rate);
+
+#endif
