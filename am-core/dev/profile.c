@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <libconfig.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Beyond a millisecond a number is a mistake. */
@@ -246,19 +248,14 @@ static void row_write(config_setting_t *list, am_distance_t distance,
     }
 }
 
-bool am_profile_write(const char *path, const struct am_profile *profile)
+static void profile_print(FILE *file, const struct am_profile *profile)
 {
     const char *texts[][2] = {{"measured", profile->measured},
                               {"host", profile->host},
                               {"processor", profile->processor}};
-    FILE *file = fopen(path, "we");
     config_setting_t *root, *list;
     config_t config;
-    bool written;
 
-    if (file == NULL) {
-        return false;
-    }
     config_init(&config);
     root = config_root_setting(&config);
     config_setting_set_int(config_setting_add(root, "version", CONFIG_TYPE_INT),
@@ -282,8 +279,41 @@ bool am_profile_write(const char *path, const struct am_profile *profile)
           file);
     config_write(&config, file);
     config_destroy(&config);
-    written = ferror(file) == 0;
-    return fclose(file) == 0 && written;
+}
+
+/* Anything but a file, a terminal say, or a link to one. */
+static bool is_special(const char *path)
+{
+    struct stat stat;
+
+    return lstat(path, &stat) == 0 && !S_ISREG(stat.st_mode);
+}
+
+/* A file that is there stays until the new one is whole: the disk may be full, and a
+ * job may read it meanwhile. */
+bool am_profile_write(const char *path, const struct am_profile *profile)
+{
+    bool special = is_special(path), written;
+    char whole[PATH_MAX];
+    FILE *file;
+    int error;
+
+    snprintf(whole, sizeof(whole), special ? "%s" : "%s.new", path);
+    file = fopen(whole, "we");
+    if (file == NULL) {
+        return false;
+    }
+    profile_print(file, profile);
+    written = fflush(file) == 0 && ferror(file) == 0;
+    error = errno;
+    written = fclose(file) == 0 && written;
+    if (special || (written && rename(whole, path) == 0)) {
+        return written;
+    }
+    error = written ? errno : error;
+    (void)unlink(whole);
+    errno = error;
+    return false;
 }
 
 /* ---------------------------------------------------------------- machines */

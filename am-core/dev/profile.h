@@ -46,7 +46,8 @@ struct am_profile {
  * wrong with it; AM_ERR_SYSTEM: it cannot be opened, and errno says why. */
 am_status_t am_profile_read(const char *path, struct am_profile *profile,
                             char *error, size_t error_bytes);
-/* Write it as am_profile_read takes it; false: errno says why not. */
+/* Write it as am_profile_read takes it; false: errno says why not, and a file that was
+ * there still is. */
 bool am_profile_write(const char *path, const struct am_profile *profile);
 
 /* What this machine calls its processor, and how many CPUs it has. */

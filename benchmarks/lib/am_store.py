@@ -16,13 +16,14 @@ class Store:
         if fresh and os.path.exists(path):
             os.replace(path, path + ".old")
         if os.path.exists(path):
-            found, self.runs = load(path)
-            if found != plan:
-                raise ValueError(
-                    f"'{path}' holds results of something else; give "
-                    "another --out, or --fresh to begin anew.")
             self._drop_torn_line()
-        self.file = open(path, "a", encoding="utf-8")
+            if os.path.getsize(path) > 0:
+                found, self.runs = load(path)
+                if found != plan:
+                    raise ValueError(
+                        f"'{path}' holds results of something else; give "
+                        "another --out, or --fresh to begin anew.")
+        self.file = open(path, "ab", buffering=0)
         if self.file.tell() == 0:
             self._write(plan)
 
@@ -33,8 +34,13 @@ class Store:
             file.truncate(data.rfind(b"\n") + 1)
 
     def _write(self, thing):
-        self.file.write(json.dumps(thing, sort_keys=True) + "\n")
-        self.file.flush()
+        data = (json.dumps(thing, sort_keys=True) + "\n").encode()
+        try:
+            while data:
+                data = data[self.file.write(data):]
+        except OSError as error:
+            error.filename = self.path
+            raise
 
     def add(self, run):
         self.runs.append(run)

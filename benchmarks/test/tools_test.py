@@ -13,6 +13,7 @@ import json
 import os
 import random
 import re
+import resource
 import stat
 import subprocess
 import sys
@@ -399,6 +400,28 @@ class SweepTest(Tools):
         self.assertEqual(self.calls(), 6)
         self.assertEqual(
             len(am_store.load(self.path("o", "results.jsonl"))[1]), 6)
+
+    def test_full_disk_is_told_and_sweep_goes_on(self):
+        command = ["--var", "AM_FAKE_FACTOR=1,2", "--no-plots", "--repeat",
+                   "2", "--", FAKE, "nas", "S", "2"]
+        results = self.path("o", "results.jsonl")
+        self.sweep("o", *command)
+        with open(results, "rb") as file:
+            plan, whole = (len(line) for line in file.readlines()[:2])
+        for most in (10, plan + whole + 10):
+            os.remove(results)
+            limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, limits[1]))
+            try:
+                done = self.sweep("o", *command)
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"am_sweep: {results}: File too large.\n",
+                          done.stderr)
+            done = self.sweep("o", *command)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(len(am_store.load(results)[1]), 4)
 
     def test_other_results_are_not_mixed_in(self):
         self.sweep("o", "--repeat", "1", "--no-plots", "--", FAKE, "silent")

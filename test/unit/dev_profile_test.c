@@ -9,9 +9,13 @@
 
 #include "am/ctx.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/am_profile_XXXXXX";
@@ -78,6 +82,31 @@ static void test_round_trip(void **state)
     assert_int_equal(
             am_profile_read("/nowhere/profile", &read, error, sizeof(error)),
             AM_ERR_SYSTEM);
+}
+
+/* Where there is no room for another the old one stays. */
+static void test_no_room(void **state)
+{
+    struct rlimit few = {100, 100}, limit;
+    struct am_profile old, other, read;
+    char error[512], rest[PATH_MAX];
+
+    profile_make(&old);
+    other = old;
+    other.cpus++;
+    assert_true(am_profile_write(path, &old));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    few.rlim_max = limit.rlim_max;
+    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
+    errno = 0;
+    assert_false(am_profile_write(path, &other));
+    assert_int_equal(errno, EFBIG);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(am_profile_read(path, &read, error, sizeof(error)), AM_OK);
+    assert_memory_equal(&old, &read, sizeof(read));
+    snprintf(rest, sizeof(rest), "%s.new", path);
+    assert_int_equal(access(rest, F_OK), -1);
 }
 
 static void text_write(const char *text)
@@ -229,9 +258,8 @@ static void test_automatic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_round_trip),
-            cmocka_unit_test(test_mistakes),
-            cmocka_unit_test(test_context),
+            cmocka_unit_test(test_no_room),   cmocka_unit_test(test_round_trip),
+            cmocka_unit_test(test_mistakes),  cmocka_unit_test(test_context),
             cmocka_unit_test(test_automatic),
     };
 
