@@ -1,5 +1,5 @@
 /*
- * The arithmetic of meter.h, in integers.
+ * The meter takes and times the samples; meter_use.c says what follows from them.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@ enum {
                        * by more: it is the mean of the first ones */
     METER_LEAP = 2,   /* a sample counts as so many times the mean at most: a
                        * core that was taken away says nothing about copies; ... */
-    METER_LEAP_FIRST = 4, /* ... each of the first METER_SURE as so many */
+    METER_LEAP_FIRST = 4, /* ... each of the first AM_METER_SURE as so many */
     METER_PUT_MORE = 8,   /* a put costs by one in so many more than a get */
     METER_REST = 32,      /* samples between two changes */
     METER_BUSY_ALL = 256, /* the share that goes both ways, of so many: ... */
@@ -57,7 +57,7 @@ void am_meter_prior(struct am_meter *meter, am_ways_t ways, am_copy_t copy,
     meter->rates[ways][copy] = (struct am_rate){.prior_fs = byte_fs,
                                                 .seen_fs = byte_fs,
                                                 .used_fs = byte_fs,
-                                                .sure = METER_SURE,
+                                                .sure = AM_METER_SURE,
                                                 .prior_from = from,
                                                 .from = from};
     perf_update(meter);
@@ -97,13 +97,13 @@ static void rate_see(struct am_rate *rate, uint64_t byte_fs)
 {
     uint64_t most =
             rate->seen_fs *
-            (rate->samples < METER_SURE ? METER_LEAP_FIRST : METER_LEAP);
+            (rate->samples < AM_METER_SURE ? METER_LEAP_FIRST : METER_LEAP);
 
     if (most == 0 || most > AM_METER_BYTE_FS_MAX) {
         most = AM_METER_BYTE_FS_MAX;
     }
     byte_fs = byte_fs > most ? most : byte_fs;
-    rate->samples += rate->samples < METER_SURE;
+    rate->samples += rate->samples < AM_METER_SURE;
     rate->seen_fs = am_meter_toward(rate->seen_fs, byte_fs,
                                     rate->samples < METER_MEAN ? rate->samples
                                                                : METER_MEAN);
@@ -115,19 +115,13 @@ void am_meter_sample(struct am_meter *meter, am_copy_t copy, size_t bytes,
 {
     struct am_rate *rates = am_meter_rates(meter);
     uint64_t fixed_ps = copy == AM_COPY_SINGLE ? meter->perf.get.fixed_ps : 0;
-    bool changed = false;
 
     /* the constant part is an estimate, and most of a short one */
     elapsed_ps -= fixed_ps < elapsed_ps / 2 ? fixed_ps : elapsed_ps / 2;
     meter->rest -= meter->rest > 0;
     rate_see(&rates[copy],
              elapsed_ps / bytes * 1000 + elapsed_ps % bytes * 1000 / bytes);
-    for (int i = 0; i < AM_COPY_COUNT; i++) {
-        changed = (i == (int)copy ? am_meter_adopt(meter, &rates[i])
-                                  : am_meter_fade(meter, &rates[i])) ||
-                  changed;
-    }
-    if (changed) {
+    if (am_meter_use(meter, copy)) {
         perf_changed(meter);
     }
 }
@@ -155,7 +149,7 @@ static uint32_t untimed(struct am_meter *meter, am_copy_t copy, size_t bytes,
                         bool odd)
 {
     if (copy == AM_COPY_SINGLE ||
-        am_meter_rates(meter)[copy].samples < METER_SURE) {
+        am_meter_rates(meter)[copy].samples < AM_METER_SURE) {
         return 0;
     }
     return (bytes < METER_SHORT && !odd ? METER_EVERY_SHORT : METER_EVERY) - 1;

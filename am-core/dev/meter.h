@@ -12,9 +12,8 @@
  * With AM_LEARN_YES enough is a quarter.  With AM_LEARN_MUCH, the default, what is
  * seen counts only where it is eight times the prior, and the prior stays in use
  * elsewhere; the unseen does not fade, but is tried for four samples after 4,096 of
- * others.  Both ways it is the sum of a stream's two copies that counts, where it is
- * more than 25/16 of its prior: then the stream is dear, and a single copy counts as
- * an eighth less.
+ * others.  Both ways a stream is then judged as a whole: from 25/16 of the prior of
+ * its two copies on it is dear, and a single copy counts as a sixth less.
  *
  * One way and both ways are told apart, as two ends that stream to each other
  * make both copies of each byte on the same two cores: each way has numbers of
@@ -67,7 +66,7 @@ typedef enum {
 /* One copy: femtoseconds for each byte. */
 struct am_rate {
     uint64_t prior_fs, seen_fs, used_fs;
-    uint32_t samples; /* since the start or a trial, up to METER_SURE */
+    uint32_t samples; /* since it was forgotten last, up to AM_METER_SURE */
     uint32_t sure;    /* as many are needed before the mean is believed */
     uint32_t unseen;  /* samples of other copies since its last */
     am_from_t prior_from, from;

@@ -1,6 +1,7 @@
 /*
- * What a meter uses: the number that it began with or what was seen, and when it tries
- * again what it has left.
+ * What a meter uses: the numbers that it began with or what was seen, and when it tries
+ * again what it has left.  Each number is judged by itself, but both ways with
+ * AM_LEARN_MUCH, where the stream is judged as a whole.
  */
 #include "config.h"
 
@@ -8,23 +9,21 @@
 
 enum {
     METER_SURE_TRIAL = 4, /* samples before the mean of a trial, which may cost
-                           * much, is believed */
+                            * much, is believed */
     METER_RATIO = 4, /* a change of more than one in so many is used; ... */
     METER_RATIO_SEEN = 8, /* ... so many, of what is much */
     METER_MUCH = 8, /* so many times the prior, or one in so many, is much */
     METER_MUCH_LESS =
             4,          /* ... and less by one in so many, once it is used: what
-                          * lies at the limit does not go to and fro */
+                            * lies at the limit does not go to and fro */
     METER_DEAR = 16,    /* a stream both ways is dear when it costs, of so many
-                          * parts of what was thought, ... */
+                            * parts of its prior, ... */
     METER_DEAR_ON = 25, /* ... more than so many, ... */
-    METER_DEAR_OFF = 20, /* ... until it costs no more than these; ... */
-    METER_DEAR_LESS =
-            8, /* ... a single copy then costs less by one in so many, ... */
-    METER_DEAR_MUCH =
-            2, /* ... unless it was seen to cost so many times as much */
+    METER_DEAR_OFF = 20, /* ... until it costs no more than these */
+    METER_DEAR_LESS = 6, /* a single copy then costs less by one in so many */
+    METER_CHEAP = 3,     /* it is cheap at one in so many parts */
     METER_WARM_TRIAL =
-            64,         /* copies that are not timed when such a stream is tried
+            64,         /* copies that are not timed when a dear stream is tried
                             * again: the other end comes to try it, too */
     METER_TRIAL = 4096, /* samples of others until the unseen is tried again */
     METER_FADE = 64,    /* samples of others until the unseen fades, by ... */
@@ -38,6 +37,25 @@ static bool differs(uint64_t a, uint64_t b, uint64_t ratio)
 
     return gap > least / ratio;
 }
+
+static bool is_sure(const struct am_rate *rate)
+{
+    return rate->samples >= rate->sure;
+}
+
+static void use(struct am_rate *rate, uint64_t byte_fs, bool prior)
+{
+    rate->used_fs = byte_fs;
+    rate->from = prior ? rate->prior_from : AM_FROM_RUN;
+}
+
+static void forget(struct am_rate *rate, uint32_t sure)
+{
+    rate->unseen = rate->samples = 0;
+    rate->sure = sure;
+}
+
+/* ------------------------------------------------- each number by itself */
 
 /* Has a rate been seen that was much, and is it used? */
 static bool is_much(const struct am_meter *meter, const struct am_rate *rate)
@@ -54,7 +72,7 @@ static bool stream_is_much(struct am_meter *meter)
            is_much(meter, &rates[AM_COPY_OUT]);
 }
 
-/* A single copy's prior is a measurement, which a little cannot outdo. */
+/* A prior may be a measurement, which a little cannot outdo. */
 static bool differs_much(const struct am_meter *meter,
                          const struct am_rate *rate)
 {
@@ -67,116 +85,31 @@ static bool differs_much(const struct am_meter *meter,
     return (a < b ? b : a) * METER_MUCH_LESS / much > (a < b ? a : b);
 }
 
-static void use(struct am_rate *rate, uint64_t byte_fs, bool prior)
-{
-    rate->used_fs = byte_fs;
-    rate->from = prior ? rate->prior_from : AM_FROM_RUN;
-}
-
-/* A single copy where the stream both ways is dear.  It was dearer than this stream in
- * no place where it was measured, and what one end sees of it while the other end still
- * streams is up to twice what it costs when both make single copies. */
-static uint64_t dear_single_fs(const struct am_rate *both)
-{
-    const struct am_rate *single = &both[AM_COPY_SINGLE];
-    uint64_t stream_fs = both[AM_COPY_IN].seen_fs + both[AM_COPY_OUT].seen_fs;
-
-    return single->samples >= METER_SURE &&
-                           single->seen_fs > METER_DEAR_MUCH * stream_fs
-                   ? single->seen_fs
-                   : stream_fs - stream_fs / METER_DEAR_LESS;
-}
-
-/* Both copies of a stream both ways are made by one core, so that their sum counts:
- * has it become dear, or does it not cost so much any more? */
-static bool dear_changes(const struct am_meter *meter)
-{
-    const struct am_rate *in = &meter->rates[AM_WAYS_BOTH][AM_COPY_IN];
-    const struct am_rate *out = &meter->rates[AM_WAYS_BOTH][AM_COPY_OUT];
-    uint64_t limit_fs = (in->prior_fs + out->prior_fs) *
-                        (meter->dear ? METER_DEAR_OFF : METER_DEAR_ON) /
-                        METER_DEAR;
-
-    return in->samples >= in->sure && out->samples >= out->sure &&
-           (in->seen_fs + out->seen_fs > limit_fs) != meter->dear;
-}
-
-static void dear_set(struct am_meter *meter, bool dear)
-{
-    struct am_rate *both = meter->rates[AM_WAYS_BOTH];
-
-    meter->dear = dear;
-    for (int i = 0; i < AM_COPY_COUNT; i++) {
-        use(&both[i], dear ? both[i].seen_fs : both[i].prior_fs, !dear);
-    }
-    if (dear) { /* what was seen of it before was beside streams */
-        both[AM_COPY_SINGLE].samples = 0;
-        both[AM_COPY_SINGLE].used_fs = dear_single_fs(both);
-    }
-}
-
-/* Both ways nothing but the sum of the stream's copies decides (AM_LEARN_MUCH). */
-static bool by_sum(const struct am_meter *meter)
-{
-    return meter->learn == AM_LEARN_MUCH && meter->perf.both_ways;
-}
-
-/* What a copy costs by what was seen; *prior: as it was thought. */
-static uint64_t wanted_fs(struct am_meter *meter, struct am_rate *rate,
-                          bool *prior)
+/* Use what was seen if it is far from what is used, and not just after a
+ * change: a table of protocols depends on it. */
+static bool adopt(struct am_meter *meter, struct am_rate *rate)
 {
     /* what made a stream dear, memory that no cache holds say, may make a single
      * copy dear as well: then the two are compared as they were seen */
     bool single = rate == &am_meter_rates(meter)[AM_COPY_SINGLE];
+    bool prior = meter->learn == AM_LEARN_MUCH && !differs_much(meter, rate) &&
+                 !(single && stream_is_much(meter));
+    uint64_t wanted = prior ? rate->prior_fs : rate->seen_fs;
 
-    if (by_sum(meter) && (meter->dear || !single)) {
-        *prior = !meter->dear;
-        return *prior   ? rate->prior_fs
-               : single ? dear_single_fs(am_meter_rates(meter))
-                        : rate->seen_fs;
-    }
-    *prior = meter->learn == AM_LEARN_MUCH && !differs_much(meter, rate) &&
-             !(single && stream_is_much(meter));
-    return *prior ? rate->prior_fs : rate->seen_fs;
-}
-
-/* Use what was seen if it is far from what is used, and not just after a
- * change: a table of protocols depends on it. */
-bool am_meter_adopt(struct am_meter *meter, struct am_rate *rate)
-{
-    bool prior;
-    uint64_t wanted = wanted_fs(meter, rate, &prior);
-
-    if (meter->rest > 0 || rate->samples < rate->sure) {
-        return false;
-    }
-    if (by_sum(meter) && dear_changes(meter)) {
-        dear_set(meter, !meter->dear);
-        return true;
-    }
-    if (!differs(wanted, rate->used_fs,
+    if (meter->rest > 0 || !is_sure(rate) ||
+        !differs(wanted, rate->used_fs,
                  is_much(meter, rate) ? METER_RATIO_SEEN : METER_RATIO)) {
         return false;
     }
     use(rate, wanted, prior);
-    if (meter->dear && by_sum(meter)) {
-        am_meter_rates(meter)[AM_COPY_SINGLE].used_fs =
-                dear_single_fs(am_meter_rates(meter));
-    }
     return true;
-}
-
-static void rate_forget(struct am_rate *rate, uint32_t sure)
-{
-    rate->unseen = rate->samples = 0;
-    rate->sure = sure;
 }
 
 /* The prior for some samples, after which what they tell counts at once: where
  * two ways are far apart, a longer trial of the worse one would cost more. */
 static bool try_prior(struct am_meter *meter, struct am_rate *rate)
 {
-    rate_forget(rate, METER_SURE_TRIAL);
+    forget(rate, METER_SURE_TRIAL);
     if (!differs(rate->prior_fs, rate->used_fs, METER_RATIO)) {
         return false;
     }
@@ -185,30 +118,9 @@ static bool try_prior(struct am_meter *meter, struct am_rate *rate)
     return true;
 }
 
-/* A dear stream is tried again as a whole, and after a while in which both ends have
- * come to do so; of a single copy what was seen is forgotten. */
-static bool try_dear(struct am_meter *meter, struct am_rate *rate)
-{
-    struct am_rate *both = meter->rates[AM_WAYS_BOTH];
-
-    meter->trial = true;
-    if (rate == &both[AM_COPY_SINGLE]) {
-        rate_forget(rate, METER_SURE);
-        rate->used_fs = dear_single_fs(both);
-        return true;
-    }
-    meter->dear = false;
-    for (int i = AM_COPY_IN; i <= AM_COPY_OUT; i++) {
-        rate_forget(&both[i], METER_SURE);
-        use(&both[i], both[i].prior_fs, true);
-        meter->wait[i] = METER_WARM_TRIAL;
-    }
-    return true;
-}
-
 /* What is not chosen is not seen, and what was seen of it grows old: it goes
  * back to its prior, and is tried again when it looks cheaper. */
-bool am_meter_fade(struct am_meter *meter, struct am_rate *rate)
+static bool fade(struct am_meter *meter, struct am_rate *rate)
 {
     bool much = meter->learn == AM_LEARN_MUCH;
 
@@ -216,10 +128,139 @@ bool am_meter_fade(struct am_meter *meter, struct am_rate *rate)
         return false;
     }
     if (much) {
-        return meter->dear && by_sum(meter) ? try_dear(meter, rate)
-                                            : try_prior(meter, rate);
+        return try_prior(meter, rate);
     }
     rate->unseen = 0;
     rate->seen_fs = am_meter_toward(rate->seen_fs, rate->prior_fs, METER_FADES);
-    return am_meter_adopt(meter, rate);
+    return adopt(meter, rate);
+}
+
+static bool use_each(struct am_meter *meter, am_copy_t copy)
+{
+    struct am_rate *rates = am_meter_rates(meter);
+    bool changed = false;
+
+    for (int i = 0; i < AM_COPY_COUNT; i++) {
+        changed = (i == (int)copy ? adopt(meter, &rates[i])
+                                  : fade(meter, &rates[i])) ||
+                  changed;
+    }
+    return changed;
+}
+
+/* ------------------------------------------------- both ways, as a whole */
+
+/* One core makes both copies, which am_cost_stream_ps adds so. */
+static uint64_t both_fs(uint64_t in_fs, uint64_t out_fs)
+{
+    return in_fs + (in_fs > out_fs ? in_fs : out_fs);
+}
+
+/* A single copy beside a stream that is dear: less than it, whatever single copies are
+ * seen to take, if that is not another magnitude.  Between far cores they were the
+ * faster way from 256 KiB on, or as fast; but what one end sees of them while the other
+ * end still streams is up to twice what they take when both ends make them. */
+static uint64_t dear_single_fs(const struct am_rate *single, uint64_t stream_fs)
+{
+    uint64_t less_fs = stream_fs - stream_fs / METER_DEAR_LESS;
+    uint64_t most_fs =
+            single->used_fs > stream_fs ? stream_fs / 2 * 3 : stream_fs * 2;
+
+    if (is_sure(single) &&
+        (single->seen_fs > most_fs || single->seen_fs < less_fs / 2)) {
+        return single->seen_fs;
+    }
+    return single->prior_fs < less_fs ? single->prior_fs : less_fs;
+}
+
+static bool use_other(struct am_rate *rate, uint64_t byte_fs, bool prior)
+{
+    if (!differs(byte_fs, rate->used_fs, METER_RATIO_SEEN) &&
+        prior == (rate->from == rate->prior_from)) {
+        return false;
+    }
+    use(rate, byte_fs, prior);
+    return true;
+}
+
+/* Use what follows from whether the stream is dear; true: something else than before. */
+static bool use_both(struct am_meter *meter, uint64_t seen_fs,
+                     uint64_t prior_fs)
+{
+    struct am_rate *both = meter->rates[AM_WAYS_BOTH];
+    struct am_rate *single = &both[AM_COPY_SINGLE];
+    bool prior = !meter->dear && seen_fs >= prior_fs / METER_CHEAP;
+    bool changed = false;
+
+    for (int i = AM_COPY_IN; i <= AM_COPY_OUT; i++) {
+        changed =
+                use_other(&both[i], prior ? both[i].prior_fs : both[i].seen_fs,
+                          prior) ||
+                changed;
+    }
+    if ((meter->learns >> AM_COPY_SINGLE & 1) == 0) {
+        return changed;
+    }
+    if (meter->dear) {
+        return use_other(single, dear_single_fs(single, seen_fs), false) ||
+               changed;
+    }
+    prior = !is_sure(single) || !differs_much(meter, single);
+    return use_other(single, prior ? single->prior_fs : single->seen_fs,
+                     prior) ||
+           changed;
+}
+
+/* A dear stream is tried again with both its copies, which are timed after a while in
+ * which the other end has come to try it as well. */
+static void try_stream(struct am_meter *meter)
+{
+    meter->dear = false;
+    for (int i = AM_COPY_IN; i <= AM_COPY_OUT; i++) {
+        forget(&meter->rates[AM_WAYS_BOTH][i], AM_METER_SURE);
+        meter->wait[i] = METER_WARM_TRIAL;
+    }
+}
+
+static bool use_sum(struct am_meter *meter, am_copy_t copy)
+{
+    struct am_rate *both = meter->rates[AM_WAYS_BOTH];
+    struct am_rate *in = &both[AM_COPY_IN], *out = &both[AM_COPY_OUT];
+    uint64_t prior_fs = both_fs(in->prior_fs, out->prior_fs);
+    uint64_t seen_fs = both_fs(in->seen_fs, out->seen_fs), limit_fs;
+
+    for (int i = 0; i < AM_COPY_COUNT; i++) {
+        both[i].unseen += i != (int)copy;
+    }
+    if (both[AM_COPY_SINGLE].unseen >= METER_TRIAL) {
+        forget(&both[AM_COPY_SINGLE],
+               meter->dear ? AM_METER_SURE : METER_SURE_TRIAL);
+    }
+    if (meter->dear &&
+        (in->unseen >= METER_TRIAL || out->unseen >= METER_TRIAL)) {
+        try_stream(meter);
+        meter->trial = use_both(meter, prior_fs, prior_fs);
+        return meter->trial;
+    }
+    if (meter->rest > 0) {
+        return false;
+    }
+    if (!is_sure(in) || !is_sure(out)) {
+        return use_both(meter, prior_fs, prior_fs);
+    }
+    limit_fs = prior_fs * (meter->dear ? METER_DEAR_OFF : METER_DEAR_ON) /
+               METER_DEAR;
+    if (!meter->dear &&
+        seen_fs > limit_fs) { /* beside streams it took longer */
+        forget(&both[AM_COPY_SINGLE], AM_METER_SURE);
+    }
+    meter->dear = seen_fs > limit_fs;
+    return use_both(meter, seen_fs, prior_fs);
+}
+
+bool am_meter_use(struct am_meter *meter, am_copy_t copy)
+{
+    return meter->learn == AM_LEARN_MUCH && meter->perf.both_ways
+                   ? use_sum(meter, copy)
+                   : use_each(meter, copy);
 }

@@ -8,7 +8,7 @@
 #include "dev/meter.h"
 
 enum {
-    METER_SURE = 16 /* samples before the mean is believed */
+    AM_METER_SURE = 16 /* samples before the mean is believed */
 };
 
 /* The numbers of the way that is noticed, by am_copy_t. */
@@ -23,9 +23,7 @@ static inline uint64_t am_meter_toward(uint64_t from, uint64_t to,
     return to > from ? from + (to - from) / part : from - (from - to) / part;
 }
 
-/* A sample of this copy has come: is something else used from now on? */
-bool am_meter_adopt(struct am_meter *meter, struct am_rate *rate);
-/* A sample of another one has, and this one was not seen: the same. */
-bool am_meter_fade(struct am_meter *meter, struct am_rate *rate);
+/* A sample of this copy has been taken: is something else used from now on? */
+bool am_meter_use(struct am_meter *meter, am_copy_t copy);
 
 #endif

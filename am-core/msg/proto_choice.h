@@ -32,9 +32,9 @@ struct am_proto_kind {
     struct am_proto_kind *next; /* on msg->kinds */
     struct am_msg *msg;
     const struct am_dev *dev;
-    struct am_meter *meter; /* NULL: the device has none */
+    struct am_meter *meter;         /* NULL: the device has none */
     const struct am_dev_perf *perf; /* that `cost` was made from */
-    size_t packet_max;  /* largest eager message in one packet */
+    size_t packet_max;              /* largest eager message in one packet */
     size_t eager_limit; /* smaller contiguous ones go the short way */
     am_proto_t rndv;    /* when there is no credit or no region */
     struct am_cost_in cost;
@@ -54,9 +54,9 @@ const struct am_proto_kind *am_proto_kind_of(struct am_msg *msg,
 bool am_proto_kinds_update(struct am_msg *msg);
 void am_proto_kinds_free(struct am_msg *msg);
 /* A message is sent, or matched.  For those of several packets the meter is told
- * whether both ends send: who has posted a receive when it sends, and had a long
- * message not long ago, will receive meanwhile; in a ping-pong the receive is
- * posted later. */
+ * whether both ends send: who has posted a receive when it sends, or fetches what one
+ * has met, and had a long message not long ago, will receive meanwhile; in a ping-pong
+ * the receive is posted later. */
 void am_proto_long_sent(struct am_msg_peer *mp, size_t bytes);
 void am_proto_long_received(struct am_msg_peer *mp, size_t bytes);
 
