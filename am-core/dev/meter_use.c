@@ -23,8 +23,12 @@ enum {
     METER_DEAR_LESS = 6, /* a single copy then costs less by one in so many */
     METER_CHEAP = 3,     /* it is cheap at one in so many parts */
     METER_WARM_TRIAL =
-            64,         /* copies that are not timed when a dear stream is tried
+            64, /* copies that are not timed when a dear stream is tried
                             * again: the other end comes to try it, too */
+    METER_TRIAL_DEAR =
+            16384,      /* samples of others until it is: until the window of
+                               * messages that are under way has gone both ends use
+                               * both ways, 3 ms with 64 of 512 KiB */
     METER_TRIAL = 4096, /* samples of others until the unseen is tried again */
     METER_FADE = 64,    /* samples of others until the unseen fades, by ... */
     METER_FADES = 4     /* ... one in so many of what is between */
@@ -237,7 +241,7 @@ static bool use_sum(struct am_meter *meter, am_copy_t copy)
                meter->dear ? AM_METER_SURE : METER_SURE_TRIAL);
     }
     if (meter->dear &&
-        (in->unseen >= METER_TRIAL || out->unseen >= METER_TRIAL)) {
+        (in->unseen >= METER_TRIAL_DEAR || out->unseen >= METER_TRIAL_DEAR)) {
         try_stream(meter);
         meter->trial = use_both(meter, prior_fs, prior_fs);
         return meter->trial;

@@ -384,7 +384,7 @@ static void test_cheap_both(void **state)
     assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 18000));
 }
 
-/* A dear stream is tried again after 4,096 single copies, and is not timed until the
+/* A dear stream is tried again after 16,384 single copies, and is not timed until the
  * other end, whose single copies made it dear, tries it as well. */
 static void test_dear_trial(void **state)
 {
@@ -394,9 +394,9 @@ static void test_dear_trial(void **state)
 
     open_dear(&meter, &changes);
     for (int trial = 0; trial < 3; trial++) { /* still as dear */
-        see(&meter, AM_COPY_SINGLE, 4000, 60000);
+        see(&meter, AM_COPY_SINGLE, 16000, 60000);
         assert_true(meter.dear);
-        see(&meter, AM_COPY_SINGLE, 96, 60000);
+        see(&meter, AM_COPY_SINGLE, 384, 60000);
         assert_true(has_priors(&meter));
         assert_int_equal(timed_by(&clock, &meter, BYTES, 64, 90000, 0), 0);
         stream(&meter, 15, 60000);
@@ -404,7 +404,7 @@ static void test_dear_trial(void **state)
         stream(&meter, 1, 60000);
         assert_true(meter.dear);
     }
-    see(&meter, AM_COPY_SINGLE, 4096, 60000); /* not any more */
+    see(&meter, AM_COPY_SINGLE, 16384, 60000); /* not any more */
     stream(&meter, 100, 36000);
     assert_false(meter.dear);
     assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
