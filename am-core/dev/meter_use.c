@@ -8,30 +8,34 @@
 #include "dev/meter_use.h"
 
 enum {
-    METER_SURE_TRIAL = 4, /* samples before the mean of a trial, which may cost
-                            * much, is believed */
-    METER_RATIO = 4, /* a change of more than one in so many is used; ... */
-    METER_RATIO_SEEN = 8, /* ... so many, of what is much */
-    METER_MUCH = 8, /* so many times the prior, or one in so many, is much */
-    METER_MUCH_LESS =
-            4,          /* ... and less by one in so many, once it is used: what
-                            * lies at the limit does not go to and fro */
-    METER_DEAR = 16,    /* a stream both ways is dear when it costs, of so many
-                            * parts of its prior, ... */
-    METER_DEAR_ON = 25, /* ... more than so many, ... */
-    METER_DEAR_OFF = 20, /* ... until it costs no more than these */
-    METER_DEAR_LESS = 6, /* a single copy then costs less by one in so many */
-    METER_CHEAP = 3,     /* it is cheap at one in so many parts */
-    METER_WARM_TRIAL =
-            64, /* copies that are not timed when a dear stream is tried
-                            * again: the other end comes to try it, too */
-    METER_TRIAL_DEAR =
-            16384,      /* samples of others until it is: until the window of
-                               * messages that are under way has gone both ends use
-                               * both ways, 3 ms with 64 of 512 KiB */
-    METER_TRIAL = 4096, /* samples of others until the unseen is tried again */
-    METER_FADE = 64,    /* samples of others until the unseen fades, by ... */
-    METER_FADES = 4     /* ... one in so many of what is between */
+    /* samples before the mean of a trial, which may cost much, is believed */
+    METER_SURE_TRIAL = 4,
+    /* a change of more than one in so many is used; of what is much, the second */
+    METER_RATIO = 4,
+    METER_RATIO_SEEN = 8,
+    /* so many times the prior, or one in so many, is much; and less by one in so many
+     * once it is used: what lies at the limit does not go to and fro */
+    METER_MUCH = 8,
+    METER_MUCH_LESS = 4,
+    /* a stream both ways is dear when it costs more than so many sixteenths of its
+     * prior, until it costs no more than the second; a single copy then costs less by
+     * one in so many; and it is cheap at one in so many parts */
+    METER_DEAR = 16,
+    METER_DEAR_ON = 25,
+    METER_DEAR_OFF = 20,
+    METER_DEAR_LESS = 6,
+    METER_CHEAP = 3,
+    /* samples of others until the unseen is tried again; a dear stream: until the window
+     * of messages that are under way has gone both ends use both ways, 3 ms with 64 of
+     * 512 KiB; and copies of it that are not timed first: the other end comes to try it,
+     * too */
+    METER_TRIAL = 4096,
+    METER_TRIAL_DEAR = 16384,
+    METER_WARM_TRIAL = 64,
+    /* AM_LEARN_YES: samples of others until the unseen fades, by one in so many of what
+     * is between */
+    METER_FADE = 64,
+    METER_FADES = 4
 };
 
 static bool differs(uint64_t a, uint64_t b, uint64_t ratio)
