@@ -7,6 +7,7 @@ libam_la_SOURCES += \
     am-core/base/config_value.c am-core/base/config_value.h \
     am-core/base/copy.c am-core/base/copy.h \
     am-core/base/env.c am-core/base/env.h \
+    am-core/base/file.c am-core/base/file.h \
     am-core/base/forked.c am-core/base/forked.h \
     am-core/base/list.h \
     am-core/base/log.c am-core/base/log.h \

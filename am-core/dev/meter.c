@@ -205,7 +205,8 @@ const char *am_distance_name(am_distance_t distance)
 const char *am_from_text(am_from_t from)
 {
     static const char *const texts[AM_FROM_COUNT] = {
-            "built in", "profile", "measured at start", "measured in this run"};
+            "built in", "profile", "measured at start", "measured in this run",
+            "less than the stream"};
 
     return texts[from];
 }

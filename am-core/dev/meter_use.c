@@ -1,6 +1,6 @@
 /*
  * What a meter uses: the numbers that it began with or what was seen, and when it tries
- * again what it has left.  Each number is judged by itself, but both ways with
+ * again what it has left.  Each number is judged by itself, except both ways with
  * AM_LEARN_MUCH, where the stream is judged as a whole.
  */
 #include "config.h"
@@ -17,19 +17,23 @@ enum {
      * once it is used: what lies at the limit does not go to and fro */
     METER_MUCH = 8,
     METER_MUCH_LESS = 4,
-    /* a stream both ways is dear when it costs more than so many sixteenths of its
-     * prior, until it costs no more than the second; a single copy then costs less by
-     * one in so many; and it is cheap at one in so many parts */
+    /* A stream both ways is dear from 25/16 of its prior on, until it costs no more
+     * than 20/16: between far cores it took 27/16 to 35/16 of what is built in,
+     * between near ones 16/16 to 23/16. */
     METER_DEAR = 16,
     METER_DEAR_ON = 25,
     METER_DEAR_OFF = 20,
+    /* A single copy then counts as one in so many less. */
     METER_DEAR_LESS = 6,
-    METER_CHEAP = 3,
-    /* samples of others until the unseen is tried again; a dear stream: until the window
-     * of messages that are under way has gone both ends use both ways, 3 ms with 64 of
-     * 512 KiB; and copies of it that are not timed first: the other end comes to try it,
-     * too */
+    /* A stream both ways that costs a third of its prior, which is a wrong profile,
+     * counts as it is seen, until it costs half. */
+    METER_CHEAP_ON = 3,
+    METER_CHEAP_OFF = 2,
+    /* What has not been seen is tried again after so many samples of others. */
     METER_TRIAL = 4096,
+    /* A dear stream after more: while messages that were sent before the trial are
+     * under way the ends go different ways, which takes 3 ms with a window of 64
+     * messages of 512 KiB.  So its first copies are not timed. */
     METER_TRIAL_DEAR = 16384,
     METER_WARM_TRIAL = 64,
     /* AM_LEARN_YES: samples of others until the unseen fades, by one in so many of what
@@ -80,7 +84,7 @@ static bool stream_is_much(struct am_meter *meter)
            is_much(meter, &rates[AM_COPY_OUT]);
 }
 
-/* A prior may be a measurement, which a little cannot outdo. */
+/* A little more or less does not outdo a prior. */
 static bool differs_much(const struct am_meter *meter,
                          const struct am_rate *rate)
 {
@@ -164,58 +168,59 @@ static uint64_t both_fs(uint64_t in_fs, uint64_t out_fs)
     return in_fs + (in_fs > out_fs ? in_fs : out_fs);
 }
 
+static bool use_other(struct am_rate *rate, uint64_t byte_fs, am_from_t from)
+{
+    if (!differs(byte_fs, rate->used_fs, METER_RATIO_SEEN) &&
+        rate->from == from) {
+        return false;
+    }
+    rate->used_fs = byte_fs;
+    rate->from = from;
+    return true;
+}
+
+static bool use_prior_or_seen(struct am_rate *rate, bool prior)
+{
+    return prior ? use_other(rate, rate->prior_fs, rate->prior_from)
+                 : use_other(rate, rate->seen_fs, AM_FROM_RUN);
+}
+
 /* A single copy beside a stream that is dear: less than it, whatever single copies are
  * seen to take, if that is not another magnitude.  Between far cores they were the
  * faster way from 256 KiB on, or as fast; but what one end sees of them while the other
  * end still streams is up to twice what they take when both ends make them. */
-static uint64_t dear_single_fs(const struct am_rate *single, uint64_t stream_fs)
+static bool use_beside_dear(struct am_rate *single, uint64_t stream_fs)
 {
     uint64_t less_fs = stream_fs - stream_fs / METER_DEAR_LESS;
     uint64_t most_fs =
             single->used_fs > stream_fs ? stream_fs / 2 * 3 : stream_fs * 2;
+    bool as_seen = is_sure(single) &&
+                   (single->seen_fs > most_fs || single->seen_fs < less_fs / 2);
 
-    if (is_sure(single) &&
-        (single->seen_fs > most_fs || single->seen_fs < less_fs / 2)) {
-        return single->seen_fs;
+    if (as_seen || single->prior_fs < less_fs) {
+        return use_prior_or_seen(single, !as_seen);
     }
-    return single->prior_fs < less_fs ? single->prior_fs : less_fs;
+    return use_other(single, less_fs, AM_FROM_STREAM);
 }
 
-static bool use_other(struct am_rate *rate, uint64_t byte_fs, bool prior)
-{
-    if (!differs(byte_fs, rate->used_fs, METER_RATIO_SEEN) &&
-        prior == (rate->from == rate->prior_from)) {
-        return false;
-    }
-    use(rate, byte_fs, prior);
-    return true;
-}
-
-/* Use what follows from whether the stream is dear; true: something else than before. */
+/* Use what follows from whether the stream is dear.  Is it something else now? */
 static bool use_both(struct am_meter *meter, uint64_t seen_fs,
                      uint64_t prior_fs)
 {
     struct am_rate *both = meter->rates[AM_WAYS_BOTH];
     struct am_rate *single = &both[AM_COPY_SINGLE];
-    bool prior = !meter->dear && seen_fs >= prior_fs / METER_CHEAP;
-    bool changed = false;
+    uint64_t cheap =
+            both->from == AM_FROM_RUN ? METER_CHEAP_OFF : METER_CHEAP_ON;
+    bool prior = !meter->dear && seen_fs >= prior_fs / cheap;
+    bool changed = use_prior_or_seen(&both[AM_COPY_IN], prior);
 
-    for (int i = AM_COPY_IN; i <= AM_COPY_OUT; i++) {
-        changed =
-                use_other(&both[i], prior ? both[i].prior_fs : both[i].seen_fs,
-                          prior) ||
-                changed;
-    }
+    changed = use_prior_or_seen(&both[AM_COPY_OUT], prior) || changed;
     if ((meter->learns >> AM_COPY_SINGLE & 1) == 0) {
         return changed;
     }
-    if (meter->dear) {
-        return use_other(single, dear_single_fs(single, seen_fs), false) ||
-               changed;
-    }
     prior = !is_sure(single) || !differs_much(meter, single);
-    return use_other(single, prior ? single->prior_fs : single->seen_fs,
-                     prior) ||
+    return (meter->dear ? use_beside_dear(single, seen_fs)
+                        : use_prior_or_seen(single, prior)) ||
            changed;
 }
 
@@ -230,7 +235,7 @@ static void try_stream(struct am_meter *meter)
     }
 }
 
-static bool use_sum(struct am_meter *meter, am_copy_t copy)
+static bool use_stream(struct am_meter *meter, am_copy_t copy)
 {
     struct am_rate *both = meter->rates[AM_WAYS_BOTH];
     struct am_rate *in = &both[AM_COPY_IN], *out = &both[AM_COPY_OUT];
@@ -269,6 +274,6 @@ static bool use_sum(struct am_meter *meter, am_copy_t copy)
 bool am_meter_use(struct am_meter *meter, am_copy_t copy)
 {
     return meter->learn == AM_LEARN_MUCH && meter->perf.both_ways
-                   ? use_sum(meter, copy)
+                   ? use_stream(meter, copy)
                    : use_each(meter, copy);
 }

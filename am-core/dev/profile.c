@@ -5,12 +5,12 @@
 
 #include "dev/profile.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <libconfig.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Beyond a millisecond a number is a mistake. */
@@ -248,8 +248,9 @@ static void row_write(config_setting_t *list, am_distance_t distance,
     }
 }
 
-static void profile_print(FILE *file, const struct am_profile *profile)
+static void profile_print(FILE *file, const void *arg)
 {
+    const struct am_profile *profile = arg;
     const char *texts[][2] = {{"measured", profile->measured},
                               {"host", profile->host},
                               {"processor", profile->processor}};
@@ -281,39 +282,9 @@ static void profile_print(FILE *file, const struct am_profile *profile)
     config_destroy(&config);
 }
 
-/* Anything but a file, a terminal say, or a link to one. */
-static bool is_special(const char *path)
-{
-    struct stat stat;
-
-    return lstat(path, &stat) == 0 && !S_ISREG(stat.st_mode);
-}
-
-/* A file that is there stays until the new one is whole: the disk may be full, and a
- * job may read it meanwhile. */
 bool am_profile_write(const char *path, const struct am_profile *profile)
 {
-    bool special = is_special(path), written;
-    char whole[PATH_MAX];
-    FILE *file;
-    int error;
-
-    snprintf(whole, sizeof(whole), special ? "%s" : "%s.new", path);
-    file = fopen(whole, "we");
-    if (file == NULL) {
-        return false;
-    }
-    profile_print(file, profile);
-    written = fflush(file) == 0 && ferror(file) == 0;
-    error = errno;
-    written = fclose(file) == 0 && written;
-    if (special || (written && rename(whole, path) == 0)) {
-        return written;
-    }
-    error = written ? errno : error;
-    (void)unlink(whole);
-    errno = error;
-    return false;
+    return am_file_replace(path, profile_print, profile);
 }
 
 /* ---------------------------------------------------------------- machines */

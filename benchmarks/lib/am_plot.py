@@ -28,12 +28,15 @@ def _run(folder, name, body):
         return [], "no plots: gnuplot is not installed."
     paths = [os.path.join(folder, name + end) for end in (".svg", ".png")]
     script = os.path.join(folder, name + ".gp")
-    with open(script, "w", encoding="utf-8") as file:
-        for terminal, path in zip(("svg size 900,560 dynamic background "
-                                   "rgb 'white'", "pngcairo size 900,560"),
-                                  paths):
-            file.write(f"set terminal {terminal} noenhanced\n"
-                       f"set output {_quote(path)}\n{body}\n")
+    try:
+        with open(script, "w", encoding="utf-8") as file:
+            for terminal, path in zip(("svg size 900,560 dynamic background "
+                                       "rgb 'white'",
+                                       "pngcairo size 900,560"), paths):
+                file.write(f"set terminal {terminal} noenhanced\n"
+                           f"set output {_quote(path)}\n{body}\n")
+    except OSError as error:
+        return [], f"no plots: {script}: {error.strerror}."
     done = subprocess.run(["gnuplot", script], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, check=False)
     if done.returncode != 0:

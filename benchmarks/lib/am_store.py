@@ -15,17 +15,23 @@ class Store:
         self.runs = []
         if fresh and os.path.exists(path):
             os.replace(path, path + ".old")
+        if os.path.exists(path) and not self._is_torn_plan(plan):
+            found, self.runs = load(path)
+            if found != plan:
+                raise ValueError(
+                    f"'{path}' holds results of something else; give "
+                    "another --out, or --fresh to begin anew.")
         if os.path.exists(path):
             self._drop_torn_line()
-            if os.path.getsize(path) > 0:
-                found, self.runs = load(path)
-                if found != plan:
-                    raise ValueError(
-                        f"'{path}' holds results of something else; give "
-                        "another --out, or --fresh to begin anew.")
         self.file = open(path, "ab", buffering=0)
         if self.file.tell() == 0:
             self._write(plan)
+
+    def _is_torn_plan(self, plan):
+        """Is there nothing but the beginning of this plan, or nothing?"""
+        with open(self.path, "rb") as file:
+            data = file.read()
+        return b"\n" not in data and _line(plan).startswith(data)
 
     def _drop_torn_line(self):
         """Cuts off what a killed run left of its last line."""
@@ -34,7 +40,7 @@ class Store:
             file.truncate(data.rfind(b"\n") + 1)
 
     def _write(self, thing):
-        data = (json.dumps(thing, sort_keys=True) + "\n").encode()
+        data = _line(thing)
         try:
             while data:
                 data = data[self.file.write(data):]
@@ -48,6 +54,10 @@ class Store:
 
     def close(self):
         self.file.close()
+
+
+def _line(thing):
+    return (json.dumps(thing, sort_keys=True) + "\n").encode()
 
 
 def load(path):

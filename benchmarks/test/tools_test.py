@@ -407,8 +407,8 @@ class SweepTest(Tools):
         results = self.path("o", "results.jsonl")
         self.sweep("o", *command)
         with open(results, "rb") as file:
-            plan, whole = (len(line) for line in file.readlines()[:2])
-        for most in (10, plan + whole + 10):
+            plan = len(file.readline())
+        for most in (10, plan + 10):
             os.remove(results)
             limits = resource.getrlimit(resource.RLIMIT_FSIZE)
             resource.setrlimit(resource.RLIMIT_FSIZE, (most, limits[1]))
@@ -422,6 +422,18 @@ class SweepTest(Tools):
             done = self.sweep("o", *command)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(len(am_store.load(results)[1]), 4)
+
+    def test_other_files_are_left_alone(self):
+        os.makedirs(self.path("o"))
+        results = self.path("o", "results.jsonl")
+        with open(results, "w", encoding="utf-8") as file:
+            file.write("somebody's only line")
+        done = self.sweep("o", "--repeat", "1", "--no-plots", "--", FAKE,
+                          "silent")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("holds no results", done.stderr)
+        with open(results, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "somebody's only line")
 
     def test_other_results_are_not_mixed_in(self):
         self.sweep("o", "--repeat", "1", "--no-plots", "--", FAKE, "silent")

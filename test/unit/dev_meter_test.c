@@ -254,7 +254,7 @@ static bool has_priors(const struct am_meter *meter)
            meter->perf.get.per_byte_fs == assumed.get.per_byte_fs;
 }
 
-/* Both ways the sum of both copies counts, not the one that is dear alone. */
+/* Both ways the two copies of a stream count together, the dearer one twice. */
 static void test_much_both(void **state)
 {
     struct am_meter meter;
@@ -270,6 +270,8 @@ static void test_much_both(void **state)
     see(&meter, AM_COPY_IN, 200, 26000);
     see(&meter, AM_COPY_OUT, 200, 17000);
     assert_true(has_priors(&meter));
+    see(&meter, AM_COPY_IN, 200, 30000);
+    assert_true(meter.dear);
     open_dear(&meter, &changes);
     assert_int_equal(changes, 2); /* both ways, and dear */
 }
@@ -366,7 +368,8 @@ static void test_dear_ways(void **state)
     assert_in_range(meter.perf.get.per_byte_fs, 45000, 51000);
 }
 
-/* A stream both ways that costs a third of what a profile says. */
+/* A stream both ways that costs a third of what a profile says, and then less than a
+ * half of it. */
 static void test_cheap_both(void **state)
 {
     struct am_meter meter;
@@ -379,13 +382,18 @@ static void test_cheap_both(void **state)
                        AM_FROM_PROFILE);
     }
     go_both_ways(&meter);
+    stream(&meter, 200, 110000);
     assert_int_equal(meter.perf.send_overhead.per_byte_fs, 150000);
-    stream(&meter, 100, 40000);
-    assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 18000));
+    stream(&meter, 200, 90000);
+    assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 43000));
+    stream(&meter, 200, 130000);
+    assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 63000));
+    stream(&meter, 200, 160000);
+    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 150000);
 }
 
-/* A dear stream is tried again after 16,384 single copies, and is not timed until the
- * other end, whose single copies made it dear, tries it as well. */
+/* A dear stream is tried again after 16,384 single copies.  It is not timed at first:
+ * while the other end still makes single copies a stream looks dearer than it is. */
 static void test_dear_trial(void **state)
 {
     struct clock clock = {.env = {.ops = &clock_ops}};
@@ -398,6 +406,7 @@ static void test_dear_trial(void **state)
         assert_true(meter.dear);
         see(&meter, AM_COPY_SINGLE, 384, 60000);
         assert_true(has_priors(&meter));
+        assert_int_equal(meter.wait[AM_COPY_OUT], 64);
         assert_int_equal(timed_by(&clock, &meter, BYTES, 64, 90000, 0), 0);
         stream(&meter, 15, 60000);
         assert_false(meter.dear);
@@ -421,7 +430,7 @@ static void test_spikes(void **state)
     go_both_ways(&meter);
     changes = 0;
     for (int i = 0; i < 100; i++) {
-        stream(&meter, 18, 40000);
+        stream(&meter, 18, 46000);
         see(&meter, AM_COPY_IN, 2, 1000000);
     }
     assert_int_equal(changes, 0);

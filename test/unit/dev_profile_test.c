@@ -10,6 +10,7 @@
 #include "am/ctx.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -90,6 +91,7 @@ static void test_no_room(void **state)
     struct rlimit few = {100, 100}, limit;
     struct am_profile old, other, read;
     char error[512], rest[PATH_MAX];
+    glob_t found = {0};
 
     profile_make(&old);
     other = old;
@@ -105,8 +107,26 @@ static void test_no_room(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     assert_int_equal(am_profile_read(path, &read, error, sizeof(error)), AM_OK);
     assert_memory_equal(&old, &read, sizeof(read));
-    snprintf(rest, sizeof(rest), "%s.new", path);
-    assert_int_equal(access(rest, F_OK), -1);
+    snprintf(rest, sizeof(rest), "%s.*", path);
+    assert_int_equal(glob(rest, 0, NULL, &found), GLOB_NOMATCH);
+}
+
+/* A link stays one, and its file is written. */
+static void test_link(void **state)
+{
+    struct am_profile written, read;
+    char error[512], link[PATH_MAX], at[PATH_MAX];
+
+    profile_make(&written);
+    assert_true(am_profile_write(path, &written));
+    snprintf(link, sizeof(link), "%s/link", folder);
+    assert_int_equal(symlink(path, link), 0);
+    written.cpus++;
+    assert_true(am_profile_write(link, &written));
+    assert_true(readlink(link, at, sizeof(at)) > 0);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(am_profile_read(path, &read, error, sizeof(error)), AM_OK);
+    assert_memory_equal(&written, &read, sizeof(read));
 }
 
 static void text_write(const char *text)
@@ -258,9 +278,9 @@ static void test_automatic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_no_room),   cmocka_unit_test(test_round_trip),
-            cmocka_unit_test(test_mistakes),  cmocka_unit_test(test_context),
-            cmocka_unit_test(test_automatic),
+            cmocka_unit_test(test_no_room),    cmocka_unit_test(test_link),
+            cmocka_unit_test(test_round_trip), cmocka_unit_test(test_mistakes),
+            cmocka_unit_test(test_context),    cmocka_unit_test(test_automatic),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

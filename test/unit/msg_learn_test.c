@@ -278,7 +278,8 @@ static void answer_late(struct world *world)
 /* Receives that have all met their messages are still receives. */
 static void test_both_ways_late(void **state)
 {
-    static const struct am_option get[] = {{"AM_PROTO", "get"}, {NULL, NULL}};
+    static const struct am_option get[] = {
+            {"AM_LEARN", "much"}, {"AM_PROTO", "get"}, {NULL, NULL}};
     struct world world;
 
     if (!open_world(&world, get)) {

@@ -1,0 +1,87 @@
+/*
+ * A file is written beside the one that it replaces, and then gets its name.
+ */
+#include "config.h"
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef void (*print_fn)(FILE *file, const void *arg);
+
+#define MODE_NEW ((mode_t)0644)
+
+/* A terminal, say: anything that is there and no file. */
+static bool is_special(const char *path)
+{
+    struct stat found;
+
+    return stat(path, &found) == 0 && !S_ISREG(found.st_mode);
+}
+
+static bool file_write(FILE *file, print_fn print, const void *arg)
+{
+    int error;
+
+    if (file == NULL) {
+        return false;
+    }
+    print(file, arg);
+    if (fflush(file) == 0 && ferror(file) == 0) {
+        return fclose(file) == 0;
+    }
+    error = errno;
+    (void)fclose(file);
+    errno = error;
+    return false;
+}
+
+/* A new file in the same folder, with the rights of the one that is there. */
+static FILE *file_beside(const char *path, char *name, size_t bytes)
+{
+    struct stat found;
+    mode_t mode = stat(path, &found) == 0 ? found.st_mode & 0777 : MODE_NEW;
+    int fd;
+
+    if (snprintf(name, bytes, "%s.XXXXXX", path) >= (int)bytes) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    fd = mkstemp(name);
+    if (fd < 0) {
+        return NULL;
+    }
+    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    (void)fchmod(fd, mode); /* else nobody but the user can read it */
+    return fdopen(fd, "w");
+}
+
+bool am_file_replace(const char *path, print_fn print, const void *arg)
+{
+    char real[PATH_MAX], name[PATH_MAX];
+    FILE *file;
+    int error;
+
+    if (is_special(path)) {
+        return file_write(fopen(path, "we"), print, arg);
+    }
+    if (realpath(path, real) != NULL) {
+        path = real;
+    }
+    file = file_beside(path, name, sizeof(name));
+    if (file == NULL) {
+        return false;
+    }
+    if (file_write(file, print, arg) && rename(name, path) == 0) {
+        return true;
+    }
+    error = errno;
+    (void)unlink(name);
+    errno = error;
+    return false;
+}
