@@ -46,6 +46,7 @@ static FILE *file_beside(const char *path, char *name, size_t bytes)
 {
     struct stat found;
     mode_t mode = stat(path, &found) == 0 ? found.st_mode & 0777 : MODE_NEW;
+    FILE *file;
     int fd;
 
     if (snprintf(name, bytes, "%s.XXXXXX", path) >= (int)bytes) {
@@ -58,7 +59,13 @@ static FILE *file_beside(const char *path, char *name, size_t bytes)
     }
     (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
     (void)fchmod(fd, mode); /* else nobody but the user can read it */
-    return fdopen(fd, "w");
+    file = fdopen(fd, "w");
+    if (file == NULL) {
+        (void)close(fd);
+        (void)unlink(name);
+        errno = ENOMEM;
+    }
+    return file;
 }
 
 bool am_file_replace(const char *path, print_fn print, const void *arg)

@@ -77,7 +77,7 @@ struct am_rate {
 struct am_meter {
     struct am_dev_perf perf; /* what costs are computed from */
     am_distance_t distance;
-    am_from_t short_from; /* of perf's numbers that no rate has */
+    am_from_t short_from;         /* of perf's numbers that no rate has */
     am_learn_t learn;
     uint32_t learns;              /* bits: 1 << am_copy_t */
     uint32_t wait[AM_COPY_COUNT]; /* copies until the next that is timed */

@@ -55,10 +55,10 @@ static bool is_sure(const struct am_rate *rate)
     return rate->samples >= rate->sure;
 }
 
-static void use(struct am_rate *rate, uint64_t byte_fs, bool prior)
+static void use(struct am_rate *rate, uint64_t byte_fs, am_from_t from)
 {
     rate->used_fs = byte_fs;
-    rate->from = prior ? rate->prior_from : AM_FROM_RUN;
+    rate->from = from;
 }
 
 static void forget(struct am_rate *rate, uint32_t sure)
@@ -113,7 +113,7 @@ static bool adopt(struct am_meter *meter, struct am_rate *rate)
                  is_much(meter, rate) ? METER_RATIO_SEEN : METER_RATIO)) {
         return false;
     }
-    use(rate, wanted, prior);
+    use(rate, wanted, prior ? rate->prior_from : AM_FROM_RUN);
     return true;
 }
 
@@ -125,7 +125,7 @@ static bool try_prior(struct am_meter *meter, struct am_rate *rate)
     if (!differs(rate->prior_fs, rate->used_fs, METER_RATIO)) {
         return false;
     }
-    use(rate, rate->prior_fs, true);
+    use(rate, rate->prior_fs, rate->prior_from);
     meter->trial = true;
     return true;
 }
@@ -174,8 +174,7 @@ static bool use_other(struct am_rate *rate, uint64_t byte_fs, am_from_t from)
         rate->from == from) {
         return false;
     }
-    rate->used_fs = byte_fs;
-    rate->from = from;
+    use(rate, byte_fs, from);
     return true;
 }
 

@@ -171,7 +171,7 @@ struct am_msg_peer {
     am_region_state_t tx_state;
     struct am_binalloc *tx_alloc;
     size_t tx_bytes;
-    uint8_t *tx_map;     /* direct pointer to the region, or NULL */
+    uint8_t *tx_map; /* direct pointer to the region, or NULL */
     size_t packed_bytes; /* pvm: packed and not yet gone */
     /* receiving */
     uint64_t share; /* packed: what this side grants */
@@ -220,8 +220,8 @@ struct am_msg {
     am_msg_lost_fn lost; /* msg_lost.c */
     void *lost_arg;
     struct am_op lost_op;
-    uint64_t met_ps;        /* when am_msg_lost_check looked last, */
-    uint32_t met_rank;      /* and all before this rank are connected */
+    uint64_t met_ps;       /* when am_msg_lost_check looked last, */
+    uint32_t met_rank;     /* and all before this rank are connected */
     bool waits_any, probes; /* for any source; since then this found nothing: */
     struct am_msg_envelope probe;
     struct am_msg_mask probe_mask;
@@ -346,7 +346,7 @@ static inline void am_msg_charge_match(struct am_msg *msg)
 
 /* ------------------------------------------------------------ data, copies */
 
-/* Copy payload from `offset` on into the receive buffer as far as it reaches, counted. */
+/* Copy `bytes` of payload from `offset` on into a receive buffer that may be short. */
 void am_msg_copy_in(struct am_msg *msg, const struct am_data *data,
                     size_t offset, const void *from, size_t bytes);
 /* Copy bytes out of user data, counted. */

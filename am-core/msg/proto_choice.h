@@ -32,9 +32,9 @@ struct am_proto_kind {
     struct am_proto_kind *next; /* on msg->kinds */
     struct am_msg *msg;
     const struct am_dev *dev;
-    struct am_meter *meter;         /* NULL: the device has none */
+    struct am_meter *meter; /* NULL: the device has none */
     const struct am_dev_perf *perf; /* that `cost` was made from */
-    size_t packet_max;              /* largest eager message in one packet */
+    size_t packet_max;  /* largest eager message in one packet */
     size_t eager_limit; /* smaller contiguous ones go the short way */
     am_proto_t rndv;    /* when there is no credit or no region */
     struct am_cost_in cost;

@@ -30,8 +30,8 @@ class Store:
     def _is_torn_plan(self, plan):
         """Is there nothing but the beginning of this plan, or nothing?"""
         with open(self.path, "rb") as file:
-            data = file.read()
-        return b"\n" not in data and _line(plan).startswith(data)
+            first = file.readline()
+        return not first.endswith(b"\n") and _line(plan).startswith(first)
 
     def _drop_torn_line(self):
         """Cuts off what a killed run left of its last line."""

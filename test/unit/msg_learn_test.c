@@ -189,10 +189,15 @@ static void test_by_default(void **state)
     assert_true(tables > 0);
 }
 
-/* Rank 0 posts a receive and sends, rank 1 too; or rank 1 sends when it has
- * received (`turns`). */
-static void exchange(struct world *world, bool turns)
+enum order {
+    POSTED, /* each rank posts a receive and sends */
+    TURNS,  /* rank 1 sends when it has received */
+    LATE    /* rank 1 sends while it fetches what had come before it posted */
+};
+
+static void exchange(struct world *world, enum order order)
 {
+    const struct am_msg_envelope envelope[2] = {{1, 0, 5}, {1, 1, 5}};
     struct shaped source[2], target[2];
     struct ended sent[2], received[2];
 
@@ -201,19 +206,22 @@ static void exchange(struct world *world, bool turns)
         shaped_open(&target[rank], SHAPE_CONTIG, LONG);
     }
     for (uint32_t rank = 0; rank < 2; rank++) {
-        const struct am_msg_envelope from = {1, 1 - rank, 5};
-        const struct am_msg_envelope own = {1, rank, 5};
+        uint32_t to = order == POSTED ? rank : 1 - rank;
 
-        if (!turns) {
-            world_recv(world, rank, from, MASK_EXACT, &target[rank].data,
-                       &received[rank]);
+        if (order != POSTED) {
+            world_send(world, rank, 1 - rank, envelope[rank],
+                       &source[rank].data, 0, &sent[rank]);
         }
-        world_send(world, rank, 1 - rank, own, &source[rank].data, 0,
-                   &sent[rank]);
-        if (turns) {
-            world_recv(world, 1 - rank, own, MASK_EXACT, &target[1 - rank].data,
-                       &received[1 - rank]);
-            world_wait(world, &received[1 - rank]);
+        if (order == LATE && rank == 0) {
+            world_settle(world);
+        }
+        world_recv(world, to, envelope[1 - to], MASK_EXACT, &target[to].data,
+                   &received[to]);
+        if (order == POSTED) {
+            world_send(world, rank, 1 - rank, envelope[rank],
+                       &source[rank].data, 0, &sent[rank]);
+        } else if (order == TURNS) {
+            world_wait(world, &received[to]);
         }
     }
     for (uint32_t rank = 0; rank < 2; rank++) {
@@ -230,49 +238,21 @@ static void test_both_ways(void **state)
     bool learns = open_world(&world, chosen);
 
     for (int i = 0; i < 20; i++) {
-        exchange(&world, true);
+        exchange(&world, TURNS);
     }
     assert_false(kind_at(&world, 0)->meter->perf.both_ways);
     for (int i = 0; learns && i < 20; i++) {
-        exchange(&world, false);
+        exchange(&world, POSTED);
     }
     if (learns) {
         assert_true(kind_at(&world, 0)->meter->perf.both_ways);
         assert_true(kind_at(&world, 1)->meter->perf.both_ways);
     }
     for (int i = 0; i < 20; i++) {
-        exchange(&world, true);
+        exchange(&world, TURNS);
     }
     assert_false(kind_at(&world, 0)->meter->perf.both_ways);
     world_close(&world);
-}
-
-/* Rank 1 sends while it fetches what had come before it posted the receive. */
-static void answer_late(struct world *world)
-{
-    const struct am_msg_envelope envelope[2] = {{1, 0, 5}, {1, 1, 5}};
-    struct shaped source[2], target[2];
-    struct ended sent[2], received[2];
-
-    for (uint32_t rank = 0; rank < 2; rank++) {
-        shaped_open(&source[rank], SHAPE_CONTIG, LONG);
-        shaped_open(&target[rank], SHAPE_CONTIG, LONG);
-    }
-    for (uint32_t rank = 0; rank < 2; rank++) {
-        world_send(world, rank, 1 - rank, envelope[rank], &source[rank].data, 0,
-                   &sent[rank]);
-        if (rank == 0) {
-            world_settle(world);
-        }
-        world_recv(world, 1 - rank, envelope[rank], MASK_EXACT,
-                   &target[1 - rank].data, &received[1 - rank]);
-    }
-    for (uint32_t rank = 0; rank < 2; rank++) {
-        world_wait(world, &received[rank]);
-        world_wait(world, &sent[rank]);
-        shaped_close(&source[rank]);
-        shaped_close(&target[rank]);
-    }
 }
 
 /* Receives that have all met their messages are still receives. */
@@ -287,11 +267,11 @@ static void test_both_ways_late(void **state)
         skip();
     }
     for (int i = 0; i < 20; i++) {
-        answer_late(&world);
+        exchange(&world, LATE);
     }
     assert_true(kind_at(&world, 1)->meter->perf.both_ways);
     for (int i = 0; i < 20; i++) { /* ... until they are complete */
-        exchange(&world, true);
+        exchange(&world, TURNS);
     }
     assert_false(kind_at(&world, 1)->meter->perf.both_ways);
     world_close(&world);

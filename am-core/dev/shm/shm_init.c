@@ -137,11 +137,8 @@ static am_status_t config_take(struct shm_dev *dev,
     if (config->packet_bytes > packet_max) {
         snprintf(params->error, params->error_bytes,
                  "AM_SHM_PACKET is %zu and larger than a quarter of "
-                 "AM_SHM_RING%s; accepted: at most %zu",
-                 config->packet_bytes,
-                 config->ring_bytes == 0 ? ", which is 0 and may come to 256k"
-                                         : "",
-                 packet_max);
+                 "AM_SHM_RING (here %zu or more); accepted: at most %zu",
+                 config->packet_bytes, 4 * packet_max, packet_max);
         return AM_ERR_CONFIG;
     }
     return AM_OK;
