@@ -132,6 +132,7 @@ am_sim_SOURCES = nic-sim/tools/am_sim.h nic-sim/tools/sim.h nic-sim/tools/sim_ba
     nic-sim/tools/sim_reproduce_bgp.c \
     nic-sim/tools/sim_reproduce_patterns.c \
     nic-sim/tools/sim_reproduce_scaling.c \
+    nic-sim/tools/sim_reproduce_overlap.c \
     nic-sim/tools/sim_reproduce_nas.c \
     nic-sim/tools/sim_speed.c
 am_sim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/nic-sim \

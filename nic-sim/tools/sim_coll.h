@@ -41,6 +41,8 @@ struct coll_test {
     uint32_t stages; /* 0: one */
     uint32_t local;  /* processes of a node that make a group; 0: none */
     size_t piece;    /* bytes of a pipeline's pieces */
+    uint64_t work_ps; /* computation of a node, and ... */
+    uint32_t polls;   /* ... into how many parts polls divide it */
     struct am_option options[COLL_OPTIONS]; /* more of them; names NULL: none */
     /* Nodes that have ended rest until all have: faster here, but for
      * collectives only that need nobody who has ended. */

@@ -257,7 +257,8 @@ static int words_take(struct sim_options *options, int count, int after,
         sim_reproduce_machine(options->reproduce) == NULL) {
         return sim_fail("--reproduce has sp-mpi, sp-nas, lci-mpi, bgp-mpi, "
                         "buffering, and collectives, which is: sp-alltoall, "
-                        "lci-bcast, bgp-allreduce, patterns, scaling");
+                        "lci-bcast, bgp-allreduce, patterns, scaling, "
+                        "overlap");
     }
     if (!options->list &&
         (options->machine == NULL || *options->machine == '\0')) {

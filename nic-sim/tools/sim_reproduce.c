@@ -274,6 +274,14 @@ static const struct {
          reproduce_scaling,
          true,
          false},
+        {"overlap",
+         {"bgp", "sp-thin"},
+         2,
+         "a non-blocking all-to-all and allreduce of 64 KiB behind computation "
+         "that polls now and then",
+         reproduce_overlap,
+         true,
+         false},
 };
 
 enum {

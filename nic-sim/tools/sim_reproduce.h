@@ -43,6 +43,10 @@ int reproduce_patterns(const struct sim_options *options, const char *machine,
 int reproduce_scaling(const struct sim_options *options, const char *machine,
                       struct sim_chart *charts);
 
+/* sim_reproduce_overlap.c */
+int reproduce_overlap(const struct sim_options *options, const char *machine,
+                      struct sim_chart *charts);
+
 /* sim_reproduce_nas.c: jobs of --mpi, printed one by one; no chart. */
 int reproduce_sp_nas(const struct sim_options *options, const char *machine,
                      struct sim_chart *chart);

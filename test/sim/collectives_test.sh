@@ -67,6 +67,16 @@ rows '$1 == 64 { at = $2 } $1 == 128 && $2 <= at' "more rounds take longer" 6
 rows '$4 >= $2' "the hardware is faster than messages" 6
 [ "$(grep -c 'log P: ' "$work/out")" = 6 ] || bad "what log P says"
 
+# Overlap: polls, all-to-all, allreduce; then us.  The DMA engine moves what the core
+# would copy, if the core looks at it often enough.
+table overlap 4 bgp
+rows '$2 < 0 || $2 > 1e6 || $3 < 0' "no less than nothing is hidden" 18
+sed -n '/per cent/,/alone/p' "$work/out" >"$work/part"
+cp "$work/part" "$work/out"
+rows '$1 == 1 { a = $2; b = $3 } $1 == 100 && ($2 <= a || $3 <= b)' \
+    "more polls hide more" 9
+rows '$2 > 100 || $3 > 100' "no more than all" 9
+
 "$sim" --reproduce buffering -n 4 2>"$work/err" && bad "nodes where there are two"
 grep -q 'nodes is for' "$work/err" || bad "and told so"
 "$sim" --reproduce collectives sp-thin 2>"$work/err" && bad "one machine for all"
