@@ -11,7 +11,7 @@
 #define LINE_BYTES 64u
 #define BLOCK_MIN  (16u << 10)
 #define KEEP_STEPS (1u << 14)
-#define KEEP_BYTES ((size_t)1 << 20)
+#define KEEP_BYTES ((size_t)4 << 20)
 
 struct am_sched_block {
     struct am_sched_block *next;
@@ -29,6 +29,23 @@ static void scratch_free(struct am_sched *sched)
     }
 }
 
+/* One block is kept.  Of several, which were too short, the next one gets the length
+ * together: calls that are alike then find all in it. */
+static void scratch_reset(struct am_sched *sched)
+{
+    struct am_sched_block *block = sched->scratch;
+    size_t bytes = 0;
+
+    for (; block != NULL; block = block->next) {
+        bytes += block->bytes;
+    }
+    sched->scratch_next = bytes <= KEEP_BYTES ? bytes : 0;
+    if (bytes > KEEP_BYTES ||
+        (sched->scratch != NULL && sched->scratch->next != NULL)) {
+        scratch_free(sched);
+    }
+}
+
 void am_sched_fini(struct am_sched *sched)
 {
     scratch_free(sched);
@@ -42,10 +59,7 @@ void am_sched_reset(struct am_sched *sched)
     if (sched->step_max > KEEP_STEPS || sched->edge_max > 4 * KEEP_STEPS) {
         am_sched_fini(sched);
     }
-    if (sched->scratch != NULL &&
-        (sched->scratch->next != NULL || sched->scratch->bytes > KEEP_BYTES)) {
-        scratch_free(sched);
-    }
+    scratch_reset(sched);
     sched->step_count = 0;
     sched->edge_count = 0;
     sched->scratch_used = 0;
@@ -67,7 +81,10 @@ void *am_sched_scratch(struct am_sched *sched, size_t bytes)
         return NULL;
     }
     if (block == NULL || whole > block->bytes - sched->scratch_used) {
-        size_t room = whole < BLOCK_MIN ? BLOCK_MIN : whole;
+        size_t least = block == NULL && sched->scratch_next > BLOCK_MIN
+                               ? sched->scratch_next
+                               : BLOCK_MIN;
+        size_t room = whole < least ? least : whole;
 
         block = whole < bytes || room > SIZE_MAX - sizeof(*block)
                         ? NULL

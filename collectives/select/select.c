@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include "collectives/algo/list.h"
 #include "collectives/select/select.h"
 #include "collectives/shared/way.h"
 
@@ -12,6 +13,12 @@
 /* Lengths of pieces that are tried. */
 static const size_t chunks[] = {SIZE_MAX, (size_t)8 << 10, (size_t)32 << 10,
                                 (size_t)128 << 10};
+
+/* Of a reduction up a tree, the scratch memory of the member that holds most: a piece of
+ * each child's and of the sum, or two of each.  So much of it is kept from call to call;
+ * to make more of it each time, page by page, costs more than the reduction. */
+#define SCRATCH_MOST ((size_t)3 << 20)
+#define PIECE_UNIT   ((size_t)4 << 10)
 
 /* Values, or blocks, of a node are one run of all members' only if its members are. */
 static bool levels_fit(const struct am_coll_numbers *numbers,
@@ -71,6 +78,25 @@ uint64_t am_coll_plan_ps(const struct am_coll_numbers *numbers,
                    : plan->algorithm->cost(&cost);
 }
 
+/* A plan without a length of pieces gets one where the whole would be too much. */
+static void pieces_bound(const struct am_coll_wish *wish,
+                         struct am_coll_plan *plan)
+{
+    bool goes_up = plan->algorithm->build == am_reduce_shape ||
+                   plan->algorithm->build == am_allreduce_shape;
+    size_t held, piece;
+
+    if (!goes_up || plan->chunk_bytes != SIZE_MAX) {
+        return;
+    }
+    held = 1 + am_tree_child_count(plan->shape,
+                                   (struct am_tree_span){0, wish->size});
+    if (wish->bytes > SCRATCH_MOST / held) {
+        piece = SCRATCH_MOST / 2 / held / PIECE_UNIT * PIECE_UNIT;
+        plan->chunk_bytes = piece < PIECE_UNIT ? PIECE_UNIT : piece;
+    }
+}
+
 /* The cheapest piece for an algorithm; then compare with the best so far. */
 static void try(const struct am_coll_numbers *numbers,
                 const struct am_coll_wish *wish,
@@ -90,6 +116,7 @@ static void try(const struct am_coll_numbers *numbers,
         if (i > 0 && chunks[i] >= wish->bytes) {
             break;
         }
+        pieces_bound(wish, &plan);
         ps = am_coll_plan_ps(numbers, wish, &plan);
         if (ps < *best_ps) {
             *best = plan;
@@ -144,6 +171,7 @@ struct am_coll_plan am_coll_select(const struct am_coll_config *config,
     if (am_coll_plan_parse(wish->kind, config->algorithm[wish->kind], &plan)) {
         if (am_coll_is_fit(plan.algorithm, numbers, wish)) {
             plan.why = AM_COLL_WHY_SET;
+            pieces_bound(wish, &plan);
             return plan;
         }
         plan.why = AM_COLL_WHY_UNFIT;

@@ -60,11 +60,11 @@ static int kind_run(const struct sim_options *options,
                     const struct ns_machine *machine, uint32_t kind,
                     struct sim_chart *hidden, struct sim_chart *us)
 {
-    struct coll_test test = {
-            .kind = kinds[kind].kind,
-            .round = overlap,
-            .bytes = BYTES,
-            .nodes = options->nodes != 0 ? options->nodes : NODES};
+    struct coll_test test = {.kind = kinds[kind].kind,
+                             .round = overlap,
+                             .bytes = BYTES,
+                             .nodes = options->nodes != 0 ? options->nodes
+                                                          : NODES};
     int status = coll_run(options, machine, &test);
     uint64_t alone_ps = test.ps;
 

@@ -52,6 +52,37 @@ static struct am_coll_plan plan_of(const struct am_coll_numbers *numbers,
     return am_coll_select(&config, numbers, &wish);
 }
 
+/* A reduction up a tree does not hold a whole of each child, however long it is. */
+static void test_scratch(void **state)
+{
+    static const char *const names[] = {"flat", "binomial", "kary:4", "chain"};
+    struct am_coll_config forced = config;
+    struct am_coll_numbers numbers = numbers_of(4 * US, 8);
+    struct am_coll_wish wish = {.kind = AM_COLL_ALLREDUCE,
+                                .size = 16,
+                                .unit = 8,
+                                .commutes = true};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        strcpy(forced.algorithm[AM_COLL_ALLREDUCE], names[i]);
+        for (wish.bytes = 8; wish.bytes <= (size_t)1 << 30; wish.bytes *= 2) {
+            struct am_coll_plan plan =
+                    am_coll_select(&forced, &numbers, &wish);
+            size_t piece = plan.chunk_bytes < wish.bytes ? plan.chunk_bytes
+                                                         : wish.bytes;
+            size_t children = am_tree_child_count(
+                    plan.shape, (struct am_tree_span){0, wish.size});
+
+            assert_true(piece == wish.bytes || piece % 4096 == 0);
+            assert_true(piece * (1 + children) <= (size_t)3 << 20);
+            assert_true(wish.bytes > 65536 || piece == wish.bytes);
+        }
+    }
+    strcpy(forced.algorithm[AM_COLL_ALLREDUCE], "flat/1m"); /* as it is told */
+    assert_int_equal(am_coll_select(&forced, &numbers, &wish).chunk_bytes,
+                     1 << 20);
+}
+
 static void assert_plan(const struct am_coll_numbers *numbers,
                         am_coll_kind_t kind, uint32_t size, size_t bytes,
                         const char *name)
@@ -201,6 +232,7 @@ int main(void)
             cmocka_unit_test(test_long_round), cmocka_unit_test(test_pieces),
             cmocka_unit_test(test_pair),       cmocka_unit_test(test_own),
             cmocka_unit_test(test_costs),      cmocka_unit_test(test_round),
+            cmocka_unit_test(test_scratch),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
