@@ -24,7 +24,7 @@ enum {
 };
 
 #define SHM_PROBE_BYTES 65536
-#define SHM_PROBES      4 /* the best counts: others may want the core */
+#define SHM_PROBES      16 /* the best counts: others may want the core */
 
 static uint64_t key_owner(const struct am_dev_key *key)
 {
