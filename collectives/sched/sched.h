@@ -65,7 +65,7 @@ struct am_sched {
     uint32_t edge_count, edge_max;
     struct am_sched_block *scratch; /* the newest first */
     size_t scratch_used;            /* of the newest block, bytes */
-    size_t scratch_next;            /* of the first one after a reset */
+    size_t scratch_next; /* least length of the first one after a reset */
     bool failed;
 };
 

@@ -46,25 +46,34 @@ static am_status_t words_sum(struct coll_node *node, struct am_coll_call *call)
                    : status;
 }
 
-am_status_t coll_kind(struct coll_node *node)
+static bool is_sum(am_coll_kind_t kind)
+{
+    return kind == AM_COLL_REDUCE || kind == AM_COLL_ALLREDUCE ||
+           kind == AM_COLL_REDUCE_SCATTER;
+}
+
+struct am_coll_call coll_call(const struct coll_node *node)
 {
     const struct coll_test *test = node->test;
-    bool is_sum = test->kind == AM_COLL_REDUCE ||
-                  test->kind == AM_COLL_ALLREDUCE ||
-                  test->kind == AM_COLL_REDUCE_SCATTER;
     struct am_coll_call call = {.kind = test->kind,
                                 .send = node->send,
                                 .recv = node->recv,
                                 .count = test->bytes};
 
-    if (is_sum && test->words) {
-        return words_sum(node, &call);
-    }
-    if (is_sum) {
+    if (is_sum(test->kind) && !test->words) {
         call.count /= sizeof(double);
         (void)am_coll_operator_get(AM_COLL_SUM, AM_COLL_DOUBLE, &call.op);
     }
-    return am_coll_run(node->group, &call);
+    return call;
+}
+
+am_status_t coll_kind(struct coll_node *node)
+{
+    const struct coll_test *test = node->test;
+    struct am_coll_call call = coll_call(node);
+
+    return is_sum(test->kind) && test->words ? words_sum(node, &call)
+                                             : am_coll_run(node->group, &call);
 }
 
 static am_status_t groups_open(struct coll_node *node)

@@ -52,6 +52,9 @@ struct coll_test {
     uint64_t stage_ps[COLL_STAGES], ps;
 };
 
+/* The call of test->kind, for rounds that do more than run it; sums are of doubles. */
+struct am_coll_call coll_call(const struct coll_node *node);
+
 /* A round: the collective test->kind. */
 am_status_t coll_kind(struct coll_node *node);
 

@@ -28,29 +28,35 @@ static const struct {
         {AM_COLL_ALLREDUCE, "allreduce", "allreduce alone", "allreduce beyond"},
 };
 
+struct end {
+    uint64_t count;
+    am_status_t status;
+};
+
+static void ended(void *arg, am_status_t status)
+{
+    struct end *end = arg;
+
+    end->status = status;
+    end->count++;
+}
+
 /* Begin, compute in test->polls parts with a poll after each, wait. */
 static am_status_t overlap(struct coll_node *node)
 {
     const struct coll_test *test = node->test;
     struct run *run = &node->run;
-    struct am_coll_call call = {.kind = test->kind,
-                                .send = node->send,
-                                .recv = node->recv,
-                                .count = test->bytes};
-    am_status_t status;
+    struct am_coll_call call = coll_call(node);
+    struct end end = {0};
+    am_status_t status = am_coll_start(node->group, &call, ended, &end);
 
-    if (call.kind == AM_COLL_ALLREDUCE) {
-        call.count /= sizeof(double);
-        (void)am_coll_operator_get(AM_COLL_SUM, AM_COLL_DOUBLE, &call.op);
-    }
-    run->done = 0;
-    status = am_coll_start(node->group, &call, run_done, run);
     for (uint32_t i = 0; i < test->polls; i++) {
         ns_sim_compute(run->node, test->work_ps / test->polls);
         (void)am_ctx_poll(run->ctx);
     }
     if (status == AM_OK) {
-        run_wait(run, &run->done, 1);
+        run_wait(run, &end.count, 1);
+        status = end.status;
     }
     return status == AM_DONE ? AM_OK : status;
 }

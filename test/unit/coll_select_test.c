@@ -6,6 +6,7 @@
  */
 #include "support/cm.h"
 
+#include "collectives/sched/sched.h"
 #include "collectives/select/select.h"
 #include "dev/shm/shm.h"
 
@@ -81,6 +82,24 @@ static void test_scratch(void **state)
     strcpy(forced.algorithm[AM_COLL_ALLREDUCE], "flat/1m"); /* as it is told */
     assert_int_equal(am_coll_select(&forced, &numbers, &wish).chunk_bytes,
                      1 << 20);
+}
+
+/* Calls that are alike find the scratch memory of the one before, as one block. */
+static void test_kept(void **state)
+{
+    struct am_sched sched = {0};
+    char *few, *many, *before = NULL;
+
+    for (int i = 0; i < 4; i++) {
+        few = am_sched_scratch(&sched, 64);
+        many = am_sched_scratch(&sched, (size_t)1 << 20);
+        assert_true(am_sched_is_good(&sched));
+        assert_true(i == 0 || many == few + 64);
+        assert_true(i < 2 || few == before);
+        before = few;
+        am_sched_reset(&sched);
+    }
+    am_sched_fini(&sched);
 }
 
 static void assert_plan(const struct am_coll_numbers *numbers,
@@ -232,7 +251,7 @@ int main(void)
             cmocka_unit_test(test_long_round), cmocka_unit_test(test_pieces),
             cmocka_unit_test(test_pair),       cmocka_unit_test(test_own),
             cmocka_unit_test(test_costs),      cmocka_unit_test(test_round),
-            cmocka_unit_test(test_scratch),
+            cmocka_unit_test(test_scratch),    cmocka_unit_test(test_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
