@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "am/cost.h"
 #include "collectives/coll.h"
 
 #include <string.h>
@@ -149,7 +150,19 @@ static am_status_t offer_landing(struct am_coll_peer *cp, struct am_step *step,
     return status;
 }
 
-/* DATA, or without credit RTS: then it waits for the READY. */
+/* Is it to go as a put, so that a packet does not use pages first (am/spare.h)? */
+static bool is_spared(struct am_peer *peer, size_t bytes)
+{
+    const struct am_dev_perf *perf = am_peer_perf(peer);
+
+    return bytes > am_peer_ready_bytes(peer) &&
+           am_peer_spares(peer, bytes, am_cost_stream_ps(perf, bytes, bytes),
+                          am_cost_single_ps(perf, peer->dev->attr.caps,
+                                            AM_COST_PUT_TOLD, bytes) +
+                                  2 * am_cost_short_ps(perf) + perf->turn_ps);
+}
+
+/* DATA, or without credit, or to spare pages, RTS: then it waits for the READY. */
 static am_status_t offer_data(struct am_coll_peer *cp, struct am_step *step,
                               struct am_op *op)
 {
@@ -158,7 +171,7 @@ static am_status_t offer_data(struct am_coll_peer *cp, struct am_step *step,
     am_status_t status;
 
     am_coll_step_words(step, words);
-    if (cp->credit > 0) {
+    if (cp->credit > 0 && !is_spared(cp->peer, step->length)) {
         status = send(cp, op, AM_COLL_H_DATA, req->print, words, 2, step->from,
                       step->length);
         if (status == AM_OK) {
@@ -171,7 +184,7 @@ static am_status_t offer_data(struct am_coll_peer *cp, struct am_step *step,
     words[2] = step->length;
     status = send(cp, op, AM_COLL_H_RTS, req->print, words, 3, NULL, 0);
     if (status == AM_OK) {
-        req->coll->stats[AM_COLL_STAT_NO_CREDIT]++;
+        req->coll->stats[AM_COLL_STAT_NO_CREDIT] += cp->credit == 0;
         step_wait(step);
     }
     return status;

@@ -8,7 +8,22 @@
 #include "am/cost.h"
 #include "am/ctx.h"
 
-bool am_bulk_single(const struct am_bulk *bulk, const struct am_peer *peer)
+/* By the device, so that a stream does not use pages for the first time? */
+static bool is_spared(const struct am_bulk *bulk, struct am_peer *peer,
+                      am_cost_way_t way)
+{
+    const struct am_dev_perf *perf = am_peer_perf(peer);
+
+    return !bulk->get && bulk->bytes > am_peer_ready_bytes(peer) &&
+           am_peer_spares(peer, bulk->bytes,
+                          am_cost_stream_ps(
+                                  perf, am_peer_payload_max(peer, LAST_WORDS),
+                                  bulk->bytes),
+                          am_cost_single_ps(perf, peer->dev->attr.caps, way,
+                                            bulk->bytes));
+}
+
+bool am_bulk_single(const struct am_bulk *bulk, struct am_peer *peer)
 {
     uint32_t needed = bulk->get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
     am_cost_way_t way = bulk->get            ? AM_COST_GET
@@ -23,8 +38,8 @@ bool am_bulk_single(const struct am_bulk *bulk, const struct am_peer *peer)
                           am_peer_payload_max(peer, LAST_WORDS), way,
                           bulk->bytes, &single);
     single |= bulk->single && (peer->dev->attr.caps & needed) != 0;
-    return single &&
-           am_data_at(&bulk->local, bulk->local_offset, bulk->bytes) != NULL;
+    return am_data_at(&bulk->local, bulk->local_offset, bulk->bytes) != NULL &&
+           (single || is_spared(bulk, peer, way));
 }
 
 /* To or from a region of this very context: one copy. */

@@ -10,6 +10,7 @@
 #ifndef AM_AM_CORE_H
 #define AM_AM_CORE_H
 
+#include "am/spare.h"
 #include "base/env.h"
 #include "base/list.h"
 #include "base/log.h"
@@ -93,6 +94,7 @@ struct am_peer {
     bool paid;  /* a message is built, charged for, and waits for space */
     void *blob; /* address of a late peer, or NULL */
     char *death; /* how it died, as a sentence; NULL: it lives, or no memory */
+    struct am_spare spare;
     struct am_list ordered, bulk;
     struct am_list busy_link; /* on ctx->busy while an op is queued */
     uint32_t queued_count;    /* requests that handlers queued */
@@ -245,11 +247,9 @@ void am_op_queue(struct am_op *op, struct am_peer *peer, am_op_run_fn run,
                  am_op_kind_t kind);
 void am_op_cancel(struct am_op *op); /* take it off its queue, if on one */
 
-/* What it costs to reach this connected peer, by the device's meter if it has
- * one; valid as long as the peer, and changed by it. */
+/* What it costs to reach this connected peer, by its meter, which changes it. */
 const struct am_dev_perf *am_peer_perf(const struct am_peer *peer);
-/* Time the copy of `bytes` out of a packet of this peer, if it is long enough:
- * stop gets what start gave. */
+/* Time a long copy out of a packet of this peer: stop gets what start gave. */
 static inline uint64_t am_peer_copy_start(const struct am_peer *peer,
                                           size_t bytes);
 static inline void am_peer_copy_stop(const struct am_peer *peer, size_t bytes,

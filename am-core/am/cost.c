@@ -66,8 +66,8 @@ uint64_t am_cost_stream_ps(const struct am_dev_perf *perf, size_t packet_bytes,
                                      : larger(send_ps, recv_ps));
 }
 
-static uint64_t single_ps(const struct am_dev_perf *perf, uint32_t caps,
-                          am_cost_way_t way, size_t bytes)
+uint64_t am_cost_single_ps(const struct am_dev_perf *perf, uint32_t caps,
+                           am_cost_way_t way, size_t bytes)
 {
     bool get = way == AM_COST_GET;
     uint32_t need = get ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT;
@@ -83,7 +83,7 @@ uint64_t am_cost_bulk_of_ps(const struct am_dev_perf *perf, uint32_t caps,
                             uint64_t stream_ps, am_cost_way_t way, size_t bytes,
                             bool *single_p)
 {
-    uint64_t single = single_ps(perf, caps, way, bytes);
+    uint64_t single = am_cost_single_ps(perf, caps, way, bytes);
 
     if (way == AM_COST_GET) {
         stream_ps += am_cost_short_ps(perf) + perf->turn_ps;

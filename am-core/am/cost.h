@@ -39,6 +39,10 @@ typedef enum {
     AM_COST_PUT_TOLD /* a handler runs at the receiver when the bytes are there */
 } am_cost_way_t;
 
+/* A put or get by the device itself; AM_COST_NEVER: it has none. */
+uint64_t am_cost_single_ps(const struct am_dev_perf *perf, uint32_t caps,
+                           am_cost_way_t way, size_t bytes);
+
 /* A put or get by the cheaper way: the device itself, where `caps`
  * (AM_DEV_CAP_*) say that it has one (then *single_p is true), or a stream.  For a
  * get as a stream the owner is asked first, and waits for its turn if the ends

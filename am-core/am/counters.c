@@ -21,6 +21,8 @@ const struct am_stat_row am_ctx_stat_rows[AM_STAT_COUNT] = {
         {"landed_bytes", "bytes", "put in place for put over send"},
         {"device_puts", "transfers", "single-copy puts"},
         {"device_gets", "transfers", "single-copy gets"},
+        {"spared", "messages",
+         "sent by a single copy that leaves new pages of a ring unused"},
         {"fetch_adds", "operations", "fetch-and-adds made here for peers"},
         {"rx_bad_packet", "packets", "malformed, dropped"},
         {"rx_bad_handler", "packets", "for a handler that is not there"},

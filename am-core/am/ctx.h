@@ -45,6 +45,7 @@ enum {
     AM_STAT_LANDED_BYTES,
     AM_STAT_DEVICE_PUTS,
     AM_STAT_DEVICE_GETS,
+    AM_STAT_SPARED,
     AM_STAT_FETCH_ADDS,
     AM_STAT_RX_BAD_PACKET,
     AM_STAT_RX_BAD_HANDLER,
@@ -296,8 +297,7 @@ bool am_posts_armed(struct am_ctx *ctx);
 
 /* From any thread: the context's descriptor gets readable. */
 void am_events_ring(struct am_ctx *ctx);
-/* A wait's sleep over all devices, unless something is there by then.  False: no
- * descriptor can be had. */
+/* A wait's sleep over all devices, unless something is there; false: no descriptor. */
 bool am_events_sleep(struct am_ctx *ctx, bool *slept_p);
 void am_events_close(struct am_ctx *ctx);
 
@@ -354,7 +354,7 @@ static inline bool am_bulk_is_out(const struct am_bulk *bulk,
 }
 
 /* bulk_copy.c: is a single copy possible, and cheaper than a stream? */
-bool am_bulk_single(const struct am_bulk *bulk, const struct am_peer *peer);
+bool am_bulk_single(const struct am_bulk *bulk, struct am_peer *peer);
 /* Copy: AM_DONE when the bytes are in place, AM_OK when the device is at it and
  * calls `done(bulk)` later; AM_ERR_UNSUPPORTED: stream instead. */
 am_status_t am_bulk_copy(struct am_bulk *bulk, am_done_fn done);

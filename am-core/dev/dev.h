@@ -98,12 +98,22 @@ struct am_dev_attr {
 struct am_meter;   /* dev/meter.h */
 struct am_profile; /* dev/profile.h */
 
+/* Memory between two ends that costs both when it is used first, as a page fault does:
+ * of a stream to a peer, until it has been used. */
+struct am_dev_pages {
+    size_t ready_bytes; /* messages of up to so many use none that is new */
+    size_t most_bytes;  /* no message uses more */
+    uint64_t byte_fs;   /* for each byte, both ends together; 0: not known */
+    uint64_t more_ps;   /* put and get take so much more than they are said to */
+};
+
 /* One peer as a device sees it.  The device's own struct begins with this. */
 struct am_dev_ep {
     struct am_dev *dev;
     void *user; /* set by the layer above at connect or accept */
     struct am_meter *meter; /* of its distance, with its costs; NULL: they are
                              * the device's (attr.perf) */
+    const struct am_dev_pages *pages; /* of a stream to it; NULL: none is new */
 };
 
 /* A region as a device names it to a peer: 23 opaque bytes inside am_key, the

@@ -112,7 +112,7 @@ struct am_msg_peer *am_msg_peer_open(struct am_msg *msg, struct am_peer *peer)
     }
     mp->peer = peer;
     mp->msg = msg;
-    mp->eager_limit = mp->eager_short = mp->kind->eager_limit;
+    mp->eager_limit = mp->eager_short = am_proto_short(mp);
     mp->slots_free = (1u << AM_MSG_SLOTS) - 1;
     am_list_init(&mp->held);
     am_list_init(&mp->active);
@@ -138,9 +138,7 @@ static void msg_costs_changed(struct am_ctx *ctx)
 
         if (kind != NULL && !mp->peer->dead) {
             mp->kind = kind;
-            mp->eager_short = kind->eager_limit;
-            mp->eager_limit =
-                    am_list_is_empty(&mp->held) ? kind->eager_limit : 0;
+            am_proto_short_set(mp);
         }
     }
 }

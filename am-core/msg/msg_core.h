@@ -112,7 +112,7 @@ struct am_msg_info {
     size_t offset;       /* in the region: buffered, prefix */
     size_t prefix_bytes; /* prefix */
     struct am_key key;   /* get */
-    bool single;         /* get: the sender asks for a single copy */
+    bool single;         /* get, and sends: a single copy, whatever it costs */
     bool ahead;          /* prefix: it is not in the region yet */
 };
 

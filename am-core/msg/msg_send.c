@@ -81,6 +81,10 @@ static void settle(struct am_msg_req *send)
     bool contiguous = send->data.kind == AM_DATA_CONTIG;
     am_proto_t proto = am_proto_select(mp->kind, bytes, contiguous);
 
+    send->info.single = false;
+    if (contiguous && bytes >= mp->eager_short) {
+        proto = am_proto_spare(send, proto);
+    }
     if (proto == AM_PROTO_BUFFERED || proto == AM_PROTO_PREFIX) {
         if (am_msg_region_take(send, proto)) {
             send->proto = proto;

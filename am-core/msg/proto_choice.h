@@ -33,6 +33,7 @@ struct am_proto_kind {
     struct am_msg *msg;
     const struct am_dev *dev;
     struct am_meter *meter; /* NULL: the device has none */
+    const struct am_dev_pages *pages; /* of the first peer of the kind, or NULL */
     const struct am_dev_perf *perf; /* that `cost` was made from */
     size_t packet_max;  /* largest eager message in one packet */
     size_t eager_limit; /* smaller contiguous ones go the short way */
@@ -60,6 +61,13 @@ void am_proto_kinds_free(struct am_msg *msg);
 void am_proto_long_sent(struct am_msg_peer *mp, size_t bytes);
 void am_proto_long_received(struct am_msg_peer *mp, size_t bytes);
 
+/* Fewer contiguous bytes to this peer go the short way; have it so from now on. */
+size_t am_proto_short(const struct am_msg_peer *mp);
+void am_proto_short_set(struct am_msg_peer *mp);
+/* A contiguous message would go by `proto`: by which does it go, so that a stream does
+ * not use pages for the first time (am/spare.h)? */
+am_proto_t am_proto_spare(struct am_msg_req *send, am_proto_t proto);
+
 /* The table; its last row's bytes_max is SIZE_MAX. */
 static inline const struct am_proto_row *
 am_proto_rows(const struct am_proto_kind *kind, bool contiguous)
@@ -71,15 +79,21 @@ am_proto_rows(const struct am_proto_kind *kind, bool contiguous)
     return kind->rows[contiguous];
 }
 
-static inline am_proto_t am_proto_select(const struct am_proto_kind *kind,
-                                         size_t bytes, bool contiguous)
+static inline const struct am_proto_row *
+am_proto_row_of(const struct am_proto_kind *kind, size_t bytes, bool contiguous)
 {
     const struct am_proto_row *row = am_proto_rows(kind, contiguous);
 
     while (bytes > row->bytes_max) {
         row++;
     }
-    return row->proto;
+    return row;
+}
+
+static inline am_proto_t am_proto_select(const struct am_proto_kind *kind,
+                                         size_t bytes, bool contiguous)
+{
+    return am_proto_row_of(kind, bytes, contiguous)->proto;
 }
 
 /* Words of a header beside a packet's payload, as the longest eager one has. */

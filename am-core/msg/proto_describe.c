@@ -107,6 +107,15 @@ static void out_kind(struct am_text *out, const struct am_proto_kind *kind,
     am_text_size(out, kind->packet_max);
     am_text_add(out, "; without credit or region space: %s\n",
                 am_protos[kind->rndv]->name);
+    if (kind->pages != NULL) {
+        am_text_add(out, "  more than ");
+        am_text_size(out, kind->pages->ready_bytes);
+        am_text_add(out,
+                    " of the first messages to a peer: get by a single copy, "
+                    "until these have cost as much more as the pages of its "
+                    "ring do (%" PRIu64 " ps/B)\n",
+                    kind->pages->byte_fs / 1000);
+    }
     if (kind->meter != NULL) {
         out_meter(out, kind->meter);
     } else {

@@ -29,6 +29,7 @@ static am_status_t get_emit(struct am_msg_req *send, bool queued)
 
     (void)am_cost_bulk_ps(&cost->perf, cost->caps, cost->packet_max,
                           AM_COST_GET, send->data.bytes, &single);
+    single |= send->info.single;
     status = am_rndv_words(send, words,
                            single ? AM_MSG_RTS_GET_SINGLE : AM_MSG_RTS_GET);
 

@@ -29,6 +29,7 @@ const struct am_proto_kind *am_proto_kind_of(struct am_msg *msg,
     if (kind != NULL) {
         kind->dev = peer->dev;
         kind->meter = peer->ep == NULL ? NULL : peer->ep->meter;
+        kind->pages = peer->ep == NULL ? NULL : peer->ep->pages;
         kind->perf = perf;
         kind->packet_max = am_peer_payload_max(peer, AM_PROTO_KIND_WORDS);
         am_proto_kind_fill(kind, msg);
@@ -62,6 +63,43 @@ void am_proto_kinds_free(struct am_msg *msg)
         msg->kinds = kind->next;
         free(kind);
     }
+}
+
+size_t am_proto_short(const struct am_msg_peer *mp)
+{
+    size_t limit = mp->kind->eager_limit;
+    size_t ready = am_peer_ready_bytes(mp->peer);
+
+    return ready < limit ? ready + 1 : limit;
+}
+
+void am_proto_short_set(struct am_msg_peer *mp)
+{
+    mp->eager_short = am_proto_short(mp);
+    mp->eager_limit = am_list_is_empty(&mp->held) ? mp->eager_short : 0;
+}
+
+am_proto_t am_proto_spare(struct am_msg_req *send, am_proto_t proto)
+{
+    struct am_msg_peer *mp = send->mp;
+    const struct am_cost_in *cost = &mp->kind->cost;
+    size_t bytes = send->data.bytes;
+
+    if (bytes <= am_peer_ready_bytes(mp->peer) ||
+        am_proto_row_of(mp->kind, bytes, true)->why != AM_WHY_COST) {
+        return proto; /* the second: the user says how it goes */
+    }
+    /* a get, and the sender waits until the receiver had its turn */
+    send->info.single = am_peer_spares(
+            mp->peer, bytes, am_proto_cost_ps(cost, proto, bytes),
+            5 * am_cost_short_ps(&cost->perf) / 2 + cost->perf.turn_ps +
+                    am_cost_single_ps(&cost->perf, cost->caps, AM_COST_GET,
+                                      bytes));
+    if (send->info.single) {
+        return AM_PROTO_GET;
+    }
+    am_proto_short_set(mp);
+    return proto;
 }
 
 void am_proto_long_sent(struct am_msg_peer *mp, size_t bytes)

@@ -205,6 +205,7 @@ static void normalise_lane(struct lane *lane, struct shm_tx *tx,
     lane->seen.slots -= slots;
     tx->data_tail -= bytes;
     tx->data_limit -= bytes;
+    tx->data_known -= bytes;
     rx->data_head -= bytes;
     lane->told.data_bytes -= bytes;
     lane->seen.data_bytes -= bytes;
@@ -235,6 +236,7 @@ static void start(const struct model *model)
                                        .mask = model->slots - 1,
                                        .ring_bytes = ring_bytes,
                                        .data_limit = ring_bytes,
+                                       .made = ring_bytes,
                                        .shared = &lane->seen,
                                        .data = mc.data[i]};
         mc.now.rx[i] = (struct shm_rx){.slots = lane->slots,

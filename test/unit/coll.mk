@@ -4,6 +4,7 @@ coll_trial = test/support/coll_trial.c test/support/coll_trial.h $(msg_world)
 coll_tests = test/unit/coll_algorithm_test test/unit/coll_flow_test \
     test/unit/coll_nodes_test test/unit/coll_reads_test test/unit/coll_select_test \
     test/unit/coll_shared_test test/unit/coll_threads_test \
+    test/unit/shm_spare_test \
     test/unit/coll_topo_test test/unit/coll_wrong_test
 check_PROGRAMS += $(coll_tests)
 TESTS += $(coll_tests)
@@ -18,6 +19,8 @@ test_unit_coll_nodes_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_coll_reads_test_SOURCES = test/unit/coll_reads_test.c \
     $(coll_trial)
 test_unit_coll_reads_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_spare_test_SOURCES = test/unit/shm_spare_test.c $(coll_trial)
+test_unit_shm_spare_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_coll_select_test_SOURCES = test/unit/coll_select_test.c
 test_unit_coll_select_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_coll_shared_test_SOURCES = test/unit/coll_shared_test.c \

@@ -30,8 +30,7 @@
 struct shm_seg {
     struct shm_dev *dev;
     char *base;
-    struct shm_header
-            header; /* a checked copy; the shared one is not trusted */
+    struct shm_header header; /* checked; the shared one is not trusted */
     struct shm_geometry geometry;
     uint32_t self; /* my index in it */
     uint32_t front_bytes, made_bytes; /* of data rings for requests, to begin with */
@@ -65,7 +64,7 @@ struct shm_tx {
     uint64_t stop_at;    /* position of `stop` */
     uint64_t limit;      /* no run goes beyond: consumed + depth */
     uint64_t data_tail;  /* given out */
-    uint64_t data_count; /* payload since the last whole unit of it */
+    uint64_t data_known; /* what the receiver has published last */
     uint64_t data_limit; /* it may not pass this: consumed + ring_bytes */
     struct shm_slot *slots;
     struct shm_head *shared;
@@ -195,6 +194,7 @@ struct shm_dev {
     struct shm_near near; /* of a CPU that this context may run on */
     bool near_known, offer_waits; /* the latter was said, shm_sock.c */
     uint64_t near_ps; /* AM_COPY_NEAR_PS; another in tests */
+    struct am_dev_pages pages; /* of a small ring */
     uint64_t page_ps; /* the least that a lane's new page cost; 0: none */
     /* memory */
     bool cma;                 /* process_vm_readv works here */

@@ -12,8 +12,6 @@
 #define SHM_LIKELY(_x)   __builtin_expect(!!(_x), 1)
 #define SHM_UNLIKELY(_x) __builtin_expect(!!(_x), 0)
 
-#define SHM_DATA_UNIT ((uint32_t)32 << 10)
-
 /* The stamp of a position: the number of its lap, never that of the slot's
  * last use, and not 0 in a ring that is not used yet. */
 static inline uint32_t shm_lap(uint64_t position, uint32_t mask)
@@ -130,14 +128,15 @@ static inline uint32_t shm_data_lead(const void *data, uint64_t bytes)
                    : 0;
 }
 
-/* Both sides count payload.  After each unit of it the receiver publishes what
- * it has consumed: of a large ring twice in the shortest front, so that the sender
- * may go back to the start when it gets to the front's end.
+/* The receiver of a large ring publishes what it has consumed twice in the shortest front,
+ * so that the sender may go back to the ring's start when it gets to the front's end; of
+ * a small one after each packet.
  *
- * The sender of a small ring looks at that before its next packet; when all is
- * consumed it begins again at the ring's start.  So a lane that keeps up uses
- * the first pages of its ring only: they stay in the cache, which many ranks
- * share, and the others are never made.
+ * The sender of a small ring looks at that after each shm_small_unit, and before a packet
+ * is the first to use a page, whose fault may take longer than many packets: when all is
+ * consumed it begins again at the ring's start.  So a lane that keeps up uses the first
+ * pages of its ring only: they stay in the cache, which many ranks share, and the others
+ * are never made.
  *
  * A large ring, which ranks with a core each have, begins with its front alone
  * (shm_front.c). */
@@ -154,10 +153,14 @@ static inline uint32_t shm_data_lead(const void *data, uint64_t bytes)
 
 static inline uint64_t shm_data_unit(uint32_t ring_bytes)
 {
-    if (!shm_ring_is_small(ring_bytes)) {
-        return SHM_FRONT_LEAST / 2;
-    }
-    return ring_bytes / 4 < SHM_DATA_UNIT ? ring_bytes / 4 : SHM_DATA_UNIT;
+    return shm_ring_is_small(ring_bytes) ? 1 : SHM_FRONT_LEAST / 2;
+}
+
+static inline uint64_t shm_small_unit(uint32_t ring_bytes)
+{
+    const uint32_t most = (uint32_t)32 << 10;
+
+    return ring_bytes / 4 < most ? ring_bytes / 4 : most;
 }
 
 #endif

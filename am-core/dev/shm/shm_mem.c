@@ -142,6 +142,19 @@ void *shm_map(struct am_dev_ep *dep, const struct am_dev_key *key,
     return shm_seg_heap(ep->seg, ep->index) + key->w[0] + offset;
 }
 
+/* A single copy took so long: a mean over the last ones, of which each counts as so much
+ * at most, as the core may have been another's. */
+static void copy_took(struct shm_dev *dev, size_t bytes, uint64_t elapsed_ps)
+{
+    const uint64_t most_ps = 16000000, last = 16;
+    const struct am_linfn *get = &dev->base.attr.perf.get;
+    uint64_t said_ps = get->fixed_ps + bytes * get->per_byte_fs / 1000;
+    uint64_t more_ps = elapsed_ps > said_ps ? elapsed_ps - said_ps : 0;
+
+    dev->pages.more_ps -= dev->pages.more_ps / last;
+    dev->pages.more_ps += (more_ps < most_ps ? more_ps : most_ps) / last;
+}
+
 /* Move all of `local` with process_vm_*; the kernel moves at most IOV_MAX
  * pieces and may stop early, so go on until all is done. */
 static am_status_t vm_copy(struct shm_ep *ep, bool put,
@@ -154,6 +167,7 @@ static am_status_t vm_copy(struct shm_ep *ep, bool put,
     for (uint32_t i = 0; i < count; i++) {
         uint64_t start = am_meter_start(ep->ep.meter, dev->env, AM_COPY_SINGLE,
                                         local[i].iov_len);
+        uint64_t began = dev->pages.ready_bytes > 0 ? am_env_now(dev->env) : 0;
         size_t done = 0;
 
         while (done < local[i].iov_len) {
@@ -171,6 +185,9 @@ static am_status_t vm_copy(struct shm_ep *ep, bool put,
             dev->stats[AM_DEV_STAT_COPY_BYTES] += (uint64_t)got;
         }
         am_meter_stop(ep->ep.meter, dev->env, AM_COPY_SINGLE, done, start);
+        if (began > 0) {
+            copy_took(dev, done, am_env_now(dev->env) - began);
+        }
     }
     return AM_OK;
 }

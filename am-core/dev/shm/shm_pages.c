@@ -21,6 +21,10 @@
 /* In a segment of so many contexts each has its lanes with all others made. */
 #define PAGES_RANKS_MOST 4
 
+/* Messages of up to so many bytes use what pages they need: one copy by the kernel
+ * would cost more than the few that they begin with. */
+#define PAGES_READY ((uint32_t)2 * SHM_PAGE)
+
 bool shm_pages_make(char *from, size_t bytes)
 {
     return madvise(from, bytes, MADV_POPULATE_WRITE) == 0;
@@ -77,7 +81,32 @@ void shm_page_took(struct shm_dev *dev, uint64_t elapsed_ps, uint64_t pages)
 
     if (dev->page_ps == 0 || page_ps < dev->page_ps) {
         dev->page_ps = page_ps;
+        dev->pages.byte_fs = 2 * page_ps / SHM_PAGE * 1000;
     }
+}
+
+void shm_pages_more(struct shm_dev *dev, struct shm_tx *tx, uint32_t bytes)
+{
+    uint32_t pages = (bytes - tx->made + SHM_PAGE - 1) / SHM_PAGE;
+    uint32_t made = smaller(tx->made + pages * SHM_PAGE, tx->ring_bytes);
+    uint64_t start = am_env_now(dev->env);
+
+    (void)shm_pages_make(tx->data + tx->made, made - tx->made);
+    shm_pages_write(tx->data + tx->made, made - tx->made);
+    shm_page_took(dev, am_env_now(dev->env) - start, pages);
+    tx->made = made;
+}
+
+const struct am_dev_pages *shm_pages_of(const struct shm_seg *seg)
+{
+    uint32_t ring_bytes = seg->header.ring_bytes[AM_DEV_REQUEST];
+
+    if (!shm_ring_is_small(ring_bytes) || ring_bytes < 2 * PAGES_READY) {
+        return NULL;
+    }
+    seg->dev->pages.ready_bytes = PAGES_READY;
+    seg->dev->pages.most_bytes = ring_bytes;
+    return &seg->dev->pages;
 }
 
 void shm_seg_pages_make(struct shm_seg *seg)

@@ -15,6 +15,12 @@ bool shm_pages_make(char *from, size_t bytes);
 void shm_pages_write(char *from, size_t bytes);
 /* So many pages took so long: the least counts, as others want the core. */
 void shm_page_took(struct shm_dev *dev, uint64_t elapsed_ps, uint64_t pages);
+/* What a stream of the segment's, whose pages were not made ahead, finds; NULL: its ring
+ * has a front, and sees to that itself. */
+const struct am_dev_pages *shm_pages_of(const struct shm_seg *seg);
+/* A packet is to be the first to use the small ring's pages up to `bytes`: make them
+ * at once, and see what they cost. */
+void shm_pages_more(struct shm_dev *dev, struct shm_tx *tx, uint32_t bytes);
 /* In the job's segment when it is new here, before anything is sent: those pages of the
  * lanes that packets use first.  Of pairs that connect late a process may have many. */
 void shm_seg_pages_make(struct shm_seg *seg);

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "dev/shm/shm_inl.h"
+#include "dev/shm/shm_pages.h"
 #include "dev/shm/shm_wait.h"
 
 #include <fcntl.h>
@@ -364,6 +365,7 @@ void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
     ep->tx[AM_DEV_REQUEST].made = seg->made_bytes;
     /* a reply for which there is room is never to wait */
     ep->tx[AM_DEV_REPLY].made = seg->header.ring_bytes[AM_DEV_REPLY];
+    ep->ep.pages = seg->made_bytes == 0 ? shm_pages_of(seg) : NULL;
     seg->eps[index] = ep;
     shm_costs_place(seg->dev, ep);
 }

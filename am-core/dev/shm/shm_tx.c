@@ -57,12 +57,38 @@ __attribute__((noinline)) bool shm_tx_refresh(struct shm_tx *tx)
         sound = false;
     }
     consumed = tx->data_limit - tx->ring_bytes;
+    if (data_head == tx->data_known) {
+        return sound;
+    }
     if (data_head - consumed <= tx->data_tail - consumed) {
         tx->data_limit = data_head + tx->ring_bytes;
+        tx->data_known = data_head;
     } else {
         sound = false;
     }
     return sound;
+}
+
+/* Bytes to skip of a small ring.  When it is empty the packet goes to its start, and the
+ * receiver, which has nothing to say before it comes there, has consumed the rest. */
+static uint64_t small_skip(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
+                           uint64_t bytes)
+{
+    uint64_t back = tx->ring_bytes - at, skip = bytes > back ? back : 0;
+    uint64_t unit = shm_small_unit(tx->ring_bytes), end = at + bytes;
+
+    if (end > tx->made || end / unit != at / unit) {
+        (void)shm_tx_refresh(tx);
+        if (at > 0 && tx->data_limit - tx->data_tail == tx->ring_bytes) {
+            tx->data_limit += back;
+            skip = back;
+        }
+        end = skip > 0 ? bytes : end;
+        if (end > tx->made) {
+            shm_pages_more(dev, tx, (uint32_t)end);
+        }
+    }
+    return skip;
 }
 
 /* Bytes to skip so that `bytes` lie contiguous: at the ring's tail, or at its
@@ -73,11 +99,7 @@ static inline uint64_t tx_data_skip(struct shm_dev *dev, struct shm_tx *tx,
     uint32_t at = (uint32_t)(tx->data_tail & (tx->ring_bytes - 1));
 
     if (shm_ring_is_small(tx->ring_bytes)) {
-        bool empty = tx->data_limit - tx->data_tail == tx->ring_bytes;
-
-        return at + bytes > tx->ring_bytes || (empty && at > 0 && bytes <= at)
-                       ? tx->ring_bytes - at
-                       : 0;
+        return small_skip(dev, tx, at, bytes);
     }
     /* at 0, where a lap of the ring begins, at - 1 wraps, and is beyond any front */
     return SHM_LIKELY((uint64_t)(at - 1) + bytes < tx->front_bytes)
@@ -181,12 +203,8 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     if (hdr_bytes + bytes > ep->seg->header.packet_bytes[class]) {
         return AM_ERR_INVALID;
     }
-    if (tx->data_count >= shm_data_unit(tx->ring_bytes) &&
-        shm_ring_is_small(tx->ring_bytes)) {
-        tx->data_count = 0;
-        (void)shm_tx_refresh(tx);
-    }
-    skip = tx_data_skip(dev, tx, total);
+    /* the slot first: what a skip has changed is not taken back */
+    skip = shm_tx_has_slot(tx) ? tx_data_skip(dev, tx, total) : 0;
     if (!shm_tx_has_slot(tx) || !shm_tx_has_data(tx, skip + total)) {
         stats[AM_DEV_STAT_TX_AGAIN]++;
         return AM_ERR_AGAIN;
@@ -194,7 +212,6 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     slot = tx->next;
     at = (uint32_t)((tx->data_tail + skip) & (tx->ring_bytes - 1)) + lead;
     tx->data_tail += skip + total;
-    tx->data_count += total;
     place = at | (uint64_t)bytes << 32;
     slot->u.ext.place = place;
     if (hdr_out) {
