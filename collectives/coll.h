@@ -255,6 +255,9 @@ struct am_coll_peer *am_coll_peer_of(struct am_coll *coll,
 /* The same of a member; NULL, too: it cannot be reached. */
 struct am_coll_peer *am_coll_member_peer(const struct am_coll_group *group,
                                          uint32_t member);
+/* Is so short a message to go as a put instead of a packet, which would use pages first
+ * (am/spare.h)?  It then does. */
+bool am_coll_peer_spares(struct am_coll_peer *cp, size_t bytes);
 void am_coll_peer_free(struct am_peer *peer);
 void am_coll_peers_free(struct am_coll *coll);
 /* A DATA of it was used up: give credit back now and then. */

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "am/cost.h"
 #include "collectives/coll.h"
 
 #include <stdlib.h>
@@ -62,6 +63,18 @@ struct am_coll_peer *am_coll_member_peer(const struct am_coll_group *group,
                                        am_coll_member(group, member), &status);
 
     return peer == NULL ? NULL : am_coll_peer_of(group->coll, peer);
+}
+
+bool am_coll_peer_spares(struct am_coll_peer *cp, size_t bytes)
+{
+    struct am_peer *peer = cp->peer;
+    const struct am_dev_perf *perf = am_peer_perf(peer);
+
+    return bytes > am_peer_ready_bytes(peer) &&
+           am_peer_spares(peer, bytes, am_cost_stream_ps(perf, bytes, bytes),
+                          am_cost_single_ps(perf, peer->dev->attr.caps,
+                                            AM_COST_PUT_TOLD, bytes) +
+                                  2 * am_cost_short_ps(perf) + perf->turn_ps);
 }
 
 void am_coll_peer_free(struct am_peer *peer)

@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include "am/cost.h"
 #include "collectives/coll.h"
 
 #include <string.h>
@@ -76,6 +75,12 @@ static void put_done(void *arg, am_status_t status)
     }
 }
 
+/* One that fits a packet, and is not one: it has been counted as a single copy. */
+static bool is_single(const struct am_coll_peer *cp, size_t bytes)
+{
+    return bytes <= cp->eager_max && bytes > am_peer_ready_bytes(cp->peer);
+}
+
 /* The receiver has said where: put it there, and PUT after it. */
 static void put_start(struct am_step *step, const struct am_key *key)
 {
@@ -96,6 +101,7 @@ static void put_start(struct am_step *step, const struct am_key *key)
                 &(struct am_transfer){.local = &data,
                                       .key = key,
                                       .bytes = step->length,
+                                      .single = is_single(cp, step->length),
                                       .done = put_done,
                                       .arg = xfer,
                                       .handler = AM_COLL_H_PUT,
@@ -150,18 +156,6 @@ static am_status_t offer_landing(struct am_coll_peer *cp, struct am_step *step,
     return status;
 }
 
-/* Is it to go as a put, so that a packet does not use pages first (am/spare.h)? */
-static bool is_spared(struct am_peer *peer, size_t bytes)
-{
-    const struct am_dev_perf *perf = am_peer_perf(peer);
-
-    return bytes > am_peer_ready_bytes(peer) &&
-           am_peer_spares(peer, bytes, am_cost_stream_ps(perf, bytes, bytes),
-                          am_cost_single_ps(perf, peer->dev->attr.caps,
-                                            AM_COST_PUT_TOLD, bytes) +
-                                  2 * am_cost_short_ps(perf) + perf->turn_ps);
-}
-
 /* DATA, or without credit, or to spare pages, RTS: then it waits for the READY. */
 static am_status_t offer_data(struct am_coll_peer *cp, struct am_step *step,
                               struct am_op *op)
@@ -171,7 +165,7 @@ static am_status_t offer_data(struct am_coll_peer *cp, struct am_step *step,
     am_status_t status;
 
     am_coll_step_words(step, words);
-    if (cp->credit > 0 && !is_spared(cp->peer, step->length)) {
+    if (cp->credit > 0 && !am_coll_peer_spares(cp, step->length)) {
         status = send(cp, op, AM_COLL_H_DATA, req->print, words, 2, step->from,
                       step->length);
         if (status == AM_OK) {

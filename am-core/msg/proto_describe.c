@@ -111,9 +111,10 @@ static void out_kind(struct am_text *out, const struct am_proto_kind *kind,
         am_text_add(out, "  more than ");
         am_text_size(out, kind->pages->ready_bytes);
         am_text_add(out,
-                    " of the first messages to a peer: get by a single copy, "
-                    "until these have cost as much more as the pages of its "
-                    "ring do (%" PRIu64 " ps/B)\n",
+                    " to a peer at first: get by a single copy, until that has "
+                    "cost as much more as new pages of its ring do (%s%" PRIu64
+                    " ps/B)\n",
+                    kind->pages->byte_fs == 0 ? "not measured: " : "",
                     kind->pages->byte_fs / 1000);
     }
     if (kind->meter != NULL) {

@@ -229,6 +229,7 @@ static void test_collective(void **state)
         trial(&tg, &t, &prng);
         assert_int_equal(world_counter(&world, 0, "device_puts"),
                          i * (RANKS - 1));
+        assert_int_equal(spared(&world), i * (RANKS - 1));
     }
     assert_in_range(ring_pages(&world), 0, 2);
     trial_group_close(&tg);
