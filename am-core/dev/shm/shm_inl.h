@@ -141,6 +141,7 @@ static inline uint32_t shm_data_lead(const void *data, uint64_t bytes)
  * A large ring, which ranks with a core each have, begins with its front alone
  * (shm_front.c). */
 #define SHM_FRONT_LEAST ((uint32_t)SHM_PAGE)
+#define SHM_DATA_UNIT   ((uint64_t)SHM_FRONT_LEAST / 2)
 
 /* A front grows to this at once, for packets of a quarter of it; where a segment's
  * pages are made ahead of need, it begins with so many bytes.  A longer one costs more
@@ -150,11 +151,6 @@ static inline uint32_t shm_data_lead(const void *data, uint64_t bytes)
 /* So much of a ring is made ahead of need: a window of 64 packets of 2 KiB fits, which
  * makes the front grow at once. */
 #define SHM_FRONT_MADE ((uint32_t)256 << 10)
-
-static inline uint64_t shm_data_unit(uint32_t ring_bytes)
-{
-    return shm_ring_is_small(ring_bytes) ? 1 : SHM_FRONT_LEAST / 2;
-}
 
 static inline uint64_t shm_small_unit(uint32_t ring_bytes)
 {

@@ -92,11 +92,16 @@ rx_data(struct shm_ep *ep, uint32_t class, struct shm_slot *slot, uint64_t ctl)
     dev->stats[AM_DEV_STAT_RX_BYTES] += hdr_bytes + bytes;
     dev->base.up.packet(ep->ep.user, class, hdr, hdr_bytes, data, bytes);
     rx->data_head += skip + total;
-    rx->data_count += total;
     dev->expected = bytes <= EXPECTED_MOST
                             ? rx->data + (rx->data_head & (rx->ring_bytes - 1))
                             : NULL;
-    if (rx->data_count >= shm_data_unit(rx->ring_bytes)) {
+    if (shm_ring_is_small(rx->ring_bytes)) {
+        rx->told_data = rx->data_head;
+        am_publish64(&rx->shared->data_bytes, rx->data_head);
+        return;
+    }
+    rx->data_count += total;
+    if (rx->data_count >= SHM_DATA_UNIT) {
         rx->data_count = 0;
         shm_rx_publish(rx);
     } else if (skip > 0) {

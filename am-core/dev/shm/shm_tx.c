@@ -75,9 +75,11 @@ static uint64_t small_skip(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
                            uint64_t bytes)
 {
     uint64_t back = tx->ring_bytes - at, skip = bytes > back ? back : 0;
-    uint64_t unit = shm_small_unit(tx->ring_bytes), end = at + bytes;
+    uint64_t end = at + bytes;
 
-    if (end > tx->made || end / unit != at / unit) {
+    /* the second: a unit is a power of two, and ends between the two */
+    if (SHM_UNLIKELY(end > tx->made ||
+                     (at ^ end) >= shm_small_unit(tx->ring_bytes))) {
         (void)shm_tx_refresh(tx);
         if (at > 0 && tx->data_limit - tx->data_tail == tx->ring_bytes) {
             tx->data_limit += back;
@@ -105,6 +107,13 @@ static inline uint64_t tx_data_skip(struct shm_dev *dev, struct shm_tx *tx,
     return SHM_LIKELY((uint64_t)(at - 1) + bytes < tx->front_bytes)
                    ? 0
                    : shm_front_leave(dev, tx, at, bytes);
+}
+
+static inline bool tx_has_place(struct shm_dev *dev, struct shm_tx *tx,
+                                uint64_t bytes, uint64_t *skip_p)
+{
+    *skip_p = tx_data_skip(dev, tx, bytes);
+    return shm_tx_has_data(tx, *skip_p + bytes);
 }
 
 __attribute__((noinline)) bool shm_tx_advance(struct shm_tx *tx)
@@ -204,8 +213,7 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
         return AM_ERR_INVALID;
     }
     /* the slot first: what a skip has changed is not taken back */
-    skip = shm_tx_has_slot(tx) ? tx_data_skip(dev, tx, total) : 0;
-    if (!shm_tx_has_slot(tx) || !shm_tx_has_data(tx, skip + total)) {
+    if (!shm_tx_has_slot(tx) || !tx_has_place(dev, tx, total, &skip)) {
         stats[AM_DEV_STAT_TX_AGAIN]++;
         return AM_ERR_AGAIN;
     }
