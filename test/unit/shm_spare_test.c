@@ -174,19 +174,19 @@ static void test_rent_and_buy(void **state)
     world_close(&world);
 }
 
-/* 8 KiB of new pages at 1 ns a byte are worth 8 us of copies, each of which takes one
- * more than a stream, or little more. */
+/* 8 KiB of new pages at 10 ns a byte are worth 82 us of copies, each of which takes one or
+ * a few more than a stream. */
 static void test_price(void **state)
 {
     struct world world;
     uint32_t count = 0;
 
-    priced_open(&world, NULL, UINT64_C(1000000));
+    priced_open(&world, NULL, UINT64_C(10000000));
     while (spared(&world) == count) {
         message(&world, LONG_BYTES, count++);
         assert_true(count < 1000);
     }
-    assert_in_range(spared(&world), 1, 8);
+    assert_in_range(spared(&world), 1, 200);
     world_close(&world);
 }
 
