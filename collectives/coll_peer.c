@@ -68,10 +68,13 @@ struct am_coll_peer *am_coll_member_peer(const struct am_coll_group *group,
 bool am_coll_peer_spares(struct am_coll_peer *cp, size_t bytes)
 {
     struct am_peer *peer = cp->peer;
-    const struct am_dev_perf *perf = am_peer_perf(peer);
+    const struct am_dev_perf *perf;
 
-    return bytes > am_peer_ready_bytes(peer) &&
-           am_peer_spares(peer, bytes, am_cost_stream_ps(perf, bytes, bytes),
+    if (bytes <= am_peer_ready_bytes(peer)) {
+        return false;
+    }
+    perf = am_peer_perf(peer);
+    return am_peer_spares(peer, bytes, am_cost_stream_ps(perf, bytes, bytes),
                           am_cost_single_ps(perf, peer->dev->attr.caps,
                                             AM_COST_PUT_TOLD, bytes) +
                                   2 * am_cost_short_ps(perf) + perf->turn_ps);

@@ -112,9 +112,9 @@ struct am_msg_peer *am_msg_peer_open(struct am_msg *msg, struct am_peer *peer)
     }
     mp->peer = peer;
     mp->msg = msg;
-    mp->eager_limit = mp->eager_short = am_proto_short(mp);
     mp->slots_free = (1u << AM_MSG_SLOTS) - 1;
     am_list_init(&mp->held);
+    am_proto_short_set(mp);
     am_list_init(&mp->active);
     am_list_push(&msg->peers, &mp->link);
     peer->msg = mp;

@@ -61,8 +61,7 @@ void am_proto_kinds_free(struct am_msg *msg);
 void am_proto_long_sent(struct am_msg_peer *mp, size_t bytes);
 void am_proto_long_received(struct am_msg_peer *mp, size_t bytes);
 
-/* Fewer contiguous bytes to this peer go the short way; have it so from now on. */
-size_t am_proto_short(const struct am_msg_peer *mp);
+/* Settle which contiguous messages to this peer go the short way from now on. */
 void am_proto_short_set(struct am_msg_peer *mp);
 /* A contiguous message would go by `proto`: by which does it go, so that a stream does
  * not use pages for the first time (am/spare.h)? */

@@ -65,17 +65,12 @@ void am_proto_kinds_free(struct am_msg *msg)
     }
 }
 
-size_t am_proto_short(const struct am_msg_peer *mp)
+void am_proto_short_set(struct am_msg_peer *mp)
 {
     size_t limit = mp->kind->eager_limit;
     size_t ready = am_peer_ready_bytes(mp->peer);
 
-    return ready < limit ? ready + 1 : limit;
-}
-
-void am_proto_short_set(struct am_msg_peer *mp)
-{
-    mp->eager_short = am_proto_short(mp);
+    mp->eager_short = ready < limit ? ready + 1 : limit;
     mp->eager_limit = am_list_is_empty(&mp->held) ? mp->eager_short : 0;
 }
 

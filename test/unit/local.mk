@@ -10,7 +10,8 @@ test_unit_am_pmi_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 endif
 
 TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test
-noinst_HEADERS += test/support/clock.h test/support/cm.h test/support/seed.h
+noinst_HEADERS += test/support/clock.h test/support/cm.h test/support/pagemap.h \
+    test/support/seed.h
 
 if HAVE_CMOCKA
 base_tests = test/unit/base_barrier_test \

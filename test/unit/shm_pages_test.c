@@ -4,6 +4,7 @@
  */
 #include "support/cm.h"
 #include "support/msg_world.h"
+#include "support/pagemap.h"
 
 #include "am/ctx.h"
 #include "dev/shm/shm_inl.h"
@@ -28,26 +29,6 @@ static void on_none(struct am_token *token, const uint64_t *words,
 static struct shm_dev *dev_of(struct world *world, uint32_t rank)
 {
     return shm_dev_of(world->ctx[rank]->devs[0]);
-}
-
-/* The words of /proc/self/pagemap begin with this bit: the page is mapped. */
-static uint32_t mapped_pages(const char *from, size_t bytes)
-{
-    FILE *file = fopen("/proc/self/pagemap", "rb");
-    uint32_t count = 0;
-
-    assert_non_null(file);
-    for (size_t at = 0; at < bytes; at += SHM_PAGE) {
-        uint64_t entry = 0;
-        uintptr_t page = (uintptr_t)(from + at) / SHM_PAGE;
-
-        assert_int_equal(fseek(file, (long)(page * sizeof(entry)), SEEK_SET),
-                         0);
-        assert_int_equal(fread(&entry, sizeof(entry), 1, file), 1);
-        count += entry >> 63 != 0;
-    }
-    fclose(file);
-    return count;
 }
 
 /* Pages of a lane's slots, and of its front, that `rank` has mapped. */

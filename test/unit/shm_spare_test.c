@@ -5,6 +5,7 @@
  */
 #include "support/cm.h"
 #include "support/coll_trial.h"
+#include "support/pagemap.h"
 #include "support/seed.h"
 
 #include "am/ctx.h"
@@ -12,7 +13,6 @@
 #include "dev/shm/shm_pages.h"
 
 #include <am.h>
-#include <stdio.h>
 
 enum {
     RANKS = 5, /* the pages of so many are not made ahead */
@@ -30,30 +30,13 @@ static struct shm_dev *dev_of(struct world *world, uint32_t rank)
     return shm_dev_of(world->ctx[rank]->devs[0]);
 }
 
-/* Pages of the ring from 0 to 1 that are mapped: their words of pagemap begin with this
- * bit. */
+/* Pages of the ring from 0 to 1 that are mapped. */
 static uint32_t ring_pages(struct world *world)
 {
     struct shm_seg *seg = dev_of(world, 0)->job;
-    const char *ring = shm_seg_rings(seg, 1, 0);
-    FILE *file = fopen("/proc/self/pagemap", "rb");
-    uint32_t count = 0;
 
-    assert_non_null(file);
-    for (size_t at = 0; at < seg->header.ring_bytes[AM_DEV_REQUEST];
-         at += SHM_PAGE) {
-        uint64_t entry = 0;
-
-        assert_int_equal(
-                fseek(file,
-                      (long)((uintptr_t)(ring + at) / SHM_PAGE * sizeof(entry)),
-                      SEEK_SET),
-                0);
-        assert_int_equal(fread(&entry, sizeof(entry), 1, file), 1);
-        count += entry >> 63 != 0;
-    }
-    fclose(file);
-    return count;
+    return mapped_pages(shm_seg_rings(seg, 1, 0),
+                        seg->header.ring_bytes[AM_DEV_REQUEST]);
 }
 
 /* A world whose new pages cost so much for each byte, whatever they take. */
