@@ -1,6 +1,6 @@
 /*
  * What the dead leave behind in shared memory: a process number that another
- * process gets, and the word that they wait on a CPU.
+ * process gets, and the word that they wait on a CPU.  And one that only looks dead.
  */
 #define _GNU_SOURCE
 #include "support/cm.h"
@@ -11,11 +11,15 @@
 #include "dev/shm/shm_wait.h"
 
 #include <am.h>
+#include <am_msg.h>
 #include <errno.h>
 #include <linux/sched.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -313,6 +317,78 @@ static void test_core_of_the_late(void **state)
     run_ranks(2, late_core_body, NULL);
 }
 
+/* ------------------------------------------------ whose first thread ended */
+
+enum {
+    COPIED_BYTES = 160000
+};
+
+static char copied[COPIED_BYTES];
+
+static pthread_t first_thread;
+
+static void copy_ended(void *arg, const struct am_msg_status *status)
+{
+    *(struct am_msg_status *)arg = *status;
+}
+
+/* Send or receive a message by one copy; poll until both ranks have it. */
+static void *copy_run(void *arg)
+{
+    struct rank *me = arg;
+    const struct am_msg_envelope envelope = {.tag = 1};
+    const struct am_msg_mask mask = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
+    struct am_data data = am_data_contig(copied, COPIED_BYTES);
+    struct am_msg_status got = {0};
+    struct am_msg_req *req;
+
+    memset(copied, me->rank == 1 ? 7 : 0, COPIED_BYTES);
+    if (me->rank == 1) {
+        (void)pthread_join(first_thread, NULL);
+        (void)am_msg_isend(me->ctx, 0, &envelope, &data, 0, NULL, NULL, &req);
+    } else {
+        (void)am_msg_irecv(me->ctx, &envelope, &mask, &data, copy_ended, &got,
+                           &got, &req);
+        while (got.bytes_sent == 0 && am_ctx_poll(me->ctx) >= 0) {
+            sched_yield();
+        }
+        me->pongs = got.status == AM_OK && got.bytes == COPIED_BYTES &&
+                    copied[0] == 7 && copied[COPIED_BYTES - 1] == 7;
+    }
+    rank_meet(me, 1, 2);
+    am_close(me->ctx);
+    if (me->rank == 1) {
+        exit(0);
+    }
+    return NULL;
+}
+
+/* The kernel gives nobody the memory of a process whose first thread has ended. */
+static int headless_body(struct rank *me)
+{
+    static const struct am_option copy[] = {{"AM_PROTO", "get"},
+                                            {"AM_SHM_CMA", "on"}};
+    pthread_t thread;
+
+    if (rank_open(me, copy, 2) != AM_OK) {
+        return 2;
+    }
+    if (me->rank == 0) {
+        (void)copy_run(me);
+        return me->pongs == 1 ? 0 : 3;
+    }
+    first_thread = pthread_self();
+    if (pthread_create(&thread, NULL, copy_run, me) != 0) {
+        return 4;
+    }
+    pthread_exit(NULL);
+}
+
+static void test_headless(void **state)
+{
+    run_ranks(2, headless_body, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +396,7 @@ int main(void)
             cmocka_unit_test(test_reused_late_number),
             cmocka_unit_test(test_core_of_the_dead),
             cmocka_unit_test(test_core_of_the_late),
+            cmocka_unit_test(test_headless),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

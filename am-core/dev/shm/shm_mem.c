@@ -156,7 +156,11 @@ static void copy_took(struct shm_dev *dev, size_t bytes, uint64_t elapsed_ps)
 }
 
 /* Move all of `local` with process_vm_*; the kernel moves at most IOV_MAX
- * pieces and may stop early, so go on until all is done. */
+ * pieces and may stop early, so go on until all is done.
+ *
+ * ESRCH says that the process has no memory any more.  It is at its end, or its
+ * first thread alone is: the peer's CPU is asked then, and if it has died, those who
+ * wait are told once it is known to have. */
 static am_status_t vm_copy(struct shm_ep *ep, bool put,
                            const struct iovec *local, uint32_t count,
                            char *remote)
@@ -178,7 +182,7 @@ static am_status_t vm_copy(struct shm_ep *ep, bool put,
                               : process_vm_readv(pid, &mine, 1, &theirs, 1, 0);
 
             if (got <= 0) {
-                return errno == ESRCH ? AM_ERR_PEER : AM_ERR_UNSUPPORTED;
+                return AM_ERR_UNSUPPORTED;
             }
             done += (size_t)got;
             remote += got;
@@ -240,7 +244,7 @@ static am_status_t transfer(struct am_dev_ep *dep, bool put,
     }
     status = vm_copy(ep, put, local, count,
                      (char *)(uintptr_t)key->w[0] + offset);
-    if (status == AM_ERR_UNSUPPORTED && errno != EFAULT) {
+    if (status == AM_ERR_UNSUPPORTED && errno != EFAULT && errno != ESRCH) {
         dev->cma = false;
         dev->base.attr.caps &= ~(uint32_t)(AM_DEV_CAP_PUT | AM_DEV_CAP_GET);
         am_log(dev->log, AM_LOG_INFO,
