@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS_MAX  2
+#define SLOTS_MAX  4
 #define SIZES_MAX  3
 #define FAIR_TURNS 64
 #define HDR_BYTES  32 /* of a packet with a payload outside its slot */
@@ -57,6 +57,7 @@ struct state {
 struct model {
     const char *name;
     uint32_t slots, ring_bytes;      /* of requests; replies have a quarter */
+    uint32_t made;                   /* of the ring, at first; 0: all */
     uint32_t sizes[SIZES_MAX];       /* payload of requests; 0: all inside */
     uint32_t reply_sizes[SIZES_MAX]; /* the last of both is repeated */
     bool quick;                      /* also in a build with a sanitizer */
@@ -229,6 +230,7 @@ static void start(const struct model *model)
     for (uint32_t i = 0; i < 2; i++) {
         struct lane *lane = &mc.now.lanes[i];
         uint32_t ring_bytes = class_bytes(model->ring_bytes, i);
+        uint32_t made = class_bytes(model->made, i);
 
         mc.seg.header.packet_bytes[i] = ring_bytes / 4;
         mc.now.tx[i] = (struct shm_tx){.slots = lane->slots,
@@ -236,7 +238,7 @@ static void start(const struct model *model)
                                        .mask = model->slots - 1,
                                        .ring_bytes = ring_bytes,
                                        .data_limit = ring_bytes,
-                                       .made = ring_bytes,
+                                       .made = made > 0 ? made : ring_bytes,
                                        .shared = &lane->seen,
                                        .data = mc.data[i]};
         mc.now.rx[i] = (struct shm_rx){.slots = lane->slots,
@@ -250,6 +252,7 @@ static void start(const struct model *model)
         mc.dev[i].base.up.packet = on_packet;
         mc.dev[i].base.attr.hdr_bytes_max = HDR_BYTES;
         mc.dev[i].stats = mc.stats;
+        mc.dev[i].env = am_env_real();
         mc.dev[i].listener = -1;
         mc.active[i] = &mc.ep[i];
         mc.dev[i].active = &mc.active[i];
@@ -412,6 +415,11 @@ int main(void)
              .slots = 2,
              .ring_bytes = 4096,
              .sizes = {0, 512, 992}},
+            {.name = "few pages",
+             .slots = 4,
+             .ring_bytes = 4096,
+             .made = 1024,
+             .sizes = {480, 480, 480}},
             {.name = "replies",
              .slots = 2,
              .ring_bytes = 4096,

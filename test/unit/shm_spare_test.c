@@ -64,15 +64,20 @@ static void on_count(struct am_token *token, const uint64_t *words,
 }
 
 /* One more payload from 0 to 1. */
-static void payload_send(struct world *world, uint32_t number, size_t bytes)
+static am_status_t payload_try(struct world *world, uint32_t number,
+                               size_t bytes)
 {
     static char payload[SHM_PAGE];
     uint64_t word = number;
 
     memset(payload, (char)number, bytes);
-    assert_int_equal(am_ctx_try_request(world->ctx[0], 1, H_COUNT, &word, 1,
-                                        payload, bytes),
-                     AM_OK);
+    return am_ctx_try_request(world->ctx[0], 1, H_COUNT, &word, 1, payload,
+                              bytes);
+}
+
+static void payload_send(struct world *world, uint32_t number, size_t bytes)
+{
+    assert_int_equal(payload_try(world, number, bytes), AM_OK);
 }
 
 /* Payloads that are read before the next comes stay in the first pages; those that wait
@@ -104,6 +109,42 @@ static void test_first_pages(void **state)
     assert_in_range(ring_pages(&world), 20, 32);
     world_settle(&world);
     assert_int_equal(came, sent);
+    assert_int_equal(came_wrong, 0);
+    world_close(&world);
+}
+
+/* The same where each finds the one before it unread: in a burst after that the ring is
+ * full once, and from then on all of it is used. */
+static void test_two_on_their_way(void **state)
+{
+    struct world world;
+    struct shm_tx *tx;
+    uint32_t sent = 0;
+
+    came = came_wrong = 0;
+    world_open(&world, RANKS, NULL);
+    world_settle(&world);
+    am_handler_register(world.ctx[1], H_COUNT, on_count, NULL, "count");
+    for (; sent < 1000; sent++) {
+        payload_send(&world, sent, SHM_PAGE - 100);
+        for (int i = 0; came < sent; i++) {
+            assert_true(i < 1000);
+            (void)shm_poll(&dev_of(&world, 1)->base, 1);
+        }
+    }
+    tx = &dev_of(&world, 0)->job->eps[1]->tx[AM_DEV_REQUEST];
+    assert_int_equal(came, sent - 1);
+    assert_in_range(ring_pages(&world), 2, 4);
+    assert_false(tx->tight);
+    for (int burst = 0; burst < 2; burst++) {
+        while (payload_try(&world, sent, SHM_PAGE - 100) == AM_OK) {
+            sent++;
+        }
+        assert_true(tx->tight);
+        world_settle(&world);
+        assert_int_equal(came, sent);
+    }
+    assert_true(tx->made == tx->ring_bytes);
     assert_int_equal(came_wrong, 0);
     world_close(&world);
 }
@@ -154,6 +195,24 @@ static void test_rent_and_buy(void **state)
     assert_in_range(ring_pages(&world), 4, 8);
     message(&world, 2 * LONG_BYTES, 22);
     assert_int_equal(spared(&world), 21);
+    world_close(&world);
+}
+
+/* What the ring does not hold is copied once where ranks share cores, though pages cost
+ * nothing. */
+static void test_longer_than_ring(void **state)
+{
+    struct world world;
+    uint32_t ring_bytes;
+
+    priced_open(&world, NULL, 0);
+    ring_bytes = dev_of(&world, 0)->job->header.ring_bytes[AM_DEV_REQUEST];
+    shm_costs_crowd(dev_of(&world, 0), true, 1000);
+    message(&world, LONG_BYTES, 1);
+    assert_int_equal(spared(&world), 0);
+    message(&world, ring_bytes, 2);
+    message(&world, ring_bytes, 3);
+    assert_int_equal(spared(&world), 2);
     world_close(&world);
 }
 
@@ -227,7 +286,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_first_pages),
+            cmocka_unit_test(test_two_on_their_way),
             cmocka_unit_test(test_rent_and_buy),
+            cmocka_unit_test(test_longer_than_ring),
             cmocka_unit_test(test_price),
             cmocka_unit_test(test_not),
             cmocka_unit_test(test_collective),

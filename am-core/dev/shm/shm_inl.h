@@ -134,9 +134,11 @@ static inline uint32_t shm_data_lead(const void *data, uint64_t bytes)
  *
  * The sender of a small ring looks at that after each shm_small_unit, and before a packet
  * is the first to use a page, whose fault may take longer than many packets: when all is
- * consumed it begins again at the ring's start.  So a lane that keeps up uses the first
- * pages of its ring only: they stay in the cache, which many ranks share, and the others
- * are never made.
+ * consumed it begins again at the ring's start.  It does so, too, in place of using a new
+ * page, when half of the lap is: members of an all-to-all are a call apart, so that a
+ * message mostly finds the one before it.  So a lane that keeps up uses the first pages of
+ * its ring only: they stay in the cache, which many ranks share, and the others are never
+ * made.
  *
  * A large ring, which ranks with a core each have, begins with its front alone
  * (shm_front.c). */

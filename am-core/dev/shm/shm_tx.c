@@ -69,6 +69,15 @@ __attribute__((noinline)) bool shm_tx_refresh(struct shm_tx *tx)
     return sound;
 }
 
+/* May a packet that would be the first to use pages go to a small ring's start?  Half of
+ * what this lap has must be consumed, and no packet may ever have found the ring full. */
+static bool start_is_free(const struct shm_tx *tx, uint32_t at, uint64_t bytes)
+{
+    uint64_t unread = tx->data_tail - (tx->data_limit - tx->ring_bytes);
+
+    return !tx->tight && unread <= at / 2 && bytes <= at - unread;
+}
+
 /* Bytes to skip of a small ring.  When it is empty the packet goes to its start, and the
  * receiver, which has nothing to say before it comes there, has consumed the rest. */
 static uint64_t small_skip(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
@@ -83,6 +92,8 @@ static uint64_t small_skip(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
         (void)shm_tx_refresh(tx);
         if (at > 0 && tx->data_limit - tx->data_tail == tx->ring_bytes) {
             tx->data_limit += back;
+            skip = back;
+        } else if (end > tx->made && start_is_free(tx, at, bytes)) {
             skip = back;
         }
         end = skip > 0 ? bytes : end;
@@ -113,7 +124,11 @@ static inline bool tx_has_place(struct shm_dev *dev, struct shm_tx *tx,
                                 uint64_t bytes, uint64_t *skip_p)
 {
     *skip_p = tx_data_skip(dev, tx, bytes);
-    return shm_tx_has_data(tx, *skip_p + bytes);
+    if (SHM_LIKELY(shm_tx_has_data(tx, *skip_p + bytes))) {
+        return true;
+    }
+    tx->tight = true;
+    return false;
 }
 
 __attribute__((noinline)) bool shm_tx_advance(struct shm_tx *tx)
