@@ -33,6 +33,9 @@ const struct am_stat_row am_coll_stat_rows[AM_COLL_STAT_COUNT] = {
         [AM_COLL_STAT_PUT] = {"coll_tx_put", "messages",
                               "messages of collectives put where the receiver "
                               "said"},
+        [AM_COLL_STAT_GET] = {"coll_rx_get", "messages",
+                              "messages of collectives fetched from where the "
+                              "sender said"},
         [AM_COLL_STAT_NO_CREDIT] = {"coll_tx_no_credit", "messages",
                                     "messages that waited to be asked for, for "
                                     "want of credit"},

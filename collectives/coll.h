@@ -12,10 +12,12 @@
  * held: with the request, the group, or the context.
  *
  *   small:  DATA ------------------------------------------> copied, or held
- *   large:  <-- READY (receive is begun, its memory known)
- *           put of am/bulk.c, then PUT --------------------> in place
+ *   large:  <-- READY with a key (receive is begun, its memory known)
+ *           put of am/bulk.c, then FIN --------------------> in place
  *   small, without credit:
  *           RTS -------------------------------------------> then as a large one
+ *   small, to spare pages (am/spare.h):
+ *           RTS with a key --------------------------------> get of it, then FIN <--
  */
 #ifndef AM_COLLECTIVES_COLL_H
 #define AM_COLLECTIVES_COLL_H
@@ -34,6 +36,7 @@ enum {
     AM_COLL_GROUP_BUCKETS = 64,
     AM_COLL_STEP_BUCKETS = 8,
     AM_COLL_DATA_WORDS = 2,    /* of a DATA, before its payload */
+    AM_COLL_KEY_WORDS = 7,     /* of a READY, and an RTS that has a key */
     AM_COLL_NOTES_MAX = 65536, /* RTS and READY held of one peer */
     AM_COLL_SMALL_BYTES = 128  /* payload of a small held message */
 };
@@ -42,7 +45,7 @@ enum {
     AM_COLL_H_DATA = AM_HANDLER_COLL,
     AM_COLL_H_RTS,
     AM_COLL_H_READY,
-    AM_COLL_H_PUT,
+    AM_COLL_H_FIN,
     AM_COLL_H_CREDIT,
     AM_COLL_H_NUDGE
 };
@@ -55,6 +58,7 @@ enum {
     AM_COLL_STAT_DATA,
     AM_COLL_STAT_CAST,
     AM_COLL_STAT_PUT,
+    AM_COLL_STAT_GET,
     AM_COLL_STAT_NO_CREDIT,
     AM_COLL_STAT_HELD,
     AM_COLL_STAT_HELD_NOW,
@@ -165,21 +169,23 @@ struct am_coll_held {
     uint32_t group, number, member, tag, print;
     size_t bytes;  /* DATA: of `data`; else of the message */
     bool is_large; /* from the pool for these */
+    bool has_key;  /* READY, and an RTS may */
 
     union {
-        struct am_key key; /* READY */
+        struct am_key key; /* has_key */
         char data[AM_COLL_SMALL_BYTES];
     };
 };
 
-/* A put on its way, or memory open to one. */
+/* A put or get on its way, or memory open to one. */
 struct am_coll_xfer {
     union {
-        struct am_bulk bulk;     /* SEND */
-        struct am_region region; /* RECV */
+        struct am_bulk bulk;
+        struct am_region region; /* is_open */
     };
 
     struct am_step *step;
+    bool is_open, is_fetched; /* the second: a get that has ended */
 };
 
 /* A collective under way. */
@@ -334,9 +340,31 @@ bool am_coll_step_deliver(struct am_coll_req *req,
 void am_coll_req_tell(struct am_coll_req *req, uint32_t member);
 /* The words of a step's messages: which collective, from whom, and its tag. */
 void am_coll_step_words(const struct am_step *step, uint64_t *words);
-/* Take back what a step has under way but for a put.  `at_close`: that, too. */
-void am_coll_step_stop(struct am_step *step, bool at_close);
+/* Send what the step has to say, now or in its turn. */
+void am_coll_step_tell(struct am_coll_peer *cp, struct am_step *step);
 void am_coll_rx_register(struct am_coll *coll);
+
+/* ------------------------------------------------------------------- xfer.c */
+
+static inline struct am_coll_peer *am_coll_step_peer(const struct am_step *step)
+{
+    return am_coll_member_peer(step->req->group, step->member);
+}
+
+/* Open the step's memory, unless it is, to be read or written.  False: it has failed. */
+bool am_coll_xfer_open(struct am_step *step, struct am_coll_peer *cp);
+/* The key to it, in four words. */
+void am_coll_xfer_key(const struct am_step *step, const struct am_coll_peer *cp,
+                      uint64_t *words);
+/* The other end has moved the bytes: close it. */
+void am_coll_xfer_close(struct am_step *step);
+/* The receiver has said where: put it there, and FIN after it. */
+void am_coll_put_start(struct am_step *step, const struct am_key *key);
+/* The sender has said where: get it from there, and then tell it, FIN. */
+void am_coll_get_start(struct am_step *step, const struct am_key *key);
+void am_coll_xfer_end(struct am_step *step);
+/* Take back what a step has under way but for a put or get.  `at_close`: that, too. */
+void am_coll_step_stop(struct am_step *step, bool at_close);
 
 /* -------------------------------------------------------------- sched/run.c */
 

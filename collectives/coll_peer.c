@@ -74,10 +74,10 @@ bool am_coll_peer_spares(struct am_coll_peer *cp, size_t bytes)
         return false;
     }
     perf = am_peer_perf(peer);
-    return am_peer_spares(peer, bytes, am_cost_stream_ps(perf, bytes, bytes),
-                          am_cost_single_ps(perf, peer->dev->attr.caps,
-                                            AM_COST_PUT_TOLD, bytes) +
-                                  2 * am_cost_short_ps(perf) + perf->turn_ps);
+    return am_peer_spares(
+            peer, bytes, am_cost_stream_ps(perf, bytes, bytes),
+            am_cost_single_ps(perf, peer->dev->attr.caps, AM_COST_GET, bytes) +
+                    2 * am_cost_short_ps(perf) + perf->turn_ps);
 }
 
 void am_coll_peer_free(struct am_peer *peer)

@@ -4,7 +4,7 @@ libam_la_SOURCES += \
     collectives/module.h collectives/coll.h collectives/coll.c \
     collectives/blocking.c collectives/call.c collectives/group.c collectives/held.c \
     collectives/message.c collectives/nodes.c collectives/numbers.c \
-    collectives/coll_peer.c collectives/rx.c \
+    collectives/coll_peer.c collectives/rx.c collectives/xfer.c \
     collectives/sched/run.c collectives/sched/sched.c \
     collectives/sched/sched.h \
     collectives/topo/cube.c collectives/topo/cube.h \

@@ -1,6 +1,6 @@
 /*
- * The messages of steps: DATA, READY and RTS on their way out, puts, and what
- * happens when a message meets the step that waits for it.
+ * The messages of steps: DATA, READY, RTS and FIN on their way out, and what happens
+ * when a message meets the step that waits for it.
  */
 #include "config.h"
 
@@ -15,11 +15,6 @@ void am_coll_step_words(const struct am_step *step, uint64_t *words)
 
     words[0] = (uint64_t)req->group->id << 32 | req->number;
     words[1] = (uint64_t)req->group->rank << 32 | step->tag;
-}
-
-static struct am_coll_peer *step_peer(const struct am_step *step)
-{
-    return am_coll_member_peer(step->req->group, step->member);
 }
 
 static am_status_t send(struct am_coll_peer *cp, struct am_op *op,
@@ -38,125 +33,54 @@ static void step_wait(struct am_step *step)
                  &step->link);
 }
 
-/* -------------------------------------------------------------------- puts */
-
-static struct am_coll_xfer *xfer_new(struct am_step *step)
-{
-    struct am_coll_xfer *xfer = am_pool_get(&step->req->coll->xfers);
-
-    if (xfer == NULL) {
-        am_coll_req_fail(step->req, AM_ERR_MEMORY);
-        return NULL;
-    }
-    memset(xfer, 0, sizeof(*xfer));
-    xfer->step = step;
-    step->xfer = xfer;
-    return xfer;
-}
-
-static void xfer_end(struct am_step *step)
-{
-    am_pool_put(&step->req->coll->xfers, step->xfer);
-    step->xfer = NULL;
-}
-
-static void put_done(void *arg, am_status_t status)
-{
-    struct am_coll_xfer *xfer = arg;
-    struct am_step *step = xfer->step;
-    struct am_coll_req *req = step->req;
-
-    xfer_end(step);
-    req->flying--;
-    if (status != AM_OK) {
-        am_coll_req_fail(req, status);
-    } else {
-        am_coll_step_end(step);
-    }
-}
-
-/* One that fits a packet, and is not one: it has been counted as a single copy. */
-static bool is_single(const struct am_coll_peer *cp, size_t bytes)
-{
-    return bytes <= cp->eager_max && bytes > am_peer_ready_bytes(cp->peer);
-}
-
-/* The receiver has said where: put it there, and PUT after it. */
-static void put_start(struct am_step *step, const struct am_key *key)
-{
-    struct am_coll_req *req = step->req;
-    struct am_data data = am_data_contig(step->from, step->length);
-    struct am_coll_peer *cp = step_peer(step);
-    struct am_coll_xfer *xfer = cp == NULL ? NULL : xfer_new(step);
-    uint64_t words[2];
-
-    if (xfer == NULL) {
-        am_coll_req_fail(req, AM_ERR_MEMORY);
-        return;
-    }
-    am_coll_step_words(step, words);
-    req->flying++;
-    req->coll->stats[AM_COLL_STAT_PUT]++;
-    am_bulk_put(&xfer->bulk, cp->peer,
-                &(struct am_transfer){.local = &data,
-                                      .key = key,
-                                      .bytes = step->length,
-                                      .single = is_single(cp, step->length),
-                                      .done = put_done,
-                                      .arg = xfer,
-                                      .handler = AM_COLL_H_PUT,
-                                      .words = words,
-                                      .word_count = 2});
-}
-
-/* Open the memory that a receive goes to, for its sender only. */
-static struct am_coll_xfer *landing_open(struct am_step *step,
-                                         struct am_coll_peer *cp)
-{
-    struct am_data data = am_data_contig(step->to, step->length);
-    struct am_coll_xfer *xfer = xfer_new(step);
-
-    if (xfer == NULL) {
-        return NULL;
-    }
-    if (am_region_open(step->req->coll->ctx, &xfer->region, &data,
-                       AM_DEV_CAP_PUT, cp->peer) != AM_OK) {
-        xfer_end(step);
-        am_coll_req_fail(step->req, AM_ERR_MEMORY);
-        return NULL;
-    }
-    return xfer;
-}
-
 /* ------------------------------------------------------------ on their way */
 
-/* READY: the memory is open, the sender may put.  Then it waits for the PUT. */
-static am_status_t offer_landing(struct am_coll_peer *cp, struct am_step *step,
-                                 struct am_op *op)
+/* With a key to the step's memory, which is open to the peer; then it waits for FIN. */
+static am_status_t offer_memory(struct am_coll_peer *cp, struct am_step *step,
+                                struct am_op *op, uint32_t handler)
 {
-    struct am_coll_xfer *xfer = step->xfer;
-    uint64_t words[7];
-    struct am_key key;
+    uint64_t words[AM_COLL_KEY_WORDS];
     am_status_t status;
 
-    if (xfer == NULL) {
-        xfer = landing_open(step, cp);
-    }
-    if (xfer == NULL) {
+    if (!am_coll_xfer_open(step, cp)) {
         return AM_OK; /* failed */
     }
     am_coll_step_words(step, words);
-    am_region_key_for(&xfer->region, cp->peer, &key);
     words[2] = step->length;
-    memcpy(words + 3, &key, sizeof(key));
-    status = send(cp, op, AM_COLL_H_READY, step->req->print, words, 7, NULL, 0);
+    am_coll_xfer_key(step, cp, words + 3);
+    status = send(cp, op, handler, step->req->print, words, AM_COLL_KEY_WORDS,
+                  NULL, 0);
     if (status == AM_OK) {
         step_wait(step);
     }
     return status;
 }
 
-/* DATA, or without credit, or to spare pages, RTS: then it waits for the READY. */
+/* READY: the sender may put. */
+static am_status_t offer_landing(struct am_coll_peer *cp, struct am_step *step,
+                                 struct am_op *op)
+{
+    return offer_memory(cp, step, op, AM_COLL_H_READY);
+}
+
+/* FIN: the bytes are here. */
+static am_status_t tell_fetched(struct am_coll_peer *cp, struct am_step *step,
+                                struct am_op *op)
+{
+    uint64_t words[2];
+    am_status_t status;
+
+    am_coll_step_words(step, words);
+    status = send(cp, op, AM_COLL_H_FIN, step->req->print, words, 2, NULL, 0);
+    if (status == AM_OK) {
+        am_coll_xfer_end(step);
+        am_coll_step_end(step);
+    }
+    return status;
+}
+
+/* DATA; to spare pages an RTS with the key to my memory; without credit one with none,
+ * which waits for the READY. */
 static am_status_t offer_data(struct am_coll_peer *cp, struct am_step *step,
                               struct am_op *op)
 {
@@ -164,8 +88,11 @@ static am_status_t offer_data(struct am_coll_peer *cp, struct am_step *step,
     uint64_t words[3];
     am_status_t status;
 
+    if (step->xfer != NULL || am_coll_peer_spares(cp, step->length)) {
+        return offer_memory(cp, step, op, AM_COLL_H_RTS);
+    }
     am_coll_step_words(step, words);
-    if (cp->credit > 0 && !am_coll_peer_spares(cp, step->length)) {
+    if (cp->credit > 0) {
         status = send(cp, op, AM_COLL_H_DATA, req->print, words, 2, step->from,
                       step->length);
         if (status == AM_OK) {
@@ -178,7 +105,7 @@ static am_status_t offer_data(struct am_coll_peer *cp, struct am_step *step,
     words[2] = step->length;
     status = send(cp, op, AM_COLL_H_RTS, req->print, words, 3, NULL, 0);
     if (status == AM_OK) {
-        req->coll->stats[AM_COLL_STAT_NO_CREDIT] += cp->credit == 0;
+        req->coll->stats[AM_COLL_STAT_NO_CREDIT]++;
         step_wait(step);
     }
     return status;
@@ -187,8 +114,9 @@ static am_status_t offer_data(struct am_coll_peer *cp, struct am_step *step,
 am_status_t am_coll_step_offer(struct am_coll_peer *cp, struct am_step *step,
                                struct am_op *op)
 {
-    am_status_t status = step->kind == AM_STEP_SEND
-                                 ? offer_data(cp, step, op)
+    am_status_t status = step->kind == AM_STEP_SEND ? offer_data(cp, step, op)
+                         : step->xfer != NULL && step->xfer->is_fetched
+                                 ? tell_fetched(cp, step, op)
                                  : offer_landing(cp, step, op);
 
     if (status != AM_OK && status != AM_ERR_AGAIN) {
@@ -197,8 +125,7 @@ am_status_t am_coll_step_offer(struct am_coll_peer *cp, struct am_step *step,
     return status;
 }
 
-/* Now, if nothing waits before it, or in its turn. */
-static void step_offer(struct am_coll_peer *cp, struct am_step *step)
+void am_coll_step_tell(struct am_coll_peer *cp, struct am_step *step)
 {
     if (!am_list_is_empty(&cp->waiting) ||
         am_coll_step_offer(cp, step, NULL) == AM_ERR_AGAIN) {
@@ -210,7 +137,7 @@ static void step_offer(struct am_coll_peer *cp, struct am_step *step)
 void am_coll_req_tell(struct am_coll_req *req, uint32_t member)
 {
     struct am_step step = {.req = req, .member = member};
-    struct am_coll_peer *cp = step_peer(&step);
+    struct am_coll_peer *cp = am_coll_step_peer(&step);
     uint64_t words[3] = {0};
 
     am_coll_step_words(&step, words);
@@ -288,18 +215,22 @@ static void step_meet(struct am_step *step, const struct am_coll_held *what,
         data_take(step, data, what->bytes);
         break;
     case AM_COLL_H_RTS:
-        if (length_agrees(step, what->bytes)) {
-            step_offer(what->from, step); /* READY */
+        if (!length_agrees(step, what->bytes)) {
+            break;
+        }
+        if (what->has_key) {
+            am_coll_get_start(step, &what->key);
+        } else {
+            am_coll_step_tell(what->from, step); /* READY */
         }
         break;
     case AM_COLL_H_READY:
         if (length_agrees(step, what->bytes)) {
-            put_start(step, &what->key);
+            am_coll_put_start(step, &what->key);
         }
         break;
-    default: /* AM_COLL_H_PUT */
-        am_region_close(&step->xfer->region);
-        xfer_end(step);
+    default: /* AM_COLL_H_FIN */
+        am_coll_xfer_close(step);
         am_coll_step_end(step);
     }
 }
@@ -307,10 +238,9 @@ static void step_meet(struct am_step *step, const struct am_coll_held *what,
 /* Which message a step on a bucket waits for. */
 static bool step_wants(const struct am_step *step, uint32_t handler)
 {
-    if (step->kind == AM_STEP_SEND) {
-        return handler == AM_COLL_H_READY;
-    }
-    return step->xfer != NULL ? handler == AM_COLL_H_PUT : fits_recv(handler);
+    return step->xfer != NULL           ? handler == AM_COLL_H_FIN
+           : step->kind == AM_STEP_SEND ? fits_send(handler)
+                                        : fits_recv(handler);
 }
 
 bool am_coll_step_deliver(struct am_coll_req *req,
@@ -341,7 +271,7 @@ static void step_begin(struct am_step *step, bool (*fits)(uint32_t handler),
         step_meet(step, held, held->data);
         am_coll_held_free(coll, held);
     } else if (is_large && step->kind == AM_STEP_RECV) {
-        step_offer(step_peer(step), step); /* READY */
+        am_coll_step_tell(am_coll_step_peer(step), step); /* READY */
     } else {
         step_wait(step);
     }
@@ -349,13 +279,13 @@ static void step_begin(struct am_step *step, bool (*fits)(uint32_t handler),
 
 void am_coll_send_begin(struct am_step *step)
 {
-    struct am_coll_peer *cp = step_peer(step);
+    struct am_coll_peer *cp = am_coll_step_peer(step);
 
     am_list_init(&step->link);
     if (cp == NULL) {
         am_coll_req_fail(step->req, AM_ERR_PEER);
     } else if (step->length <= cp->eager_max) {
-        step_offer(cp, step);
+        am_coll_step_tell(cp, step);
     } else {
         step_begin(step, fits_send, true);
     }
@@ -363,32 +293,12 @@ void am_coll_send_begin(struct am_step *step)
 
 void am_coll_recv_begin(struct am_step *step)
 {
-    struct am_coll_peer *cp = step_peer(step);
+    struct am_coll_peer *cp = am_coll_step_peer(step);
 
     am_list_init(&step->link);
     if (cp == NULL) {
         am_coll_req_fail(step->req, AM_ERR_PEER);
     } else {
         step_begin(step, fits_recv, step->length > cp->eager_max);
-    }
-}
-
-void am_coll_step_stop(struct am_step *step, bool at_close)
-{
-    if (step->req == NULL) { /* not begun */
-        return;
-    }
-    if (step->kind <= AM_STEP_CAST) {
-        am_list_remove(&step->link);
-    }
-    if (step->xfer == NULL) {
-        return;
-    }
-    if (step->kind == AM_STEP_RECV) {
-        am_region_close(&step->xfer->region);
-        xfer_end(step);
-    } else if (at_close) {
-        am_bulk_cancel(&step->xfer->bulk);
-        xfer_end(step);
     }
 }

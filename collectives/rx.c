@@ -43,14 +43,14 @@ static bool req_take(struct am_coll_req *req, const struct am_coll_held *what,
     if (req->is_stopped || req->status != AM_OK) {
         return false;
     }
-    if (what->handler != AM_COLL_H_PUT && req->is_built &&
+    if (what->handler != AM_COLL_H_FIN && req->is_built &&
         !am_coll_req_agrees(req, what->print, what->member)) {
         return false;
     }
     if (am_coll_step_deliver(req, what, data)) {
         return true;
     }
-    *is_held = what->handler != AM_COLL_H_PUT &&
+    *is_held = what->handler != AM_COLL_H_FIN &&
                am_coll_held_keep(req->coll, &req->held, what, data);
     return *is_held;
 }
@@ -78,7 +78,7 @@ static bool take(struct am_coll *coll, const struct am_coll_held *what,
         }
         list = &group->held;
     }
-    if (what->handler == AM_COLL_H_PUT) {
+    if (what->handler == AM_COLL_H_FIN) {
         rx_bad(coll);
         return false;
     }
@@ -107,6 +107,7 @@ head_read(struct am_token *token, const uint64_t *words, uint32_t word_count,
     what->member = (uint32_t)(who >> 32);
     what->tag = (uint32_t)who;
     what->print = token->aux;
+    what->has_key = false;
     return what->from;
 }
 
@@ -140,16 +141,29 @@ static void handle_data(struct am_token *token, const uint64_t *words,
     }
 }
 
+static void key_read(const uint64_t *words, struct am_coll_held *what)
+{
+    what->has_key = true;
+    for (uint32_t i = 0; i < 4; i++) {
+        what->key.w[i] = am_word(words, 3 + i);
+    }
+}
+
 static void handle_rts(struct am_token *token, const uint64_t *words,
                        uint32_t word_count, void *data, size_t bytes)
 {
     struct am_coll_held what;
-    bool is_held;
+    bool is_held, has_key = word_count == AM_COLL_KEY_WORDS;
 
-    if (head_read(token, words, word_count, 3, AM_COLL_H_RTS, &what) != NULL) {
-        what.bytes = am_word(words, 2);
-        (void)take(am_coll_of(token->ctx), &what, NULL, &is_held);
+    if (head_read(token, words, word_count, has_key ? AM_COLL_KEY_WORDS : 3,
+                  AM_COLL_H_RTS, &what) == NULL) {
+        return;
     }
+    what.bytes = am_word(words, 2);
+    if (has_key) {
+        key_read(words, &what);
+    }
+    (void)take(am_coll_of(token->ctx), &what, NULL, &is_held);
 }
 
 static void handle_ready(struct am_token *token, const uint64_t *words,
@@ -158,24 +172,22 @@ static void handle_ready(struct am_token *token, const uint64_t *words,
     struct am_coll_held what;
     bool is_held;
 
-    if (head_read(token, words, word_count, 7, AM_COLL_H_READY, &what) ==
-        NULL) {
+    if (head_read(token, words, word_count, AM_COLL_KEY_WORDS, AM_COLL_H_READY,
+                  &what) == NULL) {
         return;
     }
     what.bytes = am_word(words, 2);
-    for (uint32_t i = 0; i < 4; i++) {
-        what.key.w[i] = am_word(words, 3 + i);
-    }
+    key_read(words, &what);
     (void)take(am_coll_of(token->ctx), &what, NULL, &is_held);
 }
 
-static void handle_put(struct am_token *token, const uint64_t *words,
+static void handle_fin(struct am_token *token, const uint64_t *words,
                        uint32_t word_count, void *data, size_t bytes)
 {
     struct am_coll_held what;
     bool is_held;
 
-    if (head_read(token, words, word_count, 2, AM_COLL_H_PUT, &what) != NULL) {
+    if (head_read(token, words, word_count, 2, AM_COLL_H_FIN, &what) != NULL) {
         what.bytes = 0;
         (void)take(am_coll_of(token->ctx), &what, NULL, &is_held);
     }
@@ -245,7 +257,7 @@ void am_coll_rx_register(struct am_coll *coll)
             {AM_COLL_H_DATA, handle_data, "coll_data"},
             {AM_COLL_H_RTS, handle_rts, "coll_rts"},
             {AM_COLL_H_READY, handle_ready, "coll_ready"},
-            {AM_COLL_H_PUT, handle_put, "coll_put"},
+            {AM_COLL_H_FIN, handle_fin, "coll_fin"},
             {AM_COLL_H_CREDIT, handle_credit, "coll_credit"},
             {AM_COLL_H_NUDGE, handle_nudge, "coll_nudge"},
     };

@@ -131,7 +131,7 @@ static void test_forged(void **state)
                                  handler, words,
                                  draw(4) == 0 ? (uint32_t)draw(9)
                                  : handler == AM_COLL_H_READY ? 7
-                                 : handler == AM_COLL_H_RTS   ? 3
+                                 : handler == AM_COLL_H_RTS   ? 3 + 4 * draw(2)
                                                               : 2,
                                  data, draw(64));
         world_polls(&world, 1);

@@ -273,8 +273,9 @@ static void test_collective(void **state)
                           .is_late = i == 1};
 
         trial(&tg, &t, &prng);
+        assert_int_equal(world_counter(&world, 0, "device_gets"), RANKS - 1);
         assert_int_equal(world_counter(&world, 0, "device_puts"),
-                         i * (RANKS - 1));
+                         (i - 1) * (RANKS - 1));
         assert_int_equal(spared(&world), i * (RANKS - 1));
     }
     assert_in_range(ring_pages(&world), 0, 2);
