@@ -25,6 +25,7 @@ bool am_coll_numbers_of(struct am_ctx *ctx, uint32_t peer_index,
             .perf = *am_peer_perf(peer),
             .caps = peer->dev->attr.caps,
             .packet_bytes = packet_max,
+            .ready_bytes = am_peer_ready_bytes(peer),
             .eager_max = config->eager_max < packet_max ? config->eager_max
                                                         : packet_max};
     return true;

@@ -26,6 +26,7 @@ struct am_coll_numbers {
     struct am_dev_perf perf;
     uint32_t caps; /* AM_DEV_CAP_* */
     size_t packet_bytes, eager_max;
+    size_t ready_bytes; /* messages of up to so many use no new page (am/spare.h) */
     struct am_shared_key shared;
     /* of groups that are on several nodes, of which one has two members or more;
      * else node_count is 0.  The numbers above are of members that are far then. */

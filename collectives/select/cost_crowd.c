@@ -273,12 +273,27 @@ uint64_t am_crowd_exchange_direct(const struct am_coll_cost *c)
                     (uint64_t)c->size * (c->size - 1), c->bytes, 0);
 }
 
+/* Of a long message, where pages are not made ahead: as much as a copy by the device, of
+ * which as many are made as new pages cost (am/spare.h), and which they then cost. */
+static uint64_t pages_ps(const struct am_coll_cost *c)
+{
+    const struct am_coll_numbers *n = c->numbers;
+    uint64_t ps = am_cost_single_ps(&n->perf, n->caps, AM_COST_PUT, c->bytes);
+
+    if (!am_cost_is_large(c, c->bytes) || c->bytes <= n->ready_bytes) {
+        return 0;
+    }
+    return ps != AM_COST_NEVER ? ps : am_cost_send_ps(c, c->bytes);
+}
+
+/* Each block goes through a lane of its own; those of a ring go through one for each
+ * member, in short pieces, and use its pages soon. */
 uint64_t am_crowd_reduce_scatter_direct(const struct am_coll_cost *c)
 {
+    uint64_t each = am_cost_copy_ps(&c->numbers->perf, c->bytes) + pages_ps(c);
+
     return am_crowd_exchange_direct(c) +
-           am_crowd_ps(c, 0,
-                       (uint64_t)c->size * (c->size - 1) *
-                               am_cost_copy_ps(&c->numbers->perf, c->bytes));
+           am_crowd_ps(c, 0, (uint64_t)c->size * (c->size - 1) * each);
 }
 
 uint64_t am_crowd_reduce_scatter_ring(const struct am_coll_cost *c)

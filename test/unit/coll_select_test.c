@@ -37,6 +37,7 @@ static struct am_coll_numbers numbers_of(uint64_t round_ps, uint32_t share)
             .caps = AM_DEV_CAP_GET | AM_DEV_CAP_PUT,
             .packet_bytes = 65488,
             .eager_max = 32768,
+            .ready_bytes = SIZE_MAX,
             .shared = {.slot_bytes = AM_SHARED_SLOT_BYTES}};
 }
 
@@ -159,6 +160,20 @@ static void test_pieces(void **state)
     }
 }
 
+/* Where pages are dear long blocks go round, through few lanes. */
+static void test_pages(void **state)
+{
+    struct am_coll_numbers made = numbers_of(7 * US, 8), dear = made;
+
+    (void)state;
+    dear.ready_bytes = 8192;
+    for (size_t bytes = 16384; bytes <= 65536; bytes *= 2) {
+        assert_plan(&made, AM_COLL_REDUCE_SCATTER, 16, bytes, "direct");
+        assert_plan(&dear, AM_COLL_REDUCE_SCATTER, 16, bytes,
+                    bytes > dear.eager_max ? "ring" : "direct");
+    }
+}
+
 /* Slots for short ones; messages for those whose every turn would wait. */
 static void test_pair(void **state)
 {
@@ -252,6 +267,7 @@ int main(void)
             cmocka_unit_test(test_pair),       cmocka_unit_test(test_own),
             cmocka_unit_test(test_costs),      cmocka_unit_test(test_round),
             cmocka_unit_test(test_scratch),    cmocka_unit_test(test_kept),
+            cmocka_unit_test(test_pages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
