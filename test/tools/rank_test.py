@@ -224,8 +224,9 @@ def test_killed_at_start():
         took = time.monotonic() - start
         check.that(results[victim][0] == -9, "the victim was killed")
         for rank in (1, 2) if victim == 0 else (0,): # who waits for it
+            # a line for the other survivor, too, if that gave up before
             check.that(results[rank][0] == 1 and results[rank][2].count("\n")
-                       <= 2 and "rank %d is gone" % victim in results[rank][2],
+                       <= 3 and "rank %d is gone" % victim in results[rank][2],
                        "rank %d is named: %r" % (victim, results))
         check.that(None not in [r[0] for r in results],
                    "all end by themselves: %r" % results)
