@@ -1,6 +1,5 @@
 /*
- * The public calls: check what the caller gives, choose an algorithm, build its
- * schedule, start it.
+ * The public calls: check what is given, choose an algorithm, build its schedule, start.
  */
 #include "config.h"
 
@@ -252,6 +251,7 @@ static am_status_t schedule_build(struct am_coll_req *req,
                                   .size = group->size,
                                   .unit = unit_of(call),
                                   .eager_max = group->numbers.eager_max,
+                                  .is_crowded = group->numbers.perf.turn_ps > 0,
                                   .shape = plan->shape,
                                   .chunk_bytes = plan->chunk_bytes};
 

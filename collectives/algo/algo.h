@@ -34,6 +34,7 @@ struct am_coll_build {
     size_t chunk_bytes; /* of pipelines; SIZE_MAX: one piece */
     size_t eager_max;   /* of a message in one packet */
     size_t unit;        /* bytes of one of call->count */
+    bool is_crowded;    /* members share cores */
     const struct am_coll_nodes *nodes; /* of algorithms that have levels */
 };
 

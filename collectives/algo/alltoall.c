@@ -50,7 +50,10 @@ static void own_copy(const struct am_coll_build *b)
                   am_at_mutable(b->call->recv, to.offset), to.bytes);
 }
 
-/* All receives at once; sends to the members from `first` on, round the ring. */
+/* All receives at once; sends to the members from `first` on, round the ring, a few at a
+ * time.  All at once where members share cores: the few would wait for members that have
+ * none just now (64 KiB to 1 MiB on two cores: 0.9 of the time on 8 ranks, 0.6 to 0.8 on
+ * 16). */
 static void direct(const struct am_coll_build *b, uint32_t first)
 {
     uint32_t sends[SENDS_MAX] = {AM_STEP_NONE, AM_STEP_NONE, AM_STEP_NONE,
@@ -66,7 +69,9 @@ static void direct(const struct am_coll_build *b, uint32_t first)
         if (member != b->rank) {
             uint32_t send = block_send(b, member);
 
-            am_sched_edge(b->sched, sends[count % SENDS_MAX], send);
+            if (!b->is_crowded) {
+                am_sched_edge(b->sched, sends[count % SENDS_MAX], send);
+            }
             sends[count++ % SENDS_MAX] = send;
         }
     }
