@@ -125,8 +125,7 @@ static struct am_coll_wish wish_of(const struct am_coll_group *group,
                                : AM_DEV_COMBINE_NONE};
 }
 
-/* Is it sound, and what was chosen for the last of its kind right for it?  Most are, and
- * what a short one takes is mostly instructions. */
+/* Is it sound, and the choice for the last of its kind right?  In few instructions. */
 static bool is_as_before(const struct am_coll_group *group,
                          const struct am_coll_call *call)
 {
@@ -251,7 +250,8 @@ static am_status_t schedule_build(struct am_coll_req *req,
                                   .size = group->size,
                                   .unit = unit_of(call),
                                   .eager_max = group->numbers.eager_max,
-                                  .is_crowded = group->numbers.perf.turn_ps > 0,
+                                  .is_crowded =
+                                          am_coll_is_crowded(&group->numbers),
                                   .shape = plan->shape,
                                   .chunk_bytes = plan->chunk_bytes};
 

@@ -158,7 +158,7 @@ struct am_coll_group {
 /* The looks that a caller makes who waits: none where others may need its core. */
 static inline uint32_t am_shared_patience(const struct am_coll_group *group)
 {
-    return group->numbers.perf.turn_ps == 0 ? group->shared->patience : 0;
+    return am_coll_is_crowded(&group->numbers) ? 0 : group->shared->patience;
 }
 
 /* A message that came early. */
@@ -261,7 +261,7 @@ struct am_coll_peer *am_coll_peer_of(struct am_coll *coll,
 /* The same of a member; NULL, too: it cannot be reached. */
 struct am_coll_peer *am_coll_member_peer(const struct am_coll_group *group,
                                          uint32_t member);
-/* Is so short a message to go as a put instead of a packet, which would use pages first
+/* Is so short a message to be fetched, instead of sent in a packet that uses pages first
  * (am/spare.h)?  It then does. */
 bool am_coll_peer_spares(struct am_coll_peer *cp, size_t bytes);
 void am_coll_peer_free(struct am_peer *peer);

@@ -141,44 +141,37 @@ static void handle_data(struct am_token *token, const uint64_t *words,
     }
 }
 
-static void key_read(const uint64_t *words, struct am_coll_held *what)
+/* An RTS or a READY: the length, and where the memory is, unless there are only three
+ * words. */
+static void note_take(struct am_token *token, const uint64_t *words,
+                      uint32_t word_count, uint32_t wanted, uint32_t handler)
 {
-    what->has_key = true;
-    for (uint32_t i = 0; i < 4; i++) {
-        what->key.w[i] = am_word(words, 3 + i);
+    struct am_coll_held what;
+    bool is_held;
+
+    if (head_read(token, words, word_count, wanted, handler, &what) == NULL) {
+        return;
     }
+    what.bytes = am_word(words, 2);
+    what.has_key = wanted == AM_COLL_KEY_WORDS;
+    for (uint32_t i = 0; what.has_key && i < 4; i++) {
+        what.key.w[i] = am_word(words, 3 + i);
+    }
+    (void)take(am_coll_of(token->ctx), &what, NULL, &is_held);
 }
 
 static void handle_rts(struct am_token *token, const uint64_t *words,
                        uint32_t word_count, void *data, size_t bytes)
 {
-    struct am_coll_held what;
-    bool is_held, has_key = word_count == AM_COLL_KEY_WORDS;
-
-    if (head_read(token, words, word_count, has_key ? AM_COLL_KEY_WORDS : 3,
-                  AM_COLL_H_RTS, &what) == NULL) {
-        return;
-    }
-    what.bytes = am_word(words, 2);
-    if (has_key) {
-        key_read(words, &what);
-    }
-    (void)take(am_coll_of(token->ctx), &what, NULL, &is_held);
+    note_take(token, words, word_count,
+              word_count == AM_COLL_KEY_WORDS ? AM_COLL_KEY_WORDS : 3,
+              AM_COLL_H_RTS);
 }
 
 static void handle_ready(struct am_token *token, const uint64_t *words,
                          uint32_t word_count, void *data, size_t bytes)
 {
-    struct am_coll_held what;
-    bool is_held;
-
-    if (head_read(token, words, word_count, AM_COLL_KEY_WORDS, AM_COLL_H_READY,
-                  &what) == NULL) {
-        return;
-    }
-    what.bytes = am_word(words, 2);
-    key_read(words, &what);
-    (void)take(am_coll_of(token->ctx), &what, NULL, &is_held);
+    note_take(token, words, word_count, AM_COLL_KEY_WORDS, AM_COLL_H_READY);
 }
 
 static void handle_fin(struct am_token *token, const uint64_t *words,

@@ -8,17 +8,16 @@
 
 #include <string.h>
 
+/* NULL: no memory. */
 static struct am_coll_xfer *xfer_new(struct am_step *step)
 {
     struct am_coll_xfer *xfer = am_pool_get(&step->req->coll->xfers);
 
-    if (xfer == NULL) {
-        am_coll_req_fail(step->req, AM_ERR_MEMORY);
-        return NULL;
+    if (xfer != NULL) {
+        memset(xfer, 0, sizeof(*xfer));
+        xfer->step = step;
+        step->xfer = xfer;
     }
-    memset(xfer, 0, sizeof(*xfer));
-    xfer->step = step;
-    step->xfer = xfer;
     return xfer;
 }
 
@@ -36,24 +35,24 @@ bool am_coll_xfer_open(struct am_step *step, struct am_coll_peer *cp)
     struct am_data data =
             am_data_contig(is_sender ? (void *)(uintptr_t)step->from : step->to,
                            step->length);
-    struct am_coll_xfer *xfer = step->xfer;
+    struct am_coll_xfer *xfer;
 
-    if (xfer != NULL) {
+    if (step->xfer != NULL) {
         return true;
     }
     xfer = xfer_new(step);
-    if (xfer == NULL) {
-        return false;
-    }
-    if (am_region_open(step->req->coll->ctx, &xfer->region, &data,
+    if (xfer != NULL &&
+        am_region_open(step->req->coll->ctx, &xfer->region, &data,
                        is_sender ? AM_DEV_CAP_GET : AM_DEV_CAP_PUT,
-                       cp->peer) != AM_OK) {
-        am_coll_xfer_end(step);
-        am_coll_req_fail(step->req, AM_ERR_MEMORY);
-        return false;
+                       cp->peer) == AM_OK) {
+        xfer->is_open = true;
+        return true;
     }
-    xfer->is_open = true;
-    return true;
+    if (xfer != NULL) {
+        am_coll_xfer_end(step);
+    }
+    am_coll_req_fail(step->req, AM_ERR_MEMORY);
+    return false;
 }
 
 void am_coll_xfer_key(const struct am_step *step, const struct am_coll_peer *cp,
@@ -73,7 +72,23 @@ void am_coll_xfer_close(struct am_step *step)
 
 /* ------------------------------------------------------------ puts and gets */
 
-static void put_done(void *arg, am_status_t status)
+/* One that begins now, and is counted; NULL: the collective has failed. */
+static struct am_coll_xfer *
+flight_begin(struct am_step *step, const struct am_coll_peer *cp, uint32_t stat)
+{
+    struct am_coll_req *req = step->req;
+    struct am_coll_xfer *xfer = cp == NULL ? NULL : xfer_new(step);
+
+    if (xfer == NULL) {
+        am_coll_req_fail(req, AM_ERR_MEMORY);
+        return NULL;
+    }
+    req->flying++;
+    req->coll->stats[stat]++;
+    return xfer;
+}
+
+static void flight_done(void *arg, am_status_t status)
 {
     struct am_coll_xfer *xfer = arg;
     struct am_step *step = xfer->step;
@@ -90,24 +105,20 @@ static void put_done(void *arg, am_status_t status)
 
 void am_coll_put_start(struct am_step *step, const struct am_key *key)
 {
-    struct am_coll_req *req = step->req;
     struct am_data data = am_data_contig(step->from, step->length);
     struct am_coll_peer *cp = am_coll_step_peer(step);
-    struct am_coll_xfer *xfer = cp == NULL ? NULL : xfer_new(step);
+    struct am_coll_xfer *xfer = flight_begin(step, cp, AM_COLL_STAT_PUT);
     uint64_t words[2];
 
     if (xfer == NULL) {
-        am_coll_req_fail(req, AM_ERR_MEMORY);
         return;
     }
     am_coll_step_words(step, words);
-    req->flying++;
-    req->coll->stats[AM_COLL_STAT_PUT]++;
     am_bulk_put(&xfer->bulk, cp->peer,
                 &(struct am_transfer){.local = &data,
                                       .key = key,
                                       .bytes = step->length,
-                                      .done = put_done,
+                                      .done = flight_done,
                                       .arg = xfer,
                                       .handler = AM_COLL_H_FIN,
                                       .words = words,
@@ -126,23 +137,19 @@ static void get_done(void *arg, am_status_t status)
         xfer->is_fetched = true;
         am_coll_step_tell(am_coll_step_peer(step), step);
     } else {
-        put_done(arg, status);
+        flight_done(arg, status);
     }
 }
 
 void am_coll_get_start(struct am_step *step, const struct am_key *key)
 {
-    struct am_coll_req *req = step->req;
     struct am_data data = am_data_contig(step->to, step->length);
     struct am_coll_peer *cp = am_coll_step_peer(step);
-    struct am_coll_xfer *xfer = cp == NULL ? NULL : xfer_new(step);
+    struct am_coll_xfer *xfer = flight_begin(step, cp, AM_COLL_STAT_GET);
 
     if (xfer == NULL) {
-        am_coll_req_fail(req, AM_ERR_MEMORY);
         return;
     }
-    req->flying++;
-    req->coll->stats[AM_COLL_STAT_GET]++;
     am_bulk_get(&xfer->bulk, cp->peer,
                 &(struct am_transfer){.local = &data,
                                       .key = key,

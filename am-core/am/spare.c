@@ -51,10 +51,13 @@ bool am_peer_spares(struct am_peer *peer, size_t bytes, uint64_t stream_ps,
         return false;
     }
     pages = peer->ep->pages;
+    if (waits_within(peer, bytes)) { /* these copies cost no more */
+        peer->ctx->stats[AM_STAT_SPARED]++;
+        return true;
+    }
     most = bytes < pages->most_bytes ? bytes : pages->most_bytes;
     peer->spare.spared_ps += more_ps(pages, bytes, stream_ps, single_ps);
-    if (waits_within(peer, bytes) ||
-        peer->spare.spared_ps < (most - ready) * pages->byte_fs / 1000) {
+    if (peer->spare.spared_ps < (most - ready) * pages->byte_fs / 1000) {
         peer->ctx->stats[AM_STAT_SPARED]++;
         return true;
     }

@@ -19,7 +19,7 @@ static uint64_t own_ps(const struct am_coll_cost *c, size_t bytes)
     return am_cost_own_ps(&c->numbers->perf, bytes);
 }
 
-/* Until a schedule that sends as well goes on behind a message, or behind READY, PUT
+/* Until a schedule that sends as well goes on behind a message, or behind READY, FIN
  * and the data. */
 static uint64_t step_ps(const struct am_coll_cost *c, size_t bytes)
 {
@@ -97,7 +97,7 @@ static uint64_t level_ps(const struct am_coll_cost *c, size_t bytes)
     }
     single = single_ps(c, bytes);
     return (single != AM_COST_NEVER ? single : stream_ps(c, bytes)) +
-           2 * am_cost_short_ps(&c->numbers->perf); /* READY, PUT */
+           2 * am_cost_short_ps(&c->numbers->perf); /* READY, FIN */
 }
 
 /* The most children of a member, and the levels of the tree. */

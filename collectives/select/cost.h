@@ -47,9 +47,15 @@ struct am_coll_cost {
     size_t chunk; /* SIZE_MAX: one piece */
 };
 
+/* Do members share cores? */
+static inline bool am_coll_is_crowded(const struct am_coll_numbers *numbers)
+{
+    return numbers->perf.turn_ps > 0;
+}
+
 static inline bool am_cost_is_crowded(const struct am_coll_cost *c)
 {
-    return c->numbers->perf.turn_ps > 0;
+    return am_coll_is_crowded(c->numbers);
 }
 
 /* A message keeps its sender, and its receiver, so long; the receiver says first where

@@ -278,11 +278,12 @@ uint64_t am_crowd_exchange_direct(const struct am_coll_cost *c)
 static uint64_t pages_ps(const struct am_coll_cost *c)
 {
     const struct am_coll_numbers *n = c->numbers;
-    uint64_t ps = am_cost_single_ps(&n->perf, n->caps, AM_COST_PUT, c->bytes);
+    uint64_t ps;
 
     if (!am_cost_is_large(c, c->bytes) || c->bytes <= n->ready_bytes) {
         return 0;
     }
+    ps = am_cost_single_ps(&n->perf, n->caps, AM_COST_PUT, c->bytes);
     return ps != AM_COST_NEVER ? ps : am_cost_send_ps(c, c->bytes);
 }
 

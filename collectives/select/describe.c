@@ -130,7 +130,7 @@ size_t am_coll_describe(const struct am_coll_config *config,
 {
     struct am_text out = {.text = text, .bytes = bytes};
 
-    if (numbers->perf.turn_ps > 0) {
+    if (am_coll_is_crowded(numbers)) {
         uint64_t round_ps = am_coll_round_ps(numbers);
 
         am_text_add(&out,

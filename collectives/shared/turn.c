@@ -93,7 +93,7 @@ static bool are_there(struct am_coll_req *req, uint32_t last, uint32_t turn)
  * this one can pass it for them. */
 static bool may_be_light(const struct am_coll_group *group)
 {
-    return group->numbers.perf.turn_ps == 0 && group->shared->can_fence;
+    return !am_coll_is_crowded(&group->numbers) && group->shared->can_fence;
 }
 
 /* All members have begun this turn. */

@@ -63,6 +63,15 @@ static void on_count(struct am_token *token, const uint64_t *words,
     came++;
 }
 
+/* A world in which rank 1 counts the payloads that come. */
+static void counting_open(struct world *world)
+{
+    came = came_wrong = 0;
+    world_open(world, RANKS, NULL);
+    world_settle(world);
+    am_handler_register(world->ctx[1], H_COUNT, on_count, NULL, "count");
+}
+
 /* One more payload from 0 to 1. */
 static am_status_t payload_try(struct world *world, uint32_t number,
                                size_t bytes)
@@ -89,10 +98,7 @@ static void test_first_pages(void **state)
     struct shm_tx *tx;
     uint32_t sent = 0;
 
-    came = came_wrong = 0;
-    world_open(&world, RANKS, NULL);
-    world_settle(&world);
-    am_handler_register(world.ctx[1], H_COUNT, on_count, NULL, "count");
+    counting_open(&world);
     for (; sent < 1000; sent++) {
         payload_send(&world, sent, 100 + am_prng_next(&prng) % 1000);
         tx = &dev_of(&world, 0)->job->eps[1]->tx[AM_DEV_REQUEST];
@@ -121,10 +127,7 @@ static void test_two_on_their_way(void **state)
     struct shm_tx *tx;
     uint32_t sent = 0;
 
-    came = came_wrong = 0;
-    world_open(&world, RANKS, NULL);
-    world_settle(&world);
-    am_handler_register(world.ctx[1], H_COUNT, on_count, NULL, "count");
+    counting_open(&world);
     for (; sent < 1000; sent++) {
         payload_send(&world, sent, SHM_PAGE - 100);
         for (int i = 0; came < sent; i++) {
