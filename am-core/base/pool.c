@@ -35,10 +35,13 @@
 #define ALIGN_DEFAULT 64
 #define ALIGN_MAX     4096
 
-/* The objects begin at the first multiple of the alignment after it. */
+/* The objects begin at the first multiple of the alignment after it.  Those that were
+ * never taken are at its end, and nothing is written there: a slab may be of more pages
+ * than are ever used, and each costs a page fault. */
 struct am_pool_slab {
     struct am_pool_slab *next;
     uint64_t object_count;
+    uint64_t fresh_count; /* never taken */
 };
 
 static size_t round_up(size_t bytes, size_t align)
@@ -104,11 +107,8 @@ static bool is_poisoned(const struct am_pool *pool,
            (body[0] == POISON_BYTE && memcmp(body, body + 1, bytes - 1) == 0);
 }
 
-/* Put an object on the free list, with the pattern if poison is on. */
-static void push_free(struct am_pool *pool, struct am_pool_object *object)
+static void poison(const struct am_pool *pool, struct am_pool_object *object)
 {
-    object->next = pool->free;
-    pool->free = object;
     if (pool->poison) {
         memset(body_of(object), POISON_BYTE, body_bytes(pool));
         hide(object, pool->object_bytes);
@@ -144,7 +144,21 @@ static bool is_on_free_list(const struct am_pool *pool, const void *object)
     return found;
 }
 
+static void put_free(struct am_pool *pool, struct am_pool_object *object)
+{
+    object->next = pool->free;
+    pool->free = object;
+    poison(pool, object);
+}
+
 /* ----------------------------------------------------------------- growth */
+
+static struct am_pool_object *
+object_of(const struct am_pool *pool, struct am_pool_slab *slab, uint64_t index)
+{
+    return (void *)((char *)slab + round_up(sizeof(*slab), pool->align) +
+                    index * pool->object_bytes);
+}
 
 /* Add one slab, smaller if the quota is near.  False at the quota. */
 static bool grow(struct am_pool *pool)
@@ -152,7 +166,6 @@ static bool grow(struct am_pool *pool)
     uint64_t count = pool->objects_max - pool->object_count;
     size_t head_bytes = round_up(sizeof(struct am_pool_slab), pool->align);
     struct am_pool_slab *slab = NULL;
-    char *objects;
 
     if (count > pool->slab_objects) {
         count = pool->slab_objects;
@@ -163,29 +176,42 @@ static bool grow(struct am_pool *pool)
         return false;
     }
     slab->next = pool->slabs;
-    slab->object_count = count;
+    slab->object_count = slab->fresh_count = count;
     pool->slabs = slab;
     pool->object_count += count;
-    objects = (char *)slab + head_bytes;
-    for (uint64_t i = count; i > 0; i--) { /* so that the first is on top */
-        push_free(pool, (void *)(objects + (i - 1) * pool->object_bytes));
+    for (uint64_t i = 0; pool->poison && i < count; i++) {
+        poison(pool, object_of(pool, slab, i));
     }
     return true;
 }
 
-void *am_pool_get_slow(struct am_pool *pool)
+/* One that was never taken; only the newest slab has such. */
+static struct am_pool_object *fresh_of(struct am_pool *pool)
 {
-    struct am_pool_object *object;
+    struct am_pool_slab *slab = pool->slabs;
 
-    if (pool->free == NULL && !grow(pool)) {
+    if ((slab == NULL || slab->fresh_count == 0) && !grow(pool)) {
         return NULL;
     }
-    object = pool->free;
+    slab = pool->slabs;
+    return object_of(pool, slab, slab->object_count - slab->fresh_count--);
+}
+
+void *am_pool_get_slow(struct am_pool *pool)
+{
+    bool is_fresh = pool->free == NULL;
+    struct am_pool_object *object = is_fresh ? fresh_of(pool) : pool->free;
+
+    if (object == NULL) {
+        return NULL;
+    }
     if (pool->poison) {
         unhide(object, pool->object_bytes);
         AM_CHECK(is_poisoned(pool, object)); /* else written while free */
     }
-    pool->free = object->next;
+    if (!is_fresh) {
+        pool->free = object->next;
+    }
     pool->used_count++;
     return object;
 }
@@ -197,12 +223,12 @@ void am_pool_put_slow(struct am_pool *pool, void *object)
     AM_CHECK(body_bytes(pool) == 0 || !is_poisoned(pool, object) ||
              !is_on_free_list(pool, object));
     pool->used_count--;
-    push_free(pool, object);
+    put_free(pool, object);
 }
 
 /* ------------------------------------------------------------- validation */
 
-/* Is this the address of an object of one of the slabs? */
+/* Is this the address of an object of one of the slabs that was taken once? */
 static bool is_object(const struct am_pool *pool, const void *address)
 {
     size_t head_bytes = round_up(sizeof(struct am_pool_slab), pool->align);
@@ -211,7 +237,8 @@ static bool is_object(const struct am_pool *pool, const void *address)
          slab = slab->next) {
         uintptr_t offset = (uintptr_t)address - (uintptr_t)slab - head_bytes;
 
-        if (offset < slab->object_count * pool->object_bytes) {
+        if (offset <
+            (slab->object_count - slab->fresh_count) * pool->object_bytes) {
             return offset % pool->object_bytes == 0;
         }
     }
@@ -222,6 +249,7 @@ bool am_pool_is_valid(const struct am_pool *pool)
 {
     const struct am_pool_object *object = pool->free;
     uint64_t free_count = 0;
+    uint64_t fresh_count = pool->slabs == NULL ? 0 : pool->slabs->fresh_count;
 
     while (object != NULL) {
         if (!is_object(pool, object) || free_count == pool->object_count) {
@@ -231,5 +259,5 @@ bool am_pool_is_valid(const struct am_pool *pool)
         object = next_of(pool, object);
     }
     return pool->object_count <= pool->objects_max &&
-           free_count + pool->used_count == pool->object_count;
+           free_count + fresh_count + pool->used_count == pool->object_count;
 }

@@ -195,8 +195,8 @@ static struct block block_from(const struct am_coll_req *req, uint32_t member,
 static bool block_take(struct am_coll_req *req, uint32_t member)
 {
     uint32_t first = req->shared.turn - req->shared.stage;
-    const struct given *given = am_shared_payload(
-            am_shared_slot_of(req, member, first), head_bytes(req));
+    const struct given *given =
+            am_shared_long(req->group->shared, member, first);
     struct block block = block_from(req, member, given);
     size_t bytes = given->bytes; /* read once */
     char *to = am_at_mutable(req->call.recv, block.to);

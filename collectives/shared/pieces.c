@@ -150,7 +150,7 @@ static const void *given_by(struct am_coll_req *req, const struct piece *piece,
         return am_at(call->send,
                      block * am_shared_bytes_of(req) + piece->offset);
     }
-    slot = am_shared_payload(am_shared_slot_of(req, member, req->shared.turn),
+    slot = am_shared_payload(req->group->shared, member, req->shared.turn,
                              piece->written);
     slot = am_at(slot, (block - (block > member)) * piece->bytes);
     if (!is_mine) {

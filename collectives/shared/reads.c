@@ -332,4 +332,5 @@ const struct am_shared_way am_shared_by_reads = {.fits = reads_fit,
                                                  .write = reads_write,
                                                  .whose = reads_whose,
                                                  .take = reads_take,
+                                                 .is_long = true,
                                                  .close = reads_close};

@@ -5,6 +5,7 @@
  * base.
  *
  *   sleeps[member] | gone[member] | broken, strong | slots[member][AM_SHARED_DEPTH]
+ *     | long payloads[member][AM_SHARED_DEPTH]
  *
  *   slot:  flag (turn:32 | hash:32), 48 bytes of a short payload | a longer one
  *
@@ -37,8 +38,8 @@
 enum {
     AM_SHARED_DEPTH = 4,
     AM_SHARED_MEMBERS_MAX = 64,
-    AM_SHARED_SLOT_BYTES = 8192, /* of the longer payload */
-    AM_SHARED_SHORT_BYTES = 48
+    AM_SHARED_SLOT_BYTES = 8192, /* of a long payload */
+    AM_SHARED_SHORT_BYTES = 192  /* which lies in the slot */
 };
 
 struct am_coll;

@@ -42,21 +42,20 @@ static bool nudge(struct am_coll_group *group, uint32_t member,
 static void nudge_sleepers(struct am_coll_group *group, bool all)
 {
     struct am_shared *shared = group->shared;
+    uint32_t me = shared->rank + 1; /* in sleeps[] */
 
     shared->owes_nudges = false;
     for (uint32_t i = 0; i < shared->size; i++) {
         _Atomic uint32_t *sleeps = am_shared_sleeps(shared, i);
         uint32_t whom = atomic_load(sleeps);
 
-        if (whom == 0 || i == shared->rank ||
-            (!all && whom != shared->rank + 1) ||
+        if (whom == 0 || i + 1 == me || (!all && whom != me) ||
             !atomic_compare_exchange_strong(sleeps, &whom, 0)) {
             continue;
         }
         if (!nudge(group, i, NULL)) { /* in a later poll */
             whom = 0;
-            (void)atomic_compare_exchange_strong(sleeps, &whom,
-                                                 shared->rank + 1);
+            (void)atomic_compare_exchange_strong(sleeps, &whom, me);
             shared->owes_nudges = true;
         }
     }
@@ -148,14 +147,15 @@ static void turn_begin(struct am_coll_req *req, size_t bytes)
 {
     struct am_shared *shared = req->group->shared;
     struct am_shared_op *op = &req->shared;
-    struct am_shared_slot *slot =
-            am_shared_slot(shared, shared->rank, op->turn);
+    uint32_t me = shared->rank, turn = op->turn;
+    size_t room = op->way->is_long ? AM_SHARED_SLOT_BYTES : bytes;
 
     if (bytes > 0) {
-        op->way->write(req, am_shared_payload(slot, bytes));
+        op->way->write(req, am_shared_payload(shared, me, turn, room));
         am_shared_copied(req->coll, bytes);
     }
-    flag_set(shared, slot, (uint64_t)op->turn << 32 | req->print);
+    flag_set(shared, am_shared_slot(shared, me, turn),
+             (uint64_t)turn << 32 | req->print);
     nudge_sleepers(req->group, false);
     op->is_begun = true;
     op->at = op->way->whose(req) == AM_SHARED_ROOTS ? req->call.root : 0;

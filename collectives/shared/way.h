@@ -29,6 +29,7 @@ struct am_shared_way {
     /* All that is wanted is there: take it.  False: something of it is on its way
      * (req->flying), or the request has failed. */
     bool (*take)(struct am_coll_req *req);
+    bool is_long; /* who takes does not know how much was given */
     /* It has ended, or cannot go on. */
     void (*close)(struct am_coll_req *req, bool at_close);
 };
@@ -53,13 +54,6 @@ enum {
     AM_SHARED_READ_BYTES = 32 << 10, /* that are read to be reduced, and ... */
     AM_SHARED_MADE_BYTES = 128 << 10 /* ... reduced for one other, at a time */
 };
-
-/* The slot of a member in this turn. */
-static inline struct am_shared_slot *
-am_shared_slot_of(const struct am_coll_req *req, uint32_t member, uint32_t turn)
-{
-    return am_shared_slot(req->group->shared, member, turn);
-}
 
 /* So much has been copied or reduced. */
 static inline void am_shared_copied(struct am_coll *coll, size_t bytes)

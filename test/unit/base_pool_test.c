@@ -2,6 +2,7 @@
  * Pools: quota, alignment, reuse without growth, and in poison builds the
  * misuse that they find.
  */
+#define _DEFAULT_SOURCE
 #include "base/pool.h"
 
 #include "support/cm.h"
@@ -10,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,6 +39,32 @@ static void test_quota(void **state)
     }
     assert_int_equal(pool.used_count, 0);
     assert_ptr_equal(am_pool_get(&pool), objects[9]); /* warm one first */
+    am_pool_fini(&pool);
+}
+
+/* What was never taken costs no page: of 16 objects of 64 KiB one is used. */
+static void test_fresh(void **state)
+{
+    const size_t bytes = 64 << 10;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char is_there;
+    struct am_pool pool;
+    char *taken;
+
+    am_pool_init(&pool, bytes, 4096, 16, UINT64_MAX);
+    taken = am_pool_get(&pool);
+    assert_non_null(taken);
+    assert_true(am_pool_is_valid(&pool));
+    if (!pool.poison) {
+        for (int i = 1; i < 15; i++) {
+            uintptr_t at = (uintptr_t)(taken + i * bytes) & ~(page - 1);
+
+            assert_int_equal(mincore((void *)at, page, &is_there), 0);
+            assert_int_equal(is_there & 1, 0);
+        }
+    }
+    am_pool_put(&pool, taken);
+    assert_ptr_equal(am_pool_get(&pool), taken);
     am_pool_fini(&pool);
 }
 
@@ -111,9 +139,16 @@ static void test_validator(void **state)
     struct am_pool_object foreign = {NULL};
     struct am_pool_object *first;
     char *taken;
+    void *others[2];
 
     am_pool_init(&pool, 64, 0, 4, 8);
     taken = am_pool_get(&pool);
+    for (int i = 0; i < 2; i++) {
+        others[i] = am_pool_get(&pool);
+    }
+    for (int i = 0; i < 2; i++) {
+        am_pool_put(&pool, others[i]);
+    }
     assert_true(am_pool_is_valid(&pool));
     pool.used_count++;
     assert_false(am_pool_is_valid(&pool));
@@ -127,6 +162,8 @@ static void test_validator(void **state)
     pool.free = &foreign;
     assert_false(am_pool_is_valid(&pool));
     pool.free = (void *)(taken + 4 * 64); /* past the last one */
+    assert_false(am_pool_is_valid(&pool));
+    pool.free = (void *)(taken + 3 * 64); /* never taken */
     assert_false(am_pool_is_valid(&pool));
     if (!pool.poison) { /* else the list may not be touched from here */
         struct am_pool_object *second = first->next;
@@ -200,9 +237,10 @@ static void test_misuse(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_quota),     cmocka_unit_test(test_no_room),
-            cmocka_unit_test(test_align),     cmocka_unit_test(test_random),
-            cmocka_unit_test(test_validator), cmocka_unit_test(test_misuse),
+            cmocka_unit_test(test_quota),   cmocka_unit_test(test_fresh),
+            cmocka_unit_test(test_no_room), cmocka_unit_test(test_align),
+            cmocka_unit_test(test_random),  cmocka_unit_test(test_validator),
+            cmocka_unit_test(test_misuse),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

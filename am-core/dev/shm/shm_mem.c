@@ -93,6 +93,10 @@ void shm_mem_deregister(struct am_dev *dev, const struct am_dev_key *key)
 {
 }
 
+/* The allocator has a word for each: with units of a page those of the whole heap would
+ * be 16 pages of their own, written when the first group or window takes memory. */
+#define HEAP_ALIGN ((size_t)8 * SHM_PAGE)
+
 void *shm_alloc(struct am_dev *adev, size_t bytes, struct am_dev_key *key)
 {
     struct shm_dev *dev = shm_dev_of(adev);
@@ -102,8 +106,9 @@ void *shm_alloc(struct am_dev *adev, size_t bytes, struct am_dev_key *key)
         return NULL;
     }
     if (dev->heap == NULL) {
-        struct am_binalloc_params heap = {
-                .region_bytes = dev->job->header.heap_bytes, .align = SHM_PAGE};
+        struct am_binalloc_params heap = {.region_bytes =
+                                                  dev->job->header.heap_bytes,
+                                          .align = HEAP_ALIGN};
 
         if (am_binalloc_open(&heap, &dev->heap) != AM_OK) {
             return NULL;
