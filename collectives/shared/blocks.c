@@ -195,8 +195,8 @@ static struct block block_from(const struct am_coll_req *req, uint32_t member,
 static bool block_take(struct am_coll_req *req, uint32_t member)
 {
     uint32_t first = req->shared.turn - req->shared.stage;
-    const struct given *given =
-            am_shared_long(req->group->shared, member, first);
+    const struct given *given = am_shared_payload(req->group->shared, member,
+                                                  first, AM_SHARED_SLOT_BYTES);
     struct block block = block_from(req, member, given);
     size_t bytes = given->bytes; /* read once */
     char *to = am_at_mutable(req->call.recv, block.to);

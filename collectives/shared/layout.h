@@ -14,21 +14,23 @@
 
 enum {
     AM_SHARED_LINE = 64,
-    /* From one long payload to the next: they do not share the sets of a cache. */
-    AM_SHARED_STRIDE = AM_SHARED_SLOT_BYTES + AM_SHARED_LINE
+    /* Two lines that a processor may load together are one member's. */
+    AM_SHARED_PAIR = 128,
+    /* Payloads that follow the flags at once are loaded with them, too early: broadcasts
+     * of 512 bytes to 2 KiB take a tenth longer (Zen 5, two ranks). */
+    AM_SHARED_GAP = 1024
 };
 
-/* Slots lie side by side, away from the long payloads: a page of memory costs more,
- * the first time, than all that a short collective does in it. */
+/* Slots lie side by side, and so do the payloads of a turn: a page of memory costs
+ * more, the first time, than all that a short collective does in it. */
 struct am_shared_slot {
     _Atomic uint64_t flag; /* turn << 32 | hash */
     uint64_t pad;
-    char few[48]; /* in the line of the flag */
-    char some[AM_SHARED_SHORT_BYTES];
+    char few[AM_SHARED_FEW_BYTES]; /* in the line of the flag */
 };
 
-_Static_assert(sizeof(struct am_shared_slot) % AM_SHARED_LINE == 0,
-               "a line of a slot is one member's");
+_Static_assert(sizeof(struct am_shared_slot) == AM_SHARED_LINE,
+               "a short payload is in the line of the flag");
 
 static inline size_t am_shared_lines(size_t bytes)
 {
@@ -40,22 +42,37 @@ static inline size_t am_shared_words(uint32_t size)
     return am_shared_lines(size * sizeof(uint32_t));
 }
 
-/* Before the slots; before the long payloads. */
+/* Before the slots; before the payloads that are not in them; of those of a turn. */
 static inline size_t am_shared_slots_at(uint32_t size)
 {
-    return 2 * am_shared_words(size) + AM_SHARED_LINE;
+    size_t at = 2 * am_shared_words(size) + AM_SHARED_LINE;
+
+    return (at + AM_SHARED_PAIR - 1) & ~(size_t)(AM_SHARED_PAIR - 1);
 }
 
-static inline size_t am_shared_long_at(uint32_t size)
+static inline size_t am_shared_turns_at(uint32_t size)
 {
     return am_shared_slots_at(size) +
-           (size_t)size * AM_SHARED_DEPTH * sizeof(struct am_shared_slot);
+           (size_t)size * AM_SHARED_DEPTH * sizeof(struct am_shared_slot) +
+           AM_SHARED_GAP;
+}
+
+/* From one member's payload to the next's: if there are pages of them, they do not
+ * begin in the same set of a cache. */
+static inline size_t am_shared_stride(size_t bytes)
+{
+    return am_shared_lines(bytes) + AM_SHARED_LINE;
+}
+
+static inline size_t am_shared_turn_bytes(uint32_t size)
+{
+    return size * am_shared_stride(AM_SHARED_SLOT_BYTES);
 }
 
 static inline size_t am_shared_bytes(uint32_t size)
 {
-    return am_shared_long_at(size) +
-           (size_t)size * AM_SHARED_DEPTH * AM_SHARED_STRIDE;
+    return am_shared_turns_at(size) +
+           AM_SHARED_DEPTH * am_shared_turn_bytes(size);
 }
 
 /* 1 + the member for whose flag this one waits asleep; 0: it is awake. */
@@ -85,43 +102,33 @@ static inline _Atomic uint32_t *am_shared_strong(const struct am_shared *shared)
     return am_shared_broken(shared) + 1;
 }
 
-static inline size_t am_shared_index(uint32_t member, uint32_t turn)
-{
-    return (size_t)member * AM_SHARED_DEPTH + turn % AM_SHARED_DEPTH;
-}
-
 static inline struct am_shared_slot *
 am_shared_slot(const struct am_shared *shared, uint32_t member, uint32_t turn)
 {
     char *slots = shared->base + am_shared_slots_at(shared->size);
 
-    return (struct am_shared_slot *)slots + am_shared_index(member, turn);
+    return (struct am_shared_slot *)slots + (size_t)member * AM_SHARED_DEPTH +
+           turn % AM_SHARED_DEPTH;
 }
 
-/* Where the bytes lie that a member gives in a turn, however many. */
-static inline void *am_shared_long(const struct am_shared *shared,
-                                   uint32_t member, uint32_t turn)
-{
-    return shared->base + am_shared_long_at(shared->size) +
-           am_shared_index(member, turn) * AM_SHARED_STRIDE;
-}
-
-/* Where so many lie, if who takes them knows how many they are. */
+/* Where the bytes lie that a member gives in a turn, at most a slot's; all members
+ * that give in it give as many, or all say AM_SHARED_SLOT_BYTES. */
 static inline void *am_shared_payload(const struct am_shared *shared,
                                       uint32_t member, uint32_t turn,
                                       size_t bytes)
 {
-    struct am_shared_slot *slot = am_shared_slot(shared, member, turn);
-
-    return bytes <= sizeof(slot->few)    ? slot->few
-           : bytes <= sizeof(slot->some) ? slot->some
-                                         : am_shared_long(shared, member, turn);
+    if (bytes <= AM_SHARED_FEW_BYTES) {
+        return am_shared_slot(shared, member, turn)->few;
+    }
+    return shared->base + am_shared_turns_at(shared->size) +
+           turn % AM_SHARED_DEPTH * am_shared_turn_bytes(shared->size) +
+           member * am_shared_stride(bytes);
 }
 
 /* Nobody has begun anything, sleeps or has left; all can do all. */
 static inline void am_shared_clear(const struct am_shared *shared)
 {
-    memset(shared->base, 0, am_shared_long_at(shared->size));
+    memset(shared->base, 0, am_shared_turns_at(shared->size));
 }
 
 #endif

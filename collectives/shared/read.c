@@ -74,7 +74,9 @@ bool am_shared_read(struct am_coll_req *req, uint32_t member, uint32_t which,
     peer = am_peer_get(req->coll->ctx, am_coll_member(req->group, member),
                        &status);
     if (peer != NULL) {
-        memcpy(keys, am_shared_long(req->group->shared, member, first),
+        memcpy(keys,
+               am_shared_payload(req->group->shared, member, first,
+                                 AM_SHARED_SLOT_BYTES),
                sizeof(keys));
         req->coll->stats[AM_COLL_STAT_READS]++;
         status = read_by_device(req, peer, &keys[which], offset, to, bytes);

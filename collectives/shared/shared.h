@@ -5,16 +5,16 @@
  * base.
  *
  *   sleeps[member] | gone[member] | broken, strong | slots[member][AM_SHARED_DEPTH]
- *     | long payloads[member][AM_SHARED_DEPTH]
+ *     | payloads[AM_SHARED_DEPTH][member]
  *
- *   slot:  flag (turn:32 | hash:32), 48 bytes of a short payload | a longer one
+ *   slot:  flag (turn:32 | hash:32), a payload of 48 bytes or less
  *
  * A collective takes one turn of the group or more, counted alike by all.  In a
- * turn a member writes what it gives into its slot, then the turn into the slot's
- * flag; waits for the flags of those whose data it wants; takes what they gave.
- * Slots are used again after AM_SHARED_DEPTH turns: a member may write to its own
- * when all have begun the turn that follows the one in it, for then they have
- * ended that.
+ * turn a member writes what it gives into its slot, or as one of the turn's payloads,
+ * then the turn into the slot's flag; waits for the flags of those whose data it
+ * wants; takes what they gave.  The memory of a turn is used again after
+ * AM_SHARED_DEPTH turns: a member may write there when all have begun the turn that
+ * follows the one in it, for then they have ended that.
  *
  * What is given goes one of two ways (shared/way.h): the data itself, a piece in
  * each turn; or the keys of the members' own memory, from which the others read
@@ -38,8 +38,8 @@
 enum {
     AM_SHARED_DEPTH = 4,
     AM_SHARED_MEMBERS_MAX = 64,
-    AM_SHARED_SLOT_BYTES = 8192, /* of a long payload */
-    AM_SHARED_SHORT_BYTES = 192  /* which lies in the slot */
+    AM_SHARED_SLOT_BYTES = 8192, /* most that a member gives in a turn */
+    AM_SHARED_FEW_BYTES = 48     /* which lie in the slot */
 };
 
 struct am_coll;
