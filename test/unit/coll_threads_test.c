@@ -46,6 +46,23 @@ static void be_late(const struct am_coll_group *group, int round)
     }
 }
 
+/* Of what all have given in round i, summed or the root's: is it all there? */
+static bool is_right(const int64_t *values, size_t count, int round,
+                     uint32_t first, uint32_t last)
+{
+    for (size_t j = 0; j < count; j++) {
+        int64_t want = 0;
+
+        for (uint32_t r = first; r <= last; r++) {
+            want += (int64_t)(round + (r + 1) * j);
+        }
+        if (values[j] != want) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void *member_run(void *arg)
 {
     struct member *member = arg;
@@ -59,7 +76,7 @@ static void *member_run(void *arg)
         member->failures++;
     }
     for (int i = 0; i < member->rounds; i++) {
-        int64_t mine[600], out[600], want = 0, last;
+        int64_t mine[600], out[600];
         size_t count = 1 + am_prng_next(&draws) % 600;
         uint32_t root = (uint32_t)am_prng_next(&draws) % size;
         bool reduces = am_prng_next(&draws) % 2 == 0;
@@ -79,12 +96,10 @@ static void *member_run(void *arg)
         if (am_prng_next(&draws) % 3 == 0) {
             member->failures += am_coll_barrier(member->group) != AM_OK;
         }
-        for (uint32_t r = 0; r < size; r++) {
-            want += reduces || r == root ? (int64_t)(i + (r + 1) * (count - 1))
-                                         : 0;
-        }
-        last = reduces ? out[count - 1] : mine[count - 1];
-        member->failures += status != AM_OK || last != want;
+        member->failures +=
+                status != AM_OK ||
+                !is_right(reduces ? out : mine, count, i, reduces ? 0 : root,
+                          reduces ? size - 1 : root);
     }
     return NULL;
 }
