@@ -5,7 +5,8 @@
  *
  *   slab ->  next slab | object | object | object | ...
  *   free ->  object -> object -> NULL          (linked through their first
- *                                               word while they are free)
+ *                                               word while they are free;
+ *                                               those never taken are not)
  *
  * In debug and AddressSanitizer builds a free object is filled with a pattern
  * that is checked when it is taken again, a second put of it is found, and
