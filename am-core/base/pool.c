@@ -35,13 +35,13 @@
 #define ALIGN_DEFAULT 64
 #define ALIGN_MAX     4096
 
-/* The objects begin at the first multiple of the alignment after it.  Those that were
- * never taken are at its end, and nothing is written there: a slab may be of more pages
- * than are ever used, and each costs a page fault. */
+/* The objects begin at the first multiple of the alignment after it.  Fresh ones
+ * are at its end, and nothing is written there: a slab may be of more pages than are
+ * ever used, and each costs a page fault.  With poison none is fresh. */
 struct am_pool_slab {
     struct am_pool_slab *next;
     uint64_t object_count;
-    uint64_t fresh_count; /* never taken */
+    uint64_t fresh_count; /* never taken, and not on the free list */
 };
 
 static size_t round_up(size_t bytes, size_t align)
@@ -107,8 +107,11 @@ static bool is_poisoned(const struct am_pool *pool,
            (body[0] == POISON_BYTE && memcmp(body, body + 1, bytes - 1) == 0);
 }
 
-static void poison(const struct am_pool *pool, struct am_pool_object *object)
+/* Put an object on the free list, with the pattern if poison is on. */
+static void push_free(struct am_pool *pool, struct am_pool_object *object)
 {
+    object->next = pool->free;
+    pool->free = object;
     if (pool->poison) {
         memset(body_of(object), POISON_BYTE, body_bytes(pool));
         hide(object, pool->object_bytes);
@@ -144,13 +147,6 @@ static bool is_on_free_list(const struct am_pool *pool, const void *object)
     return found;
 }
 
-static void put_free(struct am_pool *pool, struct am_pool_object *object)
-{
-    object->next = pool->free;
-    pool->free = object;
-    poison(pool, object);
-}
-
 /* ----------------------------------------------------------------- growth */
 
 static struct am_pool_object *
@@ -176,42 +172,45 @@ static bool grow(struct am_pool *pool)
         return false;
     }
     slab->next = pool->slabs;
-    slab->object_count = slab->fresh_count = count;
+    slab->object_count = count;
+    slab->fresh_count = pool->poison ? 0 : count;
     pool->slabs = slab;
     pool->object_count += count;
-    for (uint64_t i = 0; pool->poison && i < count; i++) {
-        poison(pool, object_of(pool, slab, i));
+    for (uint64_t i = pool->poison ? count : 0; i > 0; i--) {
+        push_free(pool, object_of(pool, slab, i - 1)); /* the first on top */
     }
     return true;
 }
 
-/* One that was never taken; only the newest slab has such. */
-static struct am_pool_object *fresh_of(struct am_pool *pool)
+/* Something for the free list, which is empty; only the newest slab has fresh ones. */
+static bool refill(struct am_pool *pool)
 {
     struct am_pool_slab *slab = pool->slabs;
 
     if ((slab == NULL || slab->fresh_count == 0) && !grow(pool)) {
-        return NULL;
+        return false;
     }
     slab = pool->slabs;
-    return object_of(pool, slab, slab->object_count - slab->fresh_count--);
+    if (slab->fresh_count > 0) {
+        push_free(pool, object_of(pool, slab,
+                                  slab->object_count - slab->fresh_count--));
+    }
+    return true;
 }
 
 void *am_pool_get_slow(struct am_pool *pool)
 {
-    bool is_fresh = pool->free == NULL;
-    struct am_pool_object *object = is_fresh ? fresh_of(pool) : pool->free;
+    struct am_pool_object *object;
 
-    if (object == NULL) {
+    if (pool->free == NULL && !refill(pool)) {
         return NULL;
     }
+    object = pool->free;
     if (pool->poison) {
         unhide(object, pool->object_bytes);
         AM_CHECK(is_poisoned(pool, object)); /* else written while free */
     }
-    if (!is_fresh) {
-        pool->free = object->next;
-    }
+    pool->free = object->next;
     pool->used_count++;
     return object;
 }
@@ -223,19 +222,18 @@ void am_pool_put_slow(struct am_pool *pool, void *object)
     AM_CHECK(body_bytes(pool) == 0 || !is_poisoned(pool, object) ||
              !is_on_free_list(pool, object));
     pool->used_count--;
-    put_free(pool, object);
+    push_free(pool, object);
 }
 
 /* ------------------------------------------------------------- validation */
 
-/* Is this the address of an object of one of the slabs that was taken once? */
+/* Is this the address of an object of one of the slabs that is not fresh? */
 static bool is_object(const struct am_pool *pool, const void *address)
 {
-    size_t head_bytes = round_up(sizeof(struct am_pool_slab), pool->align);
-
-    for (const struct am_pool_slab *slab = pool->slabs; slab != NULL;
+    for (struct am_pool_slab *slab = pool->slabs; slab != NULL;
          slab = slab->next) {
-        uintptr_t offset = (uintptr_t)address - (uintptr_t)slab - head_bytes;
+        uintptr_t offset =
+                (uintptr_t)address - (uintptr_t)object_of(pool, slab, 0);
 
         if (offset <
             (slab->object_count - slab->fresh_count) * pool->object_bytes) {

@@ -45,9 +45,7 @@ static inline size_t am_shared_words(uint32_t size)
 /* Before the slots; before the payloads that are not in them; of those of a turn. */
 static inline size_t am_shared_slots_at(uint32_t size)
 {
-    size_t at = 2 * am_shared_words(size) + AM_SHARED_LINE;
-
-    return (at + AM_SHARED_PAIR - 1) & ~(size_t)(AM_SHARED_PAIR - 1);
+    return 2 * am_shared_words(size) + AM_SHARED_PAIR;
 }
 
 static inline size_t am_shared_turns_at(uint32_t size)

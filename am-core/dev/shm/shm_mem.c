@@ -93,8 +93,8 @@ void shm_mem_deregister(struct am_dev *dev, const struct am_dev_key *key)
 {
 }
 
-/* The allocator has a word for each: with units of a page those of the whole heap would
- * be 16 pages of their own, written when the first group or window takes memory. */
+/* The allocator has a word for each unit of the heap: with units of a page these words
+ * would take 16 pages, written when the first group or window takes memory. */
 #define HEAP_ALIGN ((size_t)8 * SHM_PAGE)
 
 void *shm_alloc(struct am_dev *adev, size_t bytes, struct am_dev_key *key)
