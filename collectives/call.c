@@ -4,23 +4,11 @@
 #include "config.h"
 
 #include "collectives/coll.h"
+#include "collectives/shared/flags.h"
 
 #include <string.h>
 
 /* ---------------------------------------------------------- what is asked */
-
-static bool has_root(am_coll_kind_t kind)
-{
-    return kind == AM_COLL_BCAST || kind == AM_COLL_REDUCE ||
-           kind == AM_COLL_GATHER || kind == AM_COLL_SCATTER;
-}
-
-static bool has_operator(am_coll_kind_t kind)
-{
-    return kind == AM_COLL_REDUCE || kind == AM_COLL_ALLREDUCE ||
-           kind == AM_COLL_REDUCE_SCATTER || kind == AM_COLL_SCAN ||
-           kind == AM_COLL_EXSCAN;
-}
 
 /* Kinds whose buffers hold a block of each member. */
 static bool has_blocks(am_coll_kind_t kind)
@@ -48,14 +36,15 @@ static bool counts_are_there(const struct am_coll_call *call, bool is_root)
 static bool is_sound(const struct am_coll_group *group,
                      const struct am_coll_call *call)
 {
-    size_t unit = has_operator(call->kind) ? call->op.element_bytes : 1;
+    size_t unit = am_coll_has_operator(call->kind) ? call->op.element_bytes : 1;
     size_t blocks = has_blocks(call->kind) ? group->size : 1, bytes;
 
     if ((unsigned)call->kind >= AM_COLL_KINDS ||
-        (has_root(call->kind) && call->root >= group->size)) {
+        (am_coll_has_root(call->kind) && call->root >= group->size)) {
         return false;
     }
-    if (has_operator(call->kind) && (call->op.reduce == NULL || unit == 0)) {
+    if (am_coll_has_operator(call->kind) &&
+        (call->op.reduce == NULL || unit == 0)) {
         return false;
     }
     if (call->kind == AM_COLL_REDUCE_SCATTER && call->send == NULL &&
@@ -71,109 +60,13 @@ static bool is_sound(const struct am_coll_group *group,
            !__builtin_mul_overflow(bytes, 2 * blocks, &bytes);
 }
 
-/* What all members must agree on: as a hash, but for the root. */
-static uint32_t print_of(const struct am_coll_wish *wish,
-                         const struct am_coll_plan *plan)
-{
-    uint64_t parts[] = {
-            wish->kind,
-            wish->is_vector ? 0 : wish->bytes,
-            wish->is_vector,
-            wish->commutes,
-            (uint64_t)(plan->algorithm - am_coll_algorithms[wish->kind]),
-            plan->shape,
-            plan->chunk_bytes};
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a, by words */
-
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        hash = (hash ^ parts[i]) * UINT64_C(1099511628211);
-        hash ^= hash >> 29;
-    }
-    return (uint32_t)(hash ^ hash >> 32);
-}
-
 /* ------------------------------------------------------------ how it is done */
-
-static bool wishes_are_same(const struct am_coll_wish *a,
-                            const struct am_coll_wish *b)
-{
-    return a->bytes == b->bytes && a->unit == b->unit &&
-           a->combine == b->combine && a->commutes == b->commutes &&
-           a->is_vector == b->is_vector;
-}
-
-static size_t unit_of(const struct am_coll_call *call)
-{
-    return has_operator(call->kind) ? call->op.element_bytes : 1;
-}
-
-static struct am_coll_wish wish_of(const struct am_coll_group *group,
-                                   const struct am_coll_call *call)
-{
-    bool is_reduction = has_operator(call->kind);
-    size_t unit = unit_of(call);
-
-    return (struct am_coll_wish){
-            .kind = call->kind,
-            .size = group->size,
-            .bytes = call->is_vector ? 0 : call->count * unit,
-            .unit = unit,
-            .commutes = !is_reduction || call->op.is_commutative,
-            .is_vector = call->is_vector,
-            .combine = is_reduction && group->numbers.may_combine
-                               ? am_net_combine_of(&call->op)
-                               : AM_DEV_COMBINE_NONE};
-}
-
-/* Is it sound, and the choice for the last of its kind right?  In few instructions. */
-static bool is_as_before(const struct am_coll_group *group,
-                         const struct am_coll_call *call)
-{
-    const struct am_coll_choice *choice;
-
-    if ((unsigned)call->kind >= AM_COLL_KINDS || call->is_vector ||
-        call->root >= group->size || group->numbers.may_combine) {
-        return false;
-    }
-    choice = &group->chosen[call->kind];
-    if (choice->plan.algorithm == NULL || choice->wish.is_vector ||
-        choice->count != call->count) {
-        return false;
-    }
-    return !has_operator(call->kind) ||
-           (call->op.reduce != NULL &&
-            (call->send != NULL || call->kind != AM_COLL_REDUCE_SCATTER) &&
-            call->op.element_bytes == choice->wish.unit &&
-            call->op.is_commutative == choice->wish.commutes);
-}
-
-/* What is chosen for such a call. */
-static const struct am_coll_choice *choice_of(struct am_coll_group *group,
-                                              const struct am_coll_call *call)
-{
-    struct am_coll_choice *choice = &group->chosen[call->kind];
-    struct am_coll_wish wish;
-
-    if (is_as_before(group, call)) {
-        return choice;
-    }
-    wish = wish_of(group, call);
-    if (choice->plan.algorithm == NULL ||
-        !wishes_are_same(&choice->wish, &wish)) {
-        choice->plan =
-                am_coll_select(group->coll->config, &group->numbers, &wish);
-        choice->wish = wish;
-        choice->print = print_of(&wish, &choice->plan);
-    }
-    choice->count = call->count;
-    return choice;
-}
 
 bool am_coll_uses_network(struct am_coll_group *group,
                           const struct am_coll_call *call)
 {
     return group->has_numbers && group->size >= 2 && is_sound(group, call) &&
-           choice_of(group, call)->plan.algorithm->network !=
+           am_coll_choice_of(group, call)->plan.algorithm->network !=
                    AM_COLL_NETWORK_UNUSED;
 }
 
@@ -227,10 +120,8 @@ static uint32_t giver_of(const struct am_coll_group *group,
     }
 }
 
-/* What follows a barrier, the same at all members: where one gives all, it is to lead
- * the next barrier (shared/barrier.c). */
-static void leader_note(struct am_coll_group *group,
-                        const struct am_coll_call *call)
+void am_coll_leader_note(struct am_coll_group *group,
+                         const struct am_coll_call *call)
 {
     if (group->has_met) {
         group->leader = giver_of(group, call);
@@ -248,7 +139,7 @@ static am_status_t schedule_build(struct am_coll_req *req,
                                   .call = call,
                                   .rank = group->rank,
                                   .size = group->size,
-                                  .unit = unit_of(call),
+                                  .unit = am_coll_unit_of(call),
                                   .eager_max = group->numbers.eager_max,
                                   .is_crowded =
                                           am_coll_is_crowded(&group->numbers),
@@ -273,12 +164,11 @@ am_status_t am_coll_req_build(struct am_coll_req *req,
                               const struct am_coll_call *call)
 {
     struct am_coll_group *group = req->group;
-    const struct am_coll_choice *choice = choice_of(group, call);
+    const struct am_coll_choice *choice = am_coll_choice_of(group, call);
     const struct am_coll_algorithm *algorithm = choice->plan.algorithm;
 
-    leader_note(group, call);
-    req->print = choice->print +
-                 (has_root(call->kind) ? call->root * 0x9e3779b1u : 0);
+    am_coll_leader_note(group, call);
+    req->print = am_coll_print_of(choice, call);
     req->op = call->op;
     req->is_built = true;
     if (algorithm->way == NULL &&
@@ -332,9 +222,10 @@ struct am_coll_req *am_coll_req_open(struct am_coll_group *group,
     return req;
 }
 
-/* Build it and begin; as am_coll_req_start. */
+/* Build it and begin, what has looked for the others already or not; as
+ * am_coll_req_start. */
 static am_status_t req_go(struct am_coll_req *req,
-                          const struct am_coll_call *call)
+                          const struct am_coll_call *call, bool has_looked)
 {
     am_status_t status = am_coll_req_build(req, call);
 
@@ -344,9 +235,11 @@ static am_status_t req_go(struct am_coll_req *req,
         am_coll_req_held(req);
     }
     if (req->is_shared) {
+        bool looks = call->is_waited_for && !has_looked;
+
         am_shared_run(req->group, req,
-                      call->is_waited_for ? am_shared_patience(req->group) : 0);
-        if (call->is_waited_for) {
+                      looks ? am_shared_patience(req->group) : 0);
+        if (looks) {
             am_shared_learn(req->group, req->left == 0);
         }
         return am_coll_req_try(req);
@@ -358,33 +251,31 @@ static am_status_t req_go(struct am_coll_req *req,
     return am_coll_req_start(req);
 }
 
-am_status_t am_coll_start(struct am_coll_group *group,
-                          const struct am_coll_call *call, am_done_fn done,
-                          void *arg)
+/* What comes before a call: the group's numbers are asked for, once, and later what a
+ * round takes.  Errors as am_coll_start. */
+static am_status_t ask(struct am_coll_group *group)
 {
-    struct am_coll_req *req;
-    am_status_t status = group->status;
+    am_status_t status = AM_OK;
 
-    if (group->coll->forked) {
-        return AM_ERR_FORKED;
-    }
-    if (status != AM_OK) {
-        return status;
-    }
-    if (!is_as_before(group, call) && !is_sound(group, call)) {
-        return AM_ERR_INVALID;
-    }
     if (group->size > 1 && !group->asks_numbers) {
         status = am_coll_numbers_ask(group);
-        if (status != AM_OK) {
-            return status;
-        }
     }
-    if (am_coll_round_is_due(group)) {
+    if (status == AM_OK && am_coll_round_is_due(group)) {
         status = am_coll_round_ask(group);
-        if (status != AM_OK) {
-            return status;
-        }
+    }
+    return status;
+}
+
+/* As am_coll_start, of a call that is sound. */
+static am_status_t start(struct am_coll_group *group,
+                         const struct am_coll_call *call, bool has_looked,
+                         am_done_fn done, void *arg)
+{
+    struct am_coll_req *req;
+    am_status_t status = ask(group);
+
+    if (status != AM_OK) {
+        return status;
     }
     req = am_coll_req_open(group, done, arg);
     if (req == NULL) {
@@ -393,8 +284,33 @@ am_status_t am_coll_start(struct am_coll_group *group,
     }
     group->coll->stats[AM_COLL_STAT_STARTED]++;
     if ((group->has_numbers && group->telling == NULL) || group->size == 1) {
-        return req_go(req, call);
+        return req_go(req, call, has_looked);
     }
     call_keep(req, call);
     return AM_OK;
+}
+
+am_status_t am_coll_start(struct am_coll_group *group,
+                          const struct am_coll_call *call, am_done_fn done,
+                          void *arg)
+{
+    bool has_looked = false;
+
+    if (group->coll->forked) {
+        return AM_ERR_FORKED;
+    }
+    if (group->status != AM_OK) {
+        return group->status;
+    }
+    if (!am_coll_is_as_before(group, call)) {
+        if (!is_sound(group, call)) {
+            return AM_ERR_INVALID;
+        }
+    } else if (am_shared_may_be_once(group, call)) {
+        if (am_shared_once(group, call)) {
+            return AM_DONE;
+        }
+        has_looked = group->shared->is_ahead;
+    }
+    return start(group, call, has_looked, done, arg);
 }

@@ -21,6 +21,8 @@ const struct am_stat_row am_coll_stat_rows[AM_COLL_STAT_COUNT] = {
         [AM_COLL_STAT_SHARED] = {"coll_shared", "operations",
                                  "of these, through memory that all members "
                                  "see"},
+        [AM_COLL_STAT_ONCE] = {"coll_at_once", "operations",
+                               "of these, done in the call that started them"},
         [AM_COLL_STAT_READS] = {"coll_reads", "operations",
                                 "reads of other members' own memory"},
         [AM_COLL_STAT_NETWORK] = {"coll_network", "operations",

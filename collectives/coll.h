@@ -24,6 +24,7 @@
 
 #include "am/core.h"
 #include "base/pool.h"
+#include "collectives/choice.h"
 #include "collectives/net/net.h"
 #include "collectives/sched/sched.h"
 #include "collectives/select/select.h"
@@ -53,6 +54,7 @@ enum {
 enum {
     AM_COLL_STAT_STARTED,
     AM_COLL_STAT_SHARED,
+    AM_COLL_STAT_ONCE,
     AM_COLL_STAT_READS,
     AM_COLL_STAT_NETWORK,
     AM_COLL_STAT_DATA,
@@ -113,14 +115,6 @@ struct am_coll_peer {
     bool is_closing;        /* nothing is sent to it any more */
 };
 
-/* How the calls of a kind are done that are like the last of it. */
-struct am_coll_choice {
-    struct am_coll_wish wish;
-    size_t count;             /* of the call */
-    struct am_coll_plan plan; /* algorithm NULL: none was chosen yet */
-    uint32_t print;
-};
-
 struct am_coll_group {
     struct am_coll *coll;
     struct am_list link; /* in coll->groups */
@@ -154,12 +148,6 @@ struct am_coll_group {
 
     struct am_coll_choice chosen[AM_COLL_KINDS]; /* the last for each kind */
 };
-
-/* The looks that a caller makes who waits: none where others may need its core. */
-static inline uint32_t am_shared_patience(const struct am_coll_group *group)
-{
-    return am_coll_is_crowded(&group->numbers) ? 0 : group->shared->patience;
-}
 
 /* A message that came early. */
 struct am_coll_held {
@@ -279,6 +267,10 @@ struct am_coll_req *am_coll_req_open(struct am_coll_group *group,
 /* Choose and build, into an empty request.  AM_ERR_MEMORY. */
 am_status_t am_coll_req_build(struct am_coll_req *req,
                               const struct am_coll_call *call);
+/* What follows a barrier, the same at all members: where one gives all, it is to lead
+ * the next barrier (shared/barrier.c). */
+void am_coll_leader_note(struct am_coll_group *group,
+                         const struct am_coll_call *call);
 /* Take the messages for this collective that came before it was built. */
 void am_coll_req_held(struct am_coll_req *req);
 /* Begin to ask for the numbers of the group; what is called waits for them.  Errors

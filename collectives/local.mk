@@ -2,7 +2,8 @@
 include_HEADERS += collectives/include/am_coll.h
 libam_la_SOURCES += \
     collectives/module.h collectives/coll.h collectives/coll.c \
-    collectives/blocking.c collectives/call.c collectives/group.c collectives/held.c \
+    collectives/blocking.c collectives/call.c collectives/choice.c collectives/choice.h \
+    collectives/group.c collectives/held.c \
     collectives/message.c collectives/nodes.c collectives/numbers.c \
     collectives/coll_peer.c collectives/rx.c collectives/xfer.c \
     collectives/sched/run.c collectives/sched/sched.c \
@@ -12,8 +13,9 @@ libam_la_SOURCES += \
     collectives/op/op.c \
     collectives/net/cast.c collectives/net/combine.c collectives/net/net.h \
     collectives/shared/blocks.c collectives/shared/layout.h \
-    collectives/shared/barrier.c collectives/shared/memory.c \
-    collectives/shared/pieces.c \
+    collectives/shared/barrier.c collectives/shared/flags.c \
+    collectives/shared/flags.h collectives/shared/memory.c \
+    collectives/shared/once.c collectives/shared/pieces.c \
     collectives/shared/read.c collectives/shared/read.h \
     collectives/shared/reads.c \
     collectives/shared/shared.h collectives/shared/turn.c \

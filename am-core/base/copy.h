@@ -40,9 +40,11 @@ static inline void am_copy_small(void *to, const void *from, size_t bytes)
     }
 }
 
-/* Lengths of which copies between the caches of two cores go their own ways (copy.c). */
-#define AM_COPY_FAR_FROM ((size_t)2048)
-#define AM_COPY_FAR_MOST ((size_t)8192)
+/* Lengths of which copies between the caches of two cores go their own ways (copy.c);
+ * out of a cache that is near from NEAR_FROM on. */
+#define AM_COPY_NEAR_FROM ((size_t)513)
+#define AM_COPY_FAR_FROM  ((size_t)2048)
+#define AM_COPY_FAR_MOST  ((size_t)8192)
 
 static inline bool am_copy_is_far(size_t bytes)
 {
@@ -66,9 +68,11 @@ static inline void am_copy_to_far(void *to, const void *from, size_t bytes,
 }
 
 /* memcpy from memory that most likely is in another core's cache. */
-static inline void am_copy_far(void *to, const void *from, size_t bytes)
+static inline void am_copy_far(void *to, const void *from, size_t bytes,
+                               bool near)
 {
-    if (am_copy_is_far(bytes)) {
+    if (bytes >= (near ? AM_COPY_NEAR_FROM : AM_COPY_FAR_FROM) &&
+        bytes <= AM_COPY_FAR_MOST) {
         am_copy_lines(to, from, bytes);
     } else {
         memcpy(to, from, bytes);

@@ -114,6 +114,7 @@ struct am_dev_ep {
     struct am_meter *meter; /* of its distance, with its costs; NULL: they are
                              * the device's (attr.perf) */
     const struct am_dev_pages *pages; /* of a stream to it; NULL: none is new */
+    bool near; /* what it has written comes quickly, as the device saw last */
 };
 
 /* A region as a device names it to a peer: 23 opaque bytes inside am_key, the

@@ -126,7 +126,7 @@ __attribute__((noinline)) void am_msg_copy_far(const struct am_peer *peer,
 {
     uint64_t start = am_peer_copy_start(peer, bytes);
 
-    am_copy_far(to, from, bytes);
+    am_copy_far(to, from, bytes, peer->ep->near);
     am_peer_copy_stop(peer, bytes, start);
 }
 

@@ -9,25 +9,6 @@
 
 #include <string.h>
 
-/* What goes in this turn. */
-struct piece {
-    size_t offset, bytes; /* of each block */
-    size_t written;       /* bytes in a slot */
-};
-
-static struct piece piece_of(const struct am_coll_req *req)
-{
-    size_t offset = req->shared.stage * req->shared.piece;
-    size_t left = am_shared_bytes_of(req) - offset;
-    size_t bytes = left < req->shared.piece ? left : req->shared.piece;
-
-    return (struct piece){
-            .offset = offset,
-            .bytes = bytes,
-            .written = bytes *
-                       am_shared_blocks(req->call.kind, req->group->size)};
-}
-
 static bool pieces_fit(const struct am_coll_wish *wish)
 {
     switch (wish->kind) {
@@ -42,6 +23,193 @@ static bool pieces_fit(const struct am_coll_wish *wish)
     default:
         return false;
     }
+}
+
+/* ------------------------------------------------------------ one turn */
+
+/* Up to AM_COPY_SMALL bytes without a call. */
+static inline void copy_in(const struct am_shared_part *part, void *to,
+                           const void *from, size_t bytes)
+{
+    if (bytes <= AM_COPY_SMALL) {
+        am_copy_small(to, from, bytes);
+    } else {
+        am_copy_to_far(to, from, bytes, part->group->shared->is_near);
+    }
+}
+
+static inline void copy_out(const struct am_shared_part *part, void *to,
+                            const void *from)
+{
+    if (part->bytes <= AM_COPY_SMALL) {
+        am_copy_small(to, from, part->bytes);
+    } else {
+        am_copy_far(to, from, part->bytes, part->group->shared->is_near);
+    }
+    am_shared_copied(part->group->coll, part->bytes);
+}
+
+/* Some of the blocks that I give, which lie at `from`, side by side. */
+static char *blocks_write(const struct am_shared_part *part, const void *from,
+                          uint32_t count, char *to)
+{
+    if (part->bytes == part->block) { /* in one piece, as they lie */
+        copy_in(part, to, from, count * part->block);
+        return to + count * part->block;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(to, am_at(from, i * part->block + part->offset), part->bytes);
+        to += part->bytes;
+    }
+    return to;
+}
+
+/* What I give lies there. */
+static const void *given_at(const struct am_shared_part *part)
+{
+    const struct am_coll_call *call = part->call;
+
+    switch (call->kind) {
+    case AM_COLL_BCAST:
+        return call->recv;
+    case AM_COLL_ALLGATHER:
+        return call->send != NULL
+                       ? call->send
+                       : am_at(call->recv, part->group->rank * part->block);
+    default:
+        return am_given(call);
+    }
+}
+
+void am_shared_part_write(const struct am_shared_part *part, void *to)
+{
+    uint32_t rank = part->group->rank, size = part->group->size;
+    const void *from = given_at(part);
+
+    if (am_shared_is_cut(part->call->kind)) { /* all but my own */
+        to = blocks_write(part, from, rank, to);
+        (void)blocks_write(part, am_at(from, (rank + 1) * part->block),
+                           size - 1 - rank, to);
+    } else {
+        (void)blocks_write(part, from, 1, to);
+    }
+}
+
+am_shared_whose_t am_shared_part_whose(const struct am_coll_group *group,
+                                       const struct am_coll_call *call)
+{
+    switch (call->kind) {
+    case AM_COLL_BCAST:
+        return group->rank == call->root ? AM_SHARED_NOBODYS : AM_SHARED_ROOTS;
+    case AM_COLL_REDUCE:
+        return group->rank == call->root ? AM_SHARED_ALL : AM_SHARED_NOBODYS;
+    default:
+        return AM_SHARED_ALL;
+    }
+}
+
+/* One in so many pieces of a length for which it matters tells how far others are. */
+#define TAKES_TIMED 16
+
+/* `from`, which another member has written, is about to be read from its start on. */
+static void learn_near(const struct am_shared_part *part, const void *from)
+{
+    struct am_shared *shared = part->group->shared;
+
+    if (shared->is_light && shared->takes++ % TAKES_TIMED == 0) {
+        size_t middle = part->bytes / 2 / sizeof(uint64_t) * sizeof(uint64_t);
+
+        shared->is_near = am_copy_is_near(part->group->coll->env,
+                                          am_at(from, middle), AM_COPY_NEAR_PS);
+    }
+}
+
+/* Where `block` of what a member gives lies, to be read now: in its slot, which lacks the
+ * member's own; or what I give myself, where I have it, unless that is in place. */
+static const void *given_by(const struct am_shared_part *part, uint32_t member,
+                            uint32_t block)
+{
+    bool is_mine = member == part->group->rank;
+    const void *slot;
+
+    if (is_mine && part->call->send != NULL) {
+        return am_at(part->call->send, block * part->block + part->offset);
+    }
+    slot = am_shared_payload(part->group->shared, member, part->turn,
+                             part->written);
+    slot = am_at(slot, (block - (block > member)) * part->bytes);
+    if (!is_mine && am_copy_is_far(part->written)) {
+        learn_near(part, slot);
+    }
+    return slot;
+}
+
+/* From the last member's values to the first's, so that they meet in order. */
+static void reduce_all(const struct am_shared_part *part, uint32_t block)
+{
+    const struct am_coll_operator *op = &part->call->op;
+    char *to = am_at_mutable(part->call->recv, part->offset);
+    size_t count = part->bytes == part->block ? part->call->count
+                                              : part->bytes / op->element_bytes;
+
+    copy_out(part, to, given_by(part, part->group->size - 1, block));
+    for (uint32_t i = part->group->size - 1; i-- > 0;) {
+        op->reduce(op->arg, given_by(part, i, block), to, count);
+        am_shared_copied(part->group->coll, part->bytes);
+    }
+}
+
+void am_shared_part_take(const struct am_shared_part *part)
+{
+    const struct am_coll_call *call = part->call;
+    uint32_t rank = part->group->rank, size = part->group->size;
+    char *to = am_at_mutable(call->recv, part->offset);
+
+    switch (call->kind) {
+    case AM_COLL_BCAST:
+        copy_out(part, to, given_by(part, call->root, 0));
+        break;
+    case AM_COLL_REDUCE:
+    case AM_COLL_ALLREDUCE:
+        reduce_all(part, 0);
+        break;
+    case AM_COLL_REDUCE_SCATTER:
+        reduce_all(part, rank);
+        break;
+    case AM_COLL_ALLGATHER:
+        for (uint32_t i = 0; i < size; i++, to += call->count) {
+            if (i != rank || call->send != NULL) {
+                copy_out(part, to, given_by(part, i, 0));
+            }
+        }
+        break;
+    case AM_COLL_ALLTOALL:
+        for (uint32_t i = 0; i < size; i++, to += call->count) {
+            copy_out(part, to, given_by(part, i, rank));
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* ------------------------------------------------------------ all turns */
+
+/* What goes in this turn. */
+static struct am_shared_part part_of(const struct am_coll_req *req)
+{
+    struct am_shared_part part = {.group = req->group,
+                                  .call = &req->call,
+                                  .turn = req->shared.turn,
+                                  .block = am_shared_bytes_of(req),
+                                  .offset = req->shared.stage *
+                                            req->shared.piece};
+    size_t left = part.block - part.offset;
+
+    part.bytes = left < req->shared.piece ? left : req->shared.piece;
+    part.written =
+            part.bytes * am_shared_blocks(req->call.kind, req->group->size);
+    return part;
 }
 
 static uint32_t pieces_open(struct am_coll_req *req)
@@ -61,165 +229,28 @@ static uint32_t pieces_open(struct am_coll_req *req)
 
 static size_t pieces_give(const struct am_coll_req *req)
 {
-    switch (req->call.kind) {
-    case AM_COLL_BCAST:
-        return am_shared_is_root(req) ? piece_of(req).written : 0;
-    default:
-        return piece_of(req).written;
-    }
-}
-
-/* Some of the blocks that I give, which lie at `from`, side by side. */
-static char *blocks_write(const struct am_coll_req *req,
-                          const struct piece *piece, const void *from,
-                          uint32_t count, char *to)
-{
-    size_t block = am_shared_bytes_of(req);
-
-    if (piece->bytes == block) { /* in one piece, as they lie */
-        am_copy_to_far(to, from, count * block, req->group->shared->is_near);
-        return to + count * block;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        memcpy(to, am_at(from, i * block + piece->offset), piece->bytes);
-        to += piece->bytes;
-    }
-    return to;
+    return am_shared_part_gives(req->group, &req->call) ? part_of(req).written
+                                                        : 0;
 }
 
 static void pieces_write(const struct am_coll_req *req, void *to)
 {
-    const struct am_coll_call *call = &req->call;
-    struct piece piece = piece_of(req);
-    size_t block = am_shared_bytes_of(req);
-    uint32_t rank = req->group->rank, size = req->group->size;
-    const void *from = call->kind == AM_COLL_BCAST ? call->recv
-                       : call->kind == AM_COLL_ALLGATHER && call->send == NULL
-                               ? am_at(call->recv, rank * block)
-                               : am_given(call);
+    struct am_shared_part part = part_of(req);
 
-    if (am_shared_is_cut(call->kind)) { /* all but my own */
-        to = blocks_write(req, &piece, from, rank, to);
-        (void)blocks_write(req, &piece, am_at(from, (rank + 1) * block),
-                           size - 1 - rank, to);
-    } else {
-        (void)blocks_write(req, &piece, from, 1, to);
-    }
+    am_shared_part_write(&part, to);
 }
 
 static am_shared_whose_t pieces_whose(const struct am_coll_req *req)
 {
-    switch (req->call.kind) {
-    case AM_COLL_BCAST:
-        return am_shared_is_root(req) ? AM_SHARED_NOBODYS : AM_SHARED_ROOTS;
-    case AM_COLL_REDUCE:
-        return am_shared_is_root(req) ? AM_SHARED_ALL : AM_SHARED_NOBODYS;
-    default:
-        return AM_SHARED_ALL;
-    }
-}
-
-/* One in so many pieces of a length for which it matters tells how far others are. */
-#define TAKES_TIMED 16
-
-/* `from`, which another member has written, is about to be read from its start on. */
-static void learn_near(struct am_coll_req *req, const struct piece *piece,
-                       const void *from)
-{
-    struct am_shared *shared = req->group->shared;
-
-    if (am_copy_is_far(piece->written) && shared->is_light &&
-        shared->takes++ % TAKES_TIMED == 0) {
-        size_t middle = piece->bytes / 2 / sizeof(uint64_t) * sizeof(uint64_t);
-
-        shared->is_near = am_copy_is_near(req->coll->env, am_at(from, middle),
-                                          AM_COPY_NEAR_PS);
-    }
-}
-
-/* Where `block` of what a member gives lies, to be read now: in its slot, which lacks the
- * member's own; or what I give myself, where I have it, unless that is in place. */
-static const void *given_by(struct am_coll_req *req, const struct piece *piece,
-                            uint32_t member, uint32_t block)
-{
-    const struct am_coll_call *call = &req->call;
-    bool is_mine = member == req->group->rank;
-    const void *slot;
-
-    if (is_mine && call->send != NULL) {
-        return am_at(call->send,
-                     block * am_shared_bytes_of(req) + piece->offset);
-    }
-    slot = am_shared_payload(req->group->shared, member, req->shared.turn,
-                             piece->written);
-    slot = am_at(slot, (block - (block > member)) * piece->bytes);
-    if (!is_mine) {
-        learn_near(req, piece, slot);
-    }
-    return slot;
-}
-
-static void copy_from(struct am_coll_req *req, const struct piece *piece,
-                      uint32_t member, uint32_t block, void *to)
-{
-    if (piece->bytes > 0) {
-        am_copy_far(to, given_by(req, piece, member, block), piece->bytes);
-        am_shared_copied(req->coll, piece->bytes);
-    }
-}
-
-/* From the last member's values to the first's, so that they meet in order. */
-static void reduce_all(struct am_coll_req *req, const struct piece *piece,
-                       uint32_t block)
-{
-    char *to = am_at_mutable(req->call.recv, piece->offset);
-    size_t count = piece->bytes == am_shared_bytes_of(req)
-                           ? req->call.count
-                           : piece->bytes / req->op.element_bytes;
-
-    if (count == 0) {
-        return;
-    }
-    copy_from(req, piece, req->group->size - 1, block, to);
-    for (uint32_t i = req->group->size - 1; i-- > 0;) {
-        req->op.reduce(req->op.arg, given_by(req, piece, i, block), to, count);
-        am_shared_copied(req->coll, piece->bytes);
-    }
+    return am_shared_part_whose(req->group, &req->call);
 }
 
 static bool pieces_take(struct am_coll_req *req)
 {
-    const struct am_coll_call *call = &req->call;
-    struct piece piece = piece_of(req);
-    uint32_t rank = req->group->rank, size = req->group->size;
-    char *to = am_at_mutable(call->recv, piece.offset);
+    struct am_shared_part part = part_of(req);
 
-    switch (call->kind) {
-    case AM_COLL_BCAST:
-        copy_from(req, &piece, call->root, 0, to);
-        break;
-    case AM_COLL_REDUCE:
-    case AM_COLL_ALLREDUCE:
-        reduce_all(req, &piece, 0);
-        break;
-    case AM_COLL_REDUCE_SCATTER:
-        reduce_all(req, &piece, rank);
-        break;
-    case AM_COLL_ALLGATHER:
-        for (uint32_t i = 0; i < size; i++) {
-            if (i != rank || call->send != NULL) {
-                copy_from(req, &piece, i, 0,
-                          am_at_mutable(to, i * call->count));
-            }
-        }
-        break;
-    case AM_COLL_ALLTOALL:
-        for (uint32_t i = 0; i < size; i++) {
-            copy_from(req, &piece, i, rank, am_at_mutable(to, i * call->count));
-        }
-        break;
-    default:
-        break;
+    if (part.bytes > 0) {
+        am_shared_part_take(&part);
     }
     return true;
 }

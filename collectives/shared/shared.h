@@ -43,6 +43,7 @@ enum {
 };
 
 struct am_coll;
+struct am_coll_call;
 struct am_coll_group;
 struct am_coll_req;
 struct am_shared_way;
@@ -71,6 +72,8 @@ struct am_shared {
     bool is_near;      /* what others write comes quickly (am_copy_is_near) */
     bool is_asleep;    /* said so in sleeps[] */
     bool owes_nudges;  /* there was no space for all */
+    bool is_ahead; /* the next collective has begun its turn (am_shared_once) ... */
+    uint32_t ahead_at; /* ... and found the members before this one there */
     uint32_t *ranks;   /* member 0, once it has left: peer indices of members */
 };
 
@@ -118,6 +121,16 @@ am_status_t am_shared_accept(struct am_coll_group *group,
 am_status_t am_shared_leave(struct am_coll_group *group);
 /* Free what all have left, or the context, which closes, has. */
 void am_shared_reap(struct am_coll *coll, bool at_close);
+
+/* May a call, for which am_coll_is_as_before, be made at once: has it one turn, and the
+ * group nothing under way? */
+bool am_shared_may_be_once(const struct am_coll_group *group,
+                           const struct am_coll_call *call);
+/* Make it, without a request.  False: not all are there, or not yet, and the same call is
+ * to be queued (am_shared_queue), which carries on; shared->is_ahead: it has begun, and
+ * has looked for the others as long as a caller is to that waits. */
+bool am_shared_once(struct am_coll_group *group,
+                    const struct am_coll_call *call);
 
 /* Take a request that is built, in the order of the group's collectives.
  * AM_ERR_MEMORY. */

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "base/barrier.h"
+#include "collectives/shared/flags.h"
 #include "collectives/shared/way.h"
 
 /* Empty polls before it sleeps; FENCE: and passes a fence for all, who have cores. */
@@ -13,65 +13,15 @@
 
 /* ------------------------------------------------------------------ flags */
 
-static uint32_t flag_turn(uint64_t flag)
-{
-    return (uint32_t)(flag >> 32);
-}
-
-/* Tell a member something by a message.  false: no space. */
-static bool nudge(struct am_coll_group *group, uint32_t member,
-                  const struct am_coll_req *asks)
-{
-    am_status_t status;
-    struct am_peer *peer = am_peer_get(group->coll->ctx,
-                                       am_coll_member(group, member), &status);
-    uint64_t words[2] = {(uint64_t)group->id << 32 |
-                                 (asks != NULL ? asks->number : 0),
-                         (uint64_t)group->rank << 32 | (asks != NULL)};
-
-    if (peer == NULL) {
-        return true;
-    }
-    status = am_peer_send(peer, AM_COLL_H_NUDGE, asks != NULL ? asks->print : 0,
-                          words, 2, NULL, 0);
-    group->coll->stats[AM_COLL_STAT_NUDGES] += status == AM_OK;
-    return status != AM_ERR_AGAIN;
-}
-
-/* Wake those who sleep until I have written; `all`: for whomever they wait. */
-static void nudge_sleepers(struct am_coll_group *group, bool all)
-{
-    struct am_shared *shared = group->shared;
-    uint32_t me = shared->rank + 1; /* in sleeps[] */
-
-    shared->owes_nudges = false;
-    for (uint32_t i = 0; i < shared->size; i++) {
-        _Atomic uint32_t *sleeps = am_shared_sleeps(shared, i);
-        uint32_t whom = atomic_load(sleeps);
-
-        if (whom == 0 || i + 1 == me || (!all && whom != me) ||
-            !atomic_compare_exchange_strong(sleeps, &whom, 0)) {
-            continue;
-        }
-        if (!nudge(group, i, NULL)) { /* in a later poll */
-            whom = 0;
-            (void)atomic_compare_exchange_strong(sleeps, &whom, me);
-            shared->owes_nudges = true;
-        }
-    }
-}
-
 /* Has the member begun this turn?  What it wrote is to be seen then. */
 static bool is_there(struct am_coll_req *req, uint32_t member, uint32_t turn)
 {
-    uint64_t flag = atomic_load_explicit(
-            &am_shared_slot(req->group->shared, member, turn)->flag,
-            memory_order_acquire);
+    uint64_t flag = am_shared_flag_of(req->group->shared, member, turn);
 
-    if ((int32_t)(flag_turn(flag) - turn) < 0) {
+    if ((int32_t)(am_shared_flag_turn(flag) - turn) < 0) {
         return false;
     }
-    if (turn == req->shared.turn && flag_turn(flag) == turn &&
+    if (turn == req->shared.turn && am_shared_flag_turn(flag) == turn &&
         (uint32_t)flag != req->print) {
         (void)am_coll_req_agrees(req, (uint32_t)flag, member);
         return false;
@@ -88,57 +38,20 @@ static bool are_there(struct am_coll_req *req, uint32_t last, uint32_t turn)
     return req->shared.at > last;
 }
 
-/* May others write without a fence?  Where each member has a core of its own, and
- * this one can pass it for them. */
-static bool may_be_light(const struct am_coll_group *group)
-{
-    return !am_coll_is_crowded(&group->numbers) && group->shared->can_fence;
-}
-
-/* All members have begun this turn. */
-static void begun_set(struct am_coll_group *group, uint32_t turn)
-{
-    struct am_shared *shared = group->shared;
-
-    shared->begun = turn;
-    if (!shared->has_met_all) {
-        shared->has_met_all = true;
-        shared->is_light = may_be_light(group) &&
-                           atomic_load(am_shared_strong(shared)) == 0;
-    }
-}
-
-/* Before the look at sleeps[]; who sleeps looks in the other order. */
-static void flag_set(struct am_shared *shared, struct am_shared_slot *slot,
-                     uint64_t flag)
-{
-    if (shared->is_light) {
-        am_publish64(&slot->flag, flag);
-        am_barrier_often();
-    } else {
-        atomic_store(&slot->flag, flag);
-    }
-}
-
 /* ------------------------------------------------------------------ turns */
-
-/* The turn after the one in my slot: when all have begun that, I may write. */
-static uint32_t turn_before(const struct am_coll_req *req)
-{
-    return req->shared.turn - AM_SHARED_DEPTH + 1;
-}
 
 static bool may_write(struct am_coll_req *req)
 {
-    struct am_shared *shared = req->group->shared;
+    const struct am_shared *shared = req->group->shared;
+    uint32_t before = am_shared_turn_before(req->shared.turn);
 
-    if ((int32_t)(shared->begun - turn_before(req)) >= 0) {
+    if ((int32_t)(shared->begun - before) >= 0) {
         return true;
     }
-    if (!are_there(req, shared->size - 1, turn_before(req))) {
+    if (!are_there(req, shared->size - 1, before)) {
         return false;
     }
-    begun_set(req->group, turn_before(req));
+    am_shared_begun(req->group, before);
     return true;
 }
 
@@ -154,9 +67,7 @@ static void turn_begin(struct am_coll_req *req, size_t bytes)
         op->way->write(req, am_shared_payload(shared, me, turn, room));
         am_shared_copied(req->coll, bytes);
     }
-    flag_set(shared, am_shared_slot(shared, me, turn),
-             (uint64_t)turn << 32 | req->print);
-    nudge_sleepers(req->group, false);
+    am_shared_tell(req->group, turn, req->print);
     op->is_begun = true;
     op->at = op->way->whose(req) == AM_SHARED_ROOTS ? req->call.root : 0;
 }
@@ -177,7 +88,7 @@ static bool turn_take(struct am_coll_req *req)
         return false;
     }
     if (whose == AM_SHARED_ALL) {
-        begun_set(req->group, op->turn);
+        am_shared_begun(req->group, op->turn);
     }
     return req->flying == 0 && op->way->take(req);
 }
@@ -220,8 +131,10 @@ am_status_t am_shared_queue(struct am_coll_req *req,
     op->stage = 0;
     op->turns_left = way->open(req);
     op->turn = group->shared->next;
-    op->at = 0;
-    op->is_begun = op->has_asked = false;
+    op->is_begun = group->shared->is_ahead; /* am_shared_once */
+    op->at = op->is_begun ? group->shared->ahead_at : 0;
+    op->has_asked = false;
+    group->shared->is_ahead = false;
     group->shared->next += op->turns_left;
     am_list_push(&group->turns, &op->link);
     return op->turns_left > 0 ? AM_OK : AM_ERR_MEMORY;
@@ -248,11 +161,13 @@ static bool fall_asleep(struct am_coll_group *group, struct am_coll_req *req)
 {
     struct am_shared *shared = group->shared;
     uint32_t missing = req->shared.at;
-    uint32_t turn = req->shared.is_begun ? req->shared.turn : turn_before(req);
+    uint32_t turn = req->shared.is_begun
+                            ? req->shared.turn
+                            : am_shared_turn_before(req->shared.turn);
 
     shared->is_asleep = true;
     atomic_store(am_shared_sleeps(shared, shared->rank), missing + 1);
-    if ((may_be_light(group) && !am_barrier_seldom()) ||
+    if ((am_shared_may_be_light(group) && !am_barrier_seldom()) ||
         is_there(req, missing, turn) || req->status != AM_OK ||
         atomic_load(am_shared_broken(shared)) != 0) {
         wake_up(shared);
@@ -260,14 +175,14 @@ static bool fall_asleep(struct am_coll_group *group, struct am_coll_req *req)
     }
     /* it may be in another collective, and find out by this */
     if (!req->shared.has_asked) {
-        req->shared.has_asked = nudge(group, missing, req);
+        req->shared.has_asked = am_shared_ask(group, missing, req);
     }
     return true;
 }
 
 static uint32_t looks_max(const struct am_coll_group *group)
 {
-    return may_be_light(group) ? LOOKS_FENCE : LOOKS_MAX;
+    return am_shared_may_be_light(group) ? LOOKS_FENCE : LOOKS_MAX;
 }
 
 static void look_on(struct am_coll_group *group)
@@ -322,7 +237,7 @@ void am_shared_run(struct am_coll_group *group, const struct am_coll_req *mine,
 
     wake_up(shared);
     if (shared->owes_nudges) {
-        nudge_sleepers(group, false);
+        am_shared_nudge(group, false);
     }
     do {
         req = turns_run(group, mine, looks);
@@ -386,7 +301,7 @@ void am_shared_break(struct am_coll_group *group)
 {
     if (group->shared != NULL &&
         atomic_exchange(am_shared_broken(group->shared), 1) == 0) {
-        nudge_sleepers(group, true);
+        am_shared_nudge(group, true);
         look_on(group);
     }
 }
@@ -394,7 +309,7 @@ void am_shared_break(struct am_coll_group *group)
 bool am_shared_settle(struct am_coll_group *group)
 {
     if (group->shared != NULL && group->shared->owes_nudges) {
-        nudge_sleepers(group, false);
+        am_shared_nudge(group, false);
     }
     return group->shared == NULL || !group->shared->owes_nudges;
 }

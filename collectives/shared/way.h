@@ -46,6 +46,35 @@ static inline uint32_t am_shared_blocks(am_coll_kind_t kind, uint32_t size)
     return am_shared_is_cut(kind) && size > 1 ? size - 1 : 1;
 }
 
+/* What goes through the memory of a group in one turn of a collective: of each block
+ * the bytes from `offset` on.  There are some. */
+struct am_shared_part {
+    struct am_coll_group *group;
+    const struct am_coll_call *call;
+    uint32_t turn;
+    size_t block;         /* bytes of a whole one */
+    size_t offset, bytes; /* of each that go in this turn */
+    size_t written;       /* bytes that a member writes, if it gives */
+};
+
+/* Is such a collective one turn, of nothing or of pieces?  And how much a member writes
+ * in it that gives. */
+bool am_shared_is_one_turn(const struct am_shared_way *way,
+                           const struct am_coll_wish *wish, size_t *written_p);
+
+/* Does this member give anything; and whose does it take? */
+static inline bool am_shared_part_gives(const struct am_coll_group *group,
+                                        const struct am_coll_call *call)
+{
+    return call->kind != AM_COLL_BCAST || group->rank == call->root;
+}
+
+am_shared_whose_t am_shared_part_whose(const struct am_coll_group *group,
+                                       const struct am_coll_call *call);
+/* Write what I give; take what is wanted, which is there. */
+void am_shared_part_write(const struct am_shared_part *part, void *to);
+void am_shared_part_take(const struct am_shared_part *part);
+
 extern const struct am_shared_way am_shared_by_flags;
 extern const struct am_shared_way am_shared_by_pieces;
 extern const struct am_shared_way am_shared_by_reads;

@@ -27,6 +27,16 @@ static void check_one(copy_fn copy, size_t bytes, size_t from_at, size_t to_at)
     }
 }
 
+static void from_far(void *target, const void *source, size_t bytes)
+{
+    am_copy_far(target, source, bytes, false);
+}
+
+static void from_near(void *target, const void *source, size_t bytes)
+{
+    am_copy_far(target, source, bytes, true);
+}
+
 static void to_far(void *target, const void *source, size_t bytes)
 {
     am_copy_to_far(target, source, bytes, false);
@@ -39,7 +49,8 @@ static void to_near(void *target, const void *source, size_t bytes)
 
 static void check(size_t bytes, size_t from_at, size_t to_at)
 {
-    check_one(am_copy_far, bytes, from_at, to_at);
+    check_one(from_far, bytes, from_at, to_at);
+    check_one(from_near, bytes, from_at, to_at);
     check_one(to_far, bytes, from_at, to_at);
     check_one(to_near, bytes, from_at, to_at);
 }
@@ -49,16 +60,22 @@ static void test_lengths(void **state)
     for (size_t i = 0; i < sizeof(from); i++) {
         from[i] = (unsigned char)(i % 251);
     }
-    for (size_t bytes = 0; bytes <= BYTES; bytes += bytes < 2000 ? 97 : 1) {
+    for (size_t bytes = 0; bytes <= BYTES; bytes += bytes < 500 ? 97 : 1) {
         check(bytes, 0, EDGE);
     }
 }
 
 static void test_offsets(void **state)
 {
-    const size_t bytes[] = {
-            AM_COPY_FAR_FROM - 1, AM_COPY_FAR_FROM,    3000, 5000,
-            AM_COPY_FAR_MOST,     AM_COPY_FAR_MOST + 1};
+    const size_t bytes[] = {AM_COPY_NEAR_FROM - 1,
+                            AM_COPY_NEAR_FROM,
+                            1000,
+                            AM_COPY_FAR_FROM - 1,
+                            AM_COPY_FAR_FROM,
+                            3000,
+                            5000,
+                            AM_COPY_FAR_MOST,
+                            AM_COPY_FAR_MOST + 1};
 
     for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
         for (size_t at = 0; at < EDGE; at += 7) {

@@ -70,6 +70,10 @@ static void *member_run(void *arg)
     uint32_t size = am_coll_group_size(member->group);
     struct am_prng draws; /* the same at all */
     struct am_coll_operator op;
+    size_t count = 1;
+    bool reduces;
+    uint32_t root;
+    am_status_t status;
 
     am_prng_seed(&draws, member->seed);
     if (am_coll_operator_get(AM_COLL_SUM, AM_COLL_INT64, &op) != AM_OK) {
@@ -77,11 +81,12 @@ static void *member_run(void *arg)
     }
     for (int i = 0; i < member->rounds; i++) {
         int64_t mine[600], out[600];
-        size_t count = 1 + am_prng_next(&draws) % 600;
-        uint32_t root = (uint32_t)am_prng_next(&draws) % size;
-        bool reduces = am_prng_next(&draws) % 2 == 0;
-        am_status_t status;
 
+        if (i % 4 == 0) { /* and so some calls are as the one before */
+            count = 1 + am_prng_next(&draws) % 600;
+        }
+        root = (uint32_t)am_prng_next(&draws) % size;
+        reduces = am_prng_next(&draws) % 2 == 0;
         if (member->is_late && i % 2 == (int)(rank % 2)) {
             be_late(member->group, i);
         }

@@ -85,6 +85,11 @@ static struct shm_tx *sender(struct world *world)
     return &shm_ep_of_local(sender_dev(world), 1)->tx[AM_DEV_REQUEST];
 }
 
+static bool is_near(struct world *world)
+{
+    return shm_ep_of_local(sender_dev(world), 1)->ep.near;
+}
+
 /* Pages of the sender's ring that exist. */
 static uint32_t ring_pages(struct world *world)
 {
@@ -176,14 +181,14 @@ static void test_near(void **state)
 
     open_two(&world);
     send_packets(&world, &sent, 1);
-    assert_false(sender(&world)->near);
+    assert_false(is_near(&world));
     for (int i = 0; i < 2; i++) {
         set_costs(&world, cost_ps, UINT64_MAX);
         send_packets(&world, &sent, 17 * RING_PACKETS);
-        assert_true(sender(&world)->near);
+        assert_true(is_near(&world));
         set_costs(&world, cost_ps, 0);
         send_packets(&world, &sent, 17 * RING_PACKETS);
-        assert_false(sender(&world)->near);
+        assert_false(is_near(&world));
         set_costs(&world, 0, UINT64_MAX);
         send_packets(&world, &sent, 100 * RING_PACKETS);
         assert_int_equal(sender(&world)->front_bytes, RING_BYTES);

@@ -74,7 +74,7 @@ struct shm_tx {
     uint32_t lost_ns, waited_at; /* to a short front; data_tail / SHM_LINE then */
     uint32_t made;        /* so much of the ring has pages */
     uint32_t fetched;     /* of the ring, for lines that are new (shm_front_fetch) */
-    bool near, tight; /* the receiver's lines come quickly; the ring was full */
+    bool tight;           /* it was full */
 }; /* two cache lines */
 
 struct shm_rx {

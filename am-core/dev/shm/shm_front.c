@@ -138,15 +138,20 @@ static bool lap_is_timed(const struct shm_dev *dev, const struct shm_tx *tx,
 
 /* How far is the receiver?  Where it says what it has consumed is a line that it writes
  * all the time. */
-static void near_learn(const struct shm_dev *dev, struct shm_tx *tx)
+static void near_learn(const struct shm_dev *dev, struct shm_ep *ep,
+                       const struct shm_tx *tx)
 {
-    tx->near = am_copy_is_near(dev->env, &tx->shared->data_bytes, dev->near_ps);
+    ep->ep.near =
+            am_copy_is_near(dev->env, &tx->shared->data_bytes, dev->near_ps);
 }
 
 /* A lap that is timed is over, of so many packets: grow if that is worth it by now. */
-static void front_lap(struct shm_dev *dev, struct shm_tx *tx, uint64_t packets)
+static void front_lap(const struct shm_ep *ep, struct shm_tx *tx,
+                      uint64_t packets)
 {
-    if (tx->near) {
+    const struct shm_dev *dev = shm_dev_of(ep->ep.dev);
+
+    if (ep->ep.near) {
         lost_add(tx, LAPS_TIMED * packets * GAIN_PS);
     }
     if (lost_ps(tx) / GAIN_PS >=
@@ -184,9 +189,10 @@ static bool front_waits(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
     return lost_ps(tx) < pages_ps(bytes - tx->made, dev->page_ps);
 }
 
-uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
+uint64_t shm_front_leave(struct shm_ep *ep, struct shm_tx *tx, uint32_t at,
                          uint64_t need)
 {
+    struct shm_dev *dev = shm_dev_of(ep->ep.dev);
     uint64_t skip = tx->ring_bytes - at;
     uint32_t bytes = front_first(need);
     bool timed = lap_is_timed(dev, tx, need);
@@ -197,7 +203,7 @@ uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
     }
     if (at + need > tx->ring_bytes || (at == 0 && need <= tx->front_bytes)) {
         if (timed && tx->data_tail > 0) { /* a lap of the ring is over */
-            near_learn(dev, tx);
+            near_learn(dev, ep, tx);
         }
         return at == 0 ? 0 : skip;
     }
@@ -208,7 +214,7 @@ uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
         }
     }
     if (timed) {
-        near_learn(dev, tx);
+        near_learn(dev, ep, tx);
     }
     (void)shm_tx_refresh(tx);
     if (tx->data_tail + skip + need > tx->data_limit) {
@@ -223,7 +229,7 @@ uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
         return 0;
     }
     if (timed) {
-        front_lap(dev, tx, at / need);
+        front_lap(ep, tx, at / need);
     }
     return skip;
 }

@@ -27,7 +27,7 @@ void shm_seg_pages_make(struct shm_seg *seg);
 
 /* A packet that needs `need` bytes of a large ring, and at `at` would leave its front,
  * or begins a lap: the bytes to skip, to the ring's start, or 0: it goes where it is. */
-uint64_t shm_front_leave(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
+uint64_t shm_front_leave(struct shm_ep *ep, struct shm_tx *tx, uint32_t at,
                          uint64_t need);
 /* A packet that needed `need` bytes is sent, and the next begins at `at`: lines from
  * there on that this rank has never written are asked for, as many as another such packet

@@ -106,24 +106,24 @@ static uint64_t small_skip(struct shm_dev *dev, struct shm_tx *tx, uint32_t at,
 
 /* Bytes to skip so that `bytes` lie contiguous: at the ring's tail, or at its
  * start (shm_inl.h tells when). */
-static inline uint64_t tx_data_skip(struct shm_dev *dev, struct shm_tx *tx,
+static inline uint64_t tx_data_skip(struct shm_ep *ep, struct shm_tx *tx,
                                     uint64_t bytes)
 {
     uint32_t at = (uint32_t)(tx->data_tail & (tx->ring_bytes - 1));
 
     if (shm_ring_is_small(tx->ring_bytes)) {
-        return small_skip(dev, tx, at, bytes);
+        return small_skip(shm_dev_of(ep->ep.dev), tx, at, bytes);
     }
     /* at 0, where a lap of the ring begins, at - 1 wraps, and is beyond any front */
     return SHM_LIKELY((uint64_t)(at - 1) + bytes < tx->front_bytes)
                    ? 0
-                   : shm_front_leave(dev, tx, at, bytes);
+                   : shm_front_leave(ep, tx, at, bytes);
 }
 
-static inline bool tx_has_place(struct shm_dev *dev, struct shm_tx *tx,
+static inline bool tx_has_place(struct shm_ep *ep, struct shm_tx *tx,
                                 uint64_t bytes, uint64_t *skip_p)
 {
-    *skip_p = tx_data_skip(dev, tx, bytes);
+    *skip_p = tx_data_skip(ep, tx, bytes);
     if (SHM_LIKELY(shm_tx_has_data(tx, *skip_p + bytes))) {
         return true;
     }
@@ -228,7 +228,7 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
         return AM_ERR_INVALID;
     }
     /* the slot first: what a skip has changed is not taken back */
-    if (!shm_tx_has_slot(tx) || !tx_has_place(dev, tx, total, &skip)) {
+    if (!shm_tx_has_slot(tx) || !tx_has_place(ep, tx, total, &skip)) {
         stats[AM_DEV_STAT_TX_AGAIN]++;
         return AM_ERR_AGAIN;
     }
@@ -246,7 +246,7 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     if (SHM_UNLIKELY(bytes >= AM_METER_BYTES)) {
         shm_payload_write_timed(ep, payload, tx->data + at);
     } else {
-        shm_payload_write(payload, tx->data + at, tx->near);
+        shm_payload_write(payload, tx->data + at, ep->ep.near);
     }
     stats[AM_DEV_STAT_COPY_BYTES] += bytes;
     stats[AM_DEV_STAT_TX_PACKETS]++;

@@ -1,0 +1,61 @@
+/*
+ * What is seldom done about flags: waking members that sleep, and the first meeting.
+ */
+#include "config.h"
+
+#include "collectives/shared/flags.h"
+
+bool am_shared_may_be_light(const struct am_coll_group *group)
+{
+    return !am_coll_is_crowded(&group->numbers) && group->shared->can_fence;
+}
+
+void am_shared_meet(struct am_coll_group *group)
+{
+    struct am_shared *shared = group->shared;
+
+    shared->has_met_all = true;
+    shared->is_light = am_shared_may_be_light(group) &&
+                       atomic_load(am_shared_strong(shared)) == 0;
+}
+
+bool am_shared_ask(struct am_coll_group *group, uint32_t member,
+                   const struct am_coll_req *asks)
+{
+    am_status_t status;
+    struct am_peer *peer = am_peer_get(group->coll->ctx,
+                                       am_coll_member(group, member), &status);
+    uint64_t words[2] = {(uint64_t)group->id << 32 |
+                                 (asks != NULL ? asks->number : 0),
+                         (uint64_t)group->rank << 32 | (asks != NULL)};
+
+    if (peer == NULL) {
+        return true;
+    }
+    status = am_peer_send(peer, AM_COLL_H_NUDGE, asks != NULL ? asks->print : 0,
+                          words, 2, NULL, 0);
+    group->coll->stats[AM_COLL_STAT_NUDGES] += status == AM_OK;
+    return status != AM_ERR_AGAIN;
+}
+
+void am_shared_nudge(struct am_coll_group *group, bool all)
+{
+    struct am_shared *shared = group->shared;
+    uint32_t me = shared->rank + 1; /* in sleeps[] */
+
+    shared->owes_nudges = false;
+    for (uint32_t i = 0; i < shared->size; i++) {
+        _Atomic uint32_t *sleeps = am_shared_sleeps(shared, i);
+        uint32_t whom = atomic_load(sleeps);
+
+        if (whom == 0 || i + 1 == me || (!all && whom != me) ||
+            !atomic_compare_exchange_strong(sleeps, &whom, 0)) {
+            continue;
+        }
+        if (!am_shared_ask(group, i, NULL)) { /* in a later poll */
+            whom = 0;
+            (void)atomic_compare_exchange_strong(sleeps, &whom, me);
+            shared->owes_nudges = true;
+        }
+    }
+}

@@ -1,0 +1,93 @@
+/*
+ * The flags of a group's slots: a member writes one when it has begun a turn, and the
+ * others look at it.
+ */
+#ifndef AM_COLLECTIVES_SHARED_FLAGS_H
+#define AM_COLLECTIVES_SHARED_FLAGS_H
+
+#include "base/barrier.h"
+#include "collectives/coll.h"
+#include "collectives/shared/layout.h"
+
+static inline uint64_t am_shared_flag(uint32_t turn, uint32_t print)
+{
+    return (uint64_t)turn << 32 | print;
+}
+
+static inline uint32_t am_shared_flag_turn(uint64_t flag)
+{
+    return (uint32_t)(flag >> 32);
+}
+
+/* What a member wrote before this is to be seen then. */
+static inline uint64_t am_shared_flag_of(const struct am_shared *shared,
+                                         uint32_t member, uint32_t turn)
+{
+    return am_observe64(&am_shared_slot(shared, member, turn)->flag);
+}
+
+static inline bool am_shared_has_begun(const struct am_shared *shared,
+                                       uint32_t member, uint32_t turn)
+{
+    uint64_t flag = am_shared_flag_of(shared, member, turn);
+
+    return (int32_t)(am_shared_flag_turn(flag) - turn) >= 0;
+}
+
+/* The turn that all members are to have begun before I write in this one: it follows
+ * the one whose memory this is. */
+static inline uint32_t am_shared_turn_before(uint32_t turn)
+{
+    return turn - AM_SHARED_DEPTH + 1;
+}
+
+/* The looks that a caller makes who waits: none where others may need its core. */
+static inline uint32_t am_shared_patience(const struct am_coll_group *group)
+{
+    return am_coll_is_crowded(&group->numbers) ? 0 : group->shared->patience;
+}
+
+/* May members write flags without a fence?  Where each has a core of its own, and this
+ * one can pass it for them. */
+bool am_shared_may_be_light(const struct am_coll_group *group);
+/* All have begun a turn, the first time. */
+void am_shared_meet(struct am_coll_group *group);
+/* Wake those who sleep until I have written; `all`: for whomever they wait. */
+void am_shared_nudge(struct am_coll_group *group, bool all);
+/* Ask a member that may be in another collective than `asks`.  False: no space. */
+bool am_shared_ask(struct am_coll_group *group, uint32_t member,
+                   const struct am_coll_req *asks);
+
+/* All members have begun this turn. */
+static inline void am_shared_begun(struct am_coll_group *group, uint32_t turn)
+{
+    group->shared->begun = turn;
+    if (!group->shared->has_met_all) {
+        am_shared_meet(group);
+    }
+}
+
+/* Say that I have begun, and wake who sleeps until I have.  The flag comes before the
+ * look at sleeps[]; who sleeps looks in the other order. */
+static inline void am_shared_tell(struct am_coll_group *group, uint32_t turn,
+                                  uint32_t print)
+{
+    const struct am_shared *shared = group->shared;
+    _Atomic uint64_t *flag = &am_shared_slot(shared, shared->rank, turn)->flag;
+    uint32_t sleeps = 0;
+
+    if (shared->is_light) {
+        am_publish64(flag, am_shared_flag(turn, print));
+        am_barrier_often();
+    } else {
+        atomic_store(flag, am_shared_flag(turn, print));
+    }
+    for (uint32_t i = 0; i < shared->size; i++) {
+        sleeps |= atomic_load(am_shared_sleeps(shared, i));
+    }
+    if (sleeps != 0) {
+        am_shared_nudge(group, false);
+    }
+}
+
+#endif

@@ -1,0 +1,153 @@
+/*
+ * A collective of one turn, made in the call that starts it: no request, nothing queued.
+ *
+ * So go most calls where each member has a core, and what a call does besides writing
+ * and reading a flag is most of what it costs between cores that share a cache.  If the
+ * others are not there in time, the call is queued as any other (shared/turn.c), with
+ * its turn begun.
+ */
+#include "config.h"
+
+#include "collectives/shared/flags.h"
+#include "collectives/shared/way.h"
+
+/* These are quicker than a caller's looks otherwise, by so much. */
+#define LOOKS 3
+
+/* Is the next barrier one that a member leads (shared/barrier.c)? */
+static bool is_led_next(const struct am_coll_group *group)
+{
+    return !group->has_met && group->leader < group->size;
+}
+
+bool am_shared_is_one_turn(const struct am_shared_way *way,
+                           const struct am_coll_wish *wish, size_t *written_p)
+{
+    *written_p =
+            way == &am_shared_by_pieces
+                    ? wish->bytes * am_shared_blocks(wish->kind, wish->size)
+                    : 0;
+    return !wish->is_vector && *written_p <= AM_SHARED_SLOT_BYTES &&
+           (way == &am_shared_by_pieces || way == &am_shared_by_flags);
+}
+
+bool am_shared_may_be_once(const struct am_coll_group *group,
+                           const struct am_coll_call *call)
+{
+    const struct am_shared *shared = group->shared;
+
+    return group->chosen[call->kind].is_one_turn && shared != NULL &&
+           group->has_numbers && group->telling == NULL &&
+           am_list_is_empty(&group->turns) && am_list_is_empty(&group->held) &&
+           !shared->is_asleep && !shared->owes_nudges &&
+           !am_coll_round_is_due(group) &&
+           (call->kind != AM_COLL_BARRIER || !is_led_next(group));
+}
+
+/* May I write in this turn? */
+static bool may_write(struct am_coll_group *group, uint32_t turn)
+{
+    const struct am_shared *shared = group->shared;
+    uint32_t before = am_shared_turn_before(turn);
+
+    if ((int32_t)(shared->begun - before) >= 0) {
+        return true;
+    }
+    for (uint32_t i = 0; i < shared->size; i++) {
+        if (!am_shared_has_begun(shared, i, before)) {
+            return false;
+        }
+    }
+    am_shared_begun(group, before);
+    return true;
+}
+
+/* Look for the flags of the members from shared->ahead_at to `last`, again and again. */
+static bool look(struct am_shared *shared, uint32_t last, uint32_t turn,
+                 uint64_t flag, uint32_t looks)
+{
+    uint32_t at = shared->ahead_at;
+
+    for (;;) {
+        while (at <= last && (at == shared->rank ||
+                              am_shared_flag_of(shared, at, turn) == flag)) {
+            at++;
+        }
+        if (at > last || looks-- == 0) {
+            shared->ahead_at = at;
+            return at > last;
+        }
+        am_barrier_look();
+    }
+}
+
+/* Wait for those whose data I take. */
+static bool wait(struct am_coll_group *group, const struct am_coll_call *call,
+                 uint32_t turn, uint32_t print)
+{
+    struct am_shared *shared = group->shared;
+    am_shared_whose_t whose = am_shared_part_whose(group, call);
+    uint32_t looks =
+            call->is_waited_for ? LOOKS * am_shared_patience(group) : 0;
+    bool found;
+
+    shared->ahead_at = whose == AM_SHARED_ROOTS ? call->root : 0;
+    if (whose == AM_SHARED_NOBODYS) {
+        return true;
+    }
+    found = look(shared,
+                 whose == AM_SHARED_ROOTS ? call->root : group->size - 1, turn,
+                 am_shared_flag(turn, print), looks);
+    if (call->is_waited_for) {
+        am_shared_learn(group, found);
+    }
+    if (found && whose == AM_SHARED_ALL) {
+        am_shared_begun(group, turn);
+    }
+    return found;
+}
+
+static void note(struct am_coll_group *group, const struct am_coll_call *call)
+{
+    am_coll_leader_note(group, call);
+    group->next++;
+    group->shared->next++;
+    group->shared->looks = 0;
+    group->coll->stats[AM_COLL_STAT_STARTED]++;
+    group->coll->stats[AM_COLL_STAT_SHARED]++;
+    group->coll->stats[AM_COLL_STAT_ONCE]++;
+}
+
+bool am_shared_once(struct am_coll_group *group,
+                    const struct am_coll_call *call)
+{
+    const struct am_coll_choice *choice = &group->chosen[call->kind];
+    struct am_shared *shared = group->shared;
+    struct am_shared_part part = {.group = group,
+                                  .call = call,
+                                  .turn = shared->next,
+                                  .block = choice->wish.bytes,
+                                  .bytes = choice->wish.bytes,
+                                  .written = choice->written};
+    uint32_t print = am_coll_print_of(choice, call);
+
+    if (part.written > 0 && am_shared_part_gives(group, call)) {
+        if (!may_write(group, part.turn)) {
+            return false;
+        }
+        am_shared_part_write(&part, am_shared_payload(shared, shared->rank,
+                                                      part.turn, part.written));
+        am_shared_copied(group->coll, part.written);
+    }
+    am_shared_tell(group, part.turn, print);
+    if (!wait(group, call, part.turn, print)) {
+        shared->is_ahead = true;
+        return false;
+    }
+    if (part.written > 0 &&
+        am_shared_part_whose(group, call) != AM_SHARED_NOBODYS) {
+        am_shared_part_take(&part);
+    }
+    note(group, call);
+    return true;
+}
