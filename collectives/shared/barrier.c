@@ -32,7 +32,7 @@ static uint32_t barrier_open(struct am_coll_req *req)
     if (!is_led(req)) {
         return 1;
     }
-    req->print += 1 + group->leader; /* all are to find the same */
+    req->print = am_shared_led_print(req->print, group->leader);
     return 2;
 }
 

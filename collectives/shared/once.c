@@ -4,7 +4,7 @@
  * So go most calls where each member has a core, and what a call does besides writing
  * and reading a flag is most of what it costs between cores that share a cache.  If the
  * others are not there in time, the call is queued as any other (shared/turn.c), with
- * its turn begun.
+ * its turn begun.  A barrier that a member leads (shared/barrier.c) has two turns.
  */
 #include "config.h"
 
@@ -13,6 +13,11 @@
 
 /* These are quicker than a caller's looks otherwise, by so much. */
 #define LOOKS 3
+
+/* Of a caller that does not wait: about the one-way time of a flag between far cores.
+ * One call in so many looks for so long in any case. */
+#define BRIEF_MAX   40
+#define BRIEF_TRIED 16
 
 /* Is the next barrier one that a member leads (shared/barrier.c)? */
 static bool is_led_next(const struct am_coll_group *group)
@@ -40,8 +45,7 @@ bool am_shared_may_be_once(const struct am_coll_group *group,
            group->has_numbers && group->telling == NULL &&
            am_list_is_empty(&group->turns) && am_list_is_empty(&group->held) &&
            !shared->is_asleep && !shared->owes_nudges &&
-           !am_coll_round_is_due(group) &&
-           (call->kind != AM_COLL_BARRIER || !is_led_next(group));
+           !am_coll_round_is_due(group);
 }
 
 /* May I write in this turn? */
@@ -81,41 +85,92 @@ static bool look(struct am_shared *shared, uint32_t last, uint32_t turn,
     }
 }
 
-/* Wait for those whose data I take. */
-static bool wait(struct am_coll_group *group, const struct am_coll_call *call,
-                 uint32_t turn, uint32_t print)
+/* Looks in a call: of a caller that does not wait, for no longer than it takes to make
+ * and end the request that they save; few or none where they have found nothing. */
+static uint32_t looks_of(const struct am_coll_group *group, bool is_waited_for)
+{
+    const struct am_shared *shared = group->shared;
+
+    if (is_waited_for) {
+        return LOOKS * am_shared_patience(group);
+    }
+    if (am_coll_is_crowded(&group->numbers)) {
+        return 0;
+    }
+    return shared->next % BRIEF_TRIED == 0 ? BRIEF_MAX : shared->brief;
+}
+
+static void learn(struct am_coll_group *group, bool is_waited_for, bool found)
+{
+    if (is_waited_for) {
+        am_shared_learn(group, found);
+    } else if (found) {
+        group->shared->brief = BRIEF_MAX;
+    } else {
+        group->shared->brief /= 2;
+    }
+}
+
+/* Wait for those whose data is taken in this turn, which is mine; `root`: where that is
+ * one member's. */
+static bool wait(struct am_coll_group *group, am_shared_whose_t whose,
+                 uint32_t root, uint32_t turn, uint32_t print,
+                 bool is_waited_for)
 {
     struct am_shared *shared = group->shared;
-    am_shared_whose_t whose = am_shared_part_whose(group, call);
-    uint32_t looks =
-            call->is_waited_for ? LOOKS * am_shared_patience(group) : 0;
+    bool is_one = whose == AM_SHARED_ROOTS;
     bool found;
 
-    shared->ahead_at = whose == AM_SHARED_ROOTS ? call->root : 0;
     if (whose == AM_SHARED_NOBODYS) {
         return true;
     }
-    found = look(shared,
-                 whose == AM_SHARED_ROOTS ? call->root : group->size - 1, turn,
-                 am_shared_flag(turn, print), looks);
-    if (call->is_waited_for) {
-        am_shared_learn(group, found);
-    }
+    shared->ahead_at = is_one ? root : 0;
+    found = look(shared, is_one ? root : group->size - 1, turn,
+                 am_shared_flag(turn, print), looks_of(group, is_waited_for));
+    learn(group, is_waited_for, found);
     if (found && whose == AM_SHARED_ALL) {
         am_shared_begun(group, turn);
     }
+    shared->is_ahead = !found;
     return found;
 }
 
-static void note(struct am_coll_group *group, const struct am_coll_call *call)
+static void note(struct am_coll_group *group, const struct am_coll_call *call,
+                 uint32_t turns)
 {
     am_coll_leader_note(group, call);
     group->next++;
-    group->shared->next++;
+    group->shared->next += turns;
     group->shared->looks = 0;
     group->coll->stats[AM_COLL_STAT_STARTED]++;
     group->coll->stats[AM_COLL_STAT_SHARED]++;
     group->coll->stats[AM_COLL_STAT_ONCE]++;
+}
+
+/* A barrier that a member leads: all tell it, and it tells all.  One that is queued then
+ * tells its second turn again, which changes nothing. */
+static bool barrier_led(struct am_coll_group *group,
+                        const struct am_coll_call *call)
+{
+    struct am_shared *shared = group->shared;
+    bool is_leader = shared->rank == group->leader;
+    bool is_waited_for = call->is_waited_for;
+    uint32_t turn = shared->next;
+    uint32_t print = am_shared_led_print(
+            am_coll_print_of(&group->chosen[call->kind], call), group->leader);
+
+    am_shared_tell(group, turn, print);
+    if (is_leader &&
+        !wait(group, AM_SHARED_ALL, 0, turn, print, is_waited_for)) {
+        return false;
+    }
+    am_shared_tell(group, turn + 1, print);
+    if (!is_leader && !wait(group, AM_SHARED_ROOTS, group->leader, turn + 1,
+                            print, is_waited_for)) {
+        return false;
+    }
+    note(group, call, 2);
+    return true;
 }
 
 bool am_shared_once(struct am_coll_group *group,
@@ -129,8 +184,12 @@ bool am_shared_once(struct am_coll_group *group,
                                   .block = choice->wish.bytes,
                                   .bytes = choice->wish.bytes,
                                   .written = choice->written};
+    am_shared_whose_t whose = am_shared_part_whose(group, call);
     uint32_t print = am_coll_print_of(choice, call);
 
+    if (call->kind == AM_COLL_BARRIER && is_led_next(group)) {
+        return barrier_led(group, call);
+    }
     if (part.written > 0 && am_shared_part_gives(group, call)) {
         if (!may_write(group, part.turn)) {
             return false;
@@ -140,14 +199,13 @@ bool am_shared_once(struct am_coll_group *group,
         am_shared_copied(group->coll, part.written);
     }
     am_shared_tell(group, part.turn, print);
-    if (!wait(group, call, part.turn, print)) {
-        shared->is_ahead = true;
+    if (!wait(group, whose, call->root, part.turn, print,
+              call->is_waited_for)) {
         return false;
     }
-    if (part.written > 0 &&
-        am_shared_part_whose(group, call) != AM_SHARED_NOBODYS) {
+    if (part.written > 0 && whose != AM_SHARED_NOBODYS) {
         am_shared_part_take(&part);
     }
-    note(group, call);
+    note(group, call, 1);
     return true;
 }

@@ -66,6 +66,7 @@ struct am_shared {
     uint32_t takes;    /* pieces of lengths for which is_near matters */
     uint32_t looks;    /* in a row, that found nothing */
     uint32_t patience; /* looks of a caller that waits, in its call */
+    uint32_t brief;    /* of one that does not (am_shared_once) */
     bool can_fence;    /* am_barrier_seldom works here */
     bool has_met_all;  /* all have begun a turn, and so said whether they can */
     bool is_light;     /* flags are written without a fence */

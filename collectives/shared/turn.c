@@ -124,19 +124,19 @@ static bool op_run(struct am_coll_req *req)
 am_status_t am_shared_queue(struct am_coll_req *req,
                             const struct am_shared_way *way)
 {
-    struct am_coll_group *group = req->group;
+    struct am_shared *shared = req->group->shared;
     struct am_shared_op *op = &req->shared;
 
     op->way = way;
     op->stage = 0;
     op->turns_left = way->open(req);
-    op->turn = group->shared->next;
-    op->is_begun = group->shared->is_ahead; /* am_shared_once */
-    op->at = op->is_begun ? group->shared->ahead_at : 0;
+    op->turn = shared->next;
+    op->is_begun = shared->is_ahead; /* am_shared_once */
+    op->at = shared->is_ahead ? shared->ahead_at : 0;
     op->has_asked = false;
-    group->shared->is_ahead = false;
-    group->shared->next += op->turns_left;
-    am_list_push(&group->turns, &op->link);
+    shared->is_ahead = false;
+    shared->next += op->turns_left;
+    am_list_push(&req->group->turns, &op->link);
     return op->turns_left > 0 ? AM_OK : AM_ERR_MEMORY;
 }
 

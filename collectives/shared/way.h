@@ -46,6 +46,12 @@ static inline uint32_t am_shared_blocks(am_coll_kind_t kind, uint32_t size)
     return am_shared_is_cut(kind) && size > 1 ? size - 1 : 1;
 }
 
+/* What members agree on in a barrier that one leads: all are to find the same. */
+static inline uint32_t am_shared_led_print(uint32_t print, uint32_t leader)
+{
+    return print + 1 + leader;
+}
+
 /* What goes through the memory of a group in one turn of a collective: of each block
  * the bytes from `offset` on.  There are some. */
 struct am_shared_part {

@@ -14,7 +14,8 @@
 enum {
     RANKS = 6,
     POLLS = 8000, /* more than a member looks before it sleeps, all together */
-    AHEAD = 12    /* broadcasts: more than the group's memory holds */
+    AHEAD = 12,   /* broadcasts: more than the group's memory holds */
+    CALLS = 60
 };
 
 static struct am_prng prng;
@@ -172,6 +173,33 @@ static void test_ahead(void **state)
     world_close(&world);
 }
 
+/* A barrier that a member leads: all others pass as soon as it has, and it when all have
+ * come; in each order of two members, and of three. */
+static void test_led(void **state)
+{
+    struct trial meet = {.kind = AM_COLL_BARRIER};
+    struct trial given = {.kind = AM_COLL_BCAST, .count = 8};
+
+    (void)state;
+    for (uint32_t size = 2; size <= 3; size++) {
+        struct trial_group tg;
+        struct world world;
+        uint64_t before;
+
+        shared_open(&world, &tg, size, NULL);
+        before = at_once(&world, size);
+        for (uint32_t i = 0; i < CALLS; i++) {
+            given.root = i / 8 % size;
+            meet.is_late = i % 2 == 0;
+            trial(&tg, &given, &prng);
+            trial(&tg, &meet, &prng); /* led by who gave the last but one */
+        }
+        assert_true(at_once(&world, size) > before + CALLS / 4);
+        trial_group_close(&tg);
+        world_close(&world);
+    }
+}
+
 /* Two members call as before, one of them something else: it ends at all. */
 static void test_disagreement(void **state)
 {
@@ -213,6 +241,7 @@ int main(void)
             cmocka_unit_test(test_values),
             cmocka_unit_test(test_first_and_last),
             cmocka_unit_test(test_ahead),
+            cmocka_unit_test(test_led),
             cmocka_unit_test(test_disagreement),
     };
 
