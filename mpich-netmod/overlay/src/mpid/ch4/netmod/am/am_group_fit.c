@@ -35,7 +35,7 @@ static const struct limits of_pairs[AM_COLL_KINDS] = {
     [AM_COLL_SCATTER] = NONE,
     [AM_COLL_ALLGATHER] = {8 * KIB, 128 * KIB},
     [AM_COLL_REDUCE_SCATTER] = ALL,
-    [AM_COLL_ALLTOALL] = UP_TO(32 * KIB),
+    [AM_COLL_ALLTOALL] = {32 * KIB, 128 * KIB},
 };
 
 /* Ranks that outnumber the cores. */
