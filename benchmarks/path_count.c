@@ -1,12 +1,14 @@
 /*
- * The eager paths one call at a time, between two contexts of one process, for
- * counting instructions: benchmarks/instructions runs this under callgrind,
- * which collects inside the functions count_<path> only.  No path here waits,
- * so each run executes the same instructions.
+ * The eager paths, and collectives that find the other member there, one call at a
+ * time, between two contexts of one process, for counting instructions:
+ * benchmarks/instructions runs this under callgrind, which collects inside the
+ * functions count_<path> only.  No path here waits, so each run executes the same
+ * instructions.
  *
  *   path_count PATH ITERATIONS
  */
 #include <am.h>
+#include <am_coll.h>
 #include <am_msg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +28,9 @@ struct world {
     unsigned char payload[1024], landing[1024];
     size_t bytes;
     struct am_msg_envelope envelope;
+    struct am_coll_group *group[2]; /* at `from`, at `to` */
+    struct am_coll_call call;
+    int under_way; /* of `call` */
 };
 
 static const struct am_msg_mask exact = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
@@ -63,6 +68,16 @@ static void on_sent(void *arg, const struct am_msg_status *status)
     world->sent++;
 }
 
+static void on_ended(void *arg, am_status_t status)
+{
+    struct world *world = arg;
+
+    if (status != AM_OK) {
+        die("collective", status);
+    }
+    world->under_way--;
+}
+
 /* ------------------------------------------------------- what is counted */
 
 /* Not static, so that their names stay what callgrind is told. */
@@ -70,6 +85,7 @@ void count_request(struct world *world);
 void count_poll(struct world *world);
 void count_isend(struct world *world);
 void count_irecv(struct world *world);
+am_status_t count_collective(struct world *world);
 
 __attribute__((noinline)) void count_request(struct world *world)
 {
@@ -115,6 +131,12 @@ __attribute__((noinline)) void count_irecv(struct world *world)
     }
 }
 
+/* At the member that starts it last. */
+__attribute__((noinline)) am_status_t count_collective(struct world *world)
+{
+    return am_coll_start(world->group[1], &world->call, on_ended, world);
+}
+
 /* --------------------------------------------------------------- the paths */
 
 static void step_request(struct world *world)
@@ -143,16 +165,68 @@ static void step_hit(struct world *world)
     am_ctx_poll(world->from);
 }
 
+/* Start it at both members, and let it end.  AM_DONE: it has for the second when that
+ * starts it. */
+static am_status_t both_start(struct world *world)
+{
+    am_status_t status =
+            am_coll_start(world->group[0], &world->call, on_ended, world);
+
+    if (status < 0) {
+        die("collective", status);
+    }
+    world->under_way = status == AM_OK;
+    status = count_collective(world);
+    world->under_way += status == AM_OK;
+    while (world->under_way > 0) {
+        am_ctx_poll(world->from);
+        am_ctx_poll(world->to);
+    }
+    return status;
+}
+
+static void step_collective(struct world *world)
+{
+    am_status_t status = both_start(world);
+
+    if (status != AM_DONE) {
+        die("collective is not done at once", status);
+    }
+}
+
+static void open_groups(struct world *world, am_coll_kind_t kind, size_t bytes)
+{
+    am_status_t status =
+            am_coll_group_open(world->from, 1, NULL, 0, &world->group[0]);
+
+    if (status == AM_OK) {
+        status = am_coll_group_open(world->to, 1, NULL, 0, &world->group[1]);
+    }
+    if (status != AM_OK) {
+        die("group", status);
+    }
+    world->call = (struct am_coll_call){.kind = kind,
+                                        .send = world->payload,
+                                        .recv = world->landing,
+                                        .count = bytes};
+    for (int i = 0; i < WARMUP; i++) {
+        (void)both_start(world);
+    }
+}
+
 struct path {
     const char *name;
     void (*step)(struct world *world);
     size_t bytes;
+    am_coll_kind_t kind; /* of step_collective */
 };
 
 static const struct path paths[] = {
-        {"request", step_request, 0},
-        {"hit8", step_hit, 8},
-        {"hit1024", step_hit, 1024},
+        {"request", step_request, 0, 0},
+        {"hit8", step_hit, 8, 0},
+        {"hit1024", step_hit, 1024, 0},
+        {"barrier", step_collective, 0, AM_COLL_BARRIER},
+        {"allgather8", step_collective, 8, AM_COLL_ALLGATHER},
 };
 
 static struct am_ctx *open_rank(uint32_t rank)
@@ -211,6 +285,9 @@ int main(int argc, char **argv)
         if (world != NULL && count > 0 && strcmp(paths[i].name, argv[1]) == 0) {
             world->bytes = paths[i].bytes;
             open_world(world);
+            if (paths[i].step == step_collective) {
+                open_groups(world, paths[i].kind, paths[i].bytes);
+            }
             for (long j = 0; j < count; j++) {
                 paths[i].step(world);
             }
@@ -220,6 +297,7 @@ int main(int argc, char **argv)
             return EXIT_SUCCESS;
         }
     }
-    fprintf(stderr, "usage: path_count request|hit8|hit1024 ITERATIONS\n");
+    fprintf(stderr, "usage: path_count request|hit8|hit1024|barrier|allgather8 "
+                    "ITERATIONS\n");
     return 2;
 }

@@ -51,6 +51,12 @@ static inline bool am_copy_is_far(size_t bytes)
     return bytes >= AM_COPY_FAR_FROM && bytes <= AM_COPY_FAR_MOST;
 }
 
+/* ... of those that are read, by a processor that `near` tells of. */
+static inline bool am_copy_may_be_far(size_t bytes, bool near)
+{
+    return bytes >= (near ? AM_COPY_NEAR_FROM : AM_COPY_FAR_FROM);
+}
+
 /* For these lengths; the memories do not overlap. */
 void am_copy_string(void *to, const void *from, size_t bytes, bool near);
 void am_copy_lines(void *to, const void *from, size_t bytes);
@@ -71,8 +77,7 @@ static inline void am_copy_to_far(void *to, const void *from, size_t bytes,
 static inline void am_copy_far(void *to, const void *from, size_t bytes,
                                bool near)
 {
-    if (bytes >= (near ? AM_COPY_NEAR_FROM : AM_COPY_FAR_FROM) &&
-        bytes <= AM_COPY_FAR_MOST) {
+    if (am_copy_may_be_far(bytes, near) && bytes <= AM_COPY_FAR_MOST) {
         am_copy_lines(to, from, bytes);
     } else {
         memcpy(to, from, bytes);

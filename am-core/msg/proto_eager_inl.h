@@ -69,7 +69,7 @@ static inline void am_eager_copy_short(struct am_msg *msg,
 /* am_msg_copy_in out of a packet of this peer: timed if it is long. */
 void am_msg_copy_long(const struct am_peer *peer, const struct am_data *data,
                       size_t offset, const void *from, size_t bytes);
-/* AM_COPY_NEAR_FROM bytes or more out of a packet of this peer: timed if
+/* As many as am_copy_may_be_far says out of a packet of this peer: timed if
  * they are many. */
 void am_msg_copy_far(const struct am_peer *peer, void *to, const void *from,
                      size_t bytes);
@@ -85,7 +85,8 @@ static inline void am_eager_copy(const struct am_peer *peer, struct am_msg *msg,
         am_msg_copy_in(msg, &recv->data, 0, data, bytes);
         return;
     }
-    if (am_unlikely(bytes >= AM_COPY_NEAR_FROM)) {
+    if (am_unlikely(bytes >= AM_COPY_NEAR_FROM) &&
+        am_copy_may_be_far(bytes, peer->ep->near)) {
         am_msg_copy_far(peer, recv->data.u.base, data, bytes);
     } else {
         memcpy(recv->data.u.base, data, bytes);
