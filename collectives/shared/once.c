@@ -14,9 +14,9 @@
 /* These are quicker than a caller's looks otherwise, by so much. */
 #define LOOKS 3
 
-/* Of a caller that does not wait: about the one-way time of a flag between far cores.
+/* Of a caller that does not wait: about the time of a short payload between far cores.
  * One call in so many looks for so long in any case. */
-#define BRIEF_MAX   40
+#define BRIEF_MAX   64
 #define BRIEF_TRIED 16
 
 /* Is the next barrier one that a member leads (shared/barrier.c)? */
