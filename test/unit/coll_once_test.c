@@ -15,7 +15,8 @@ enum {
     RANKS = 6,
     POLLS = 8000, /* more than a member looks before it sleeps, all together */
     AHEAD = 12,   /* broadcasts: more than the group's memory holds */
-    CALLS = 60
+    CALLS = 60,
+    POLLED = 100 /* calls in which the context is polled at least once */
 };
 
 static struct am_prng prng;
@@ -235,6 +236,65 @@ static void test_disagreement(void **state)
     }
 }
 
+static void on_request(struct am_token *token, const uint64_t *words,
+                       uint32_t word_count, void *data, size_t bytes)
+{
+    int *count = am_token_arg(token);
+
+    (void)words;
+    (void)word_count;
+    (void)data;
+    (void)bytes;
+    (*count)++;
+}
+
+static void request(struct world *world, uint32_t from, uint32_t to)
+{
+    while (am_ctx_try_request(world->ctx[from], to, AM_HANDLER_USER, NULL, 0,
+                              NULL, 0) == AM_ERR_AGAIN) {
+        world_poll(world);
+    }
+}
+
+/* A caller whose collectives are all done at once gets the requests of others all the
+ * same. */
+static void test_polls(void **state)
+{
+    struct trial t = {.kind = AM_COLL_BCAST, .count = 1};
+    char byte[2];
+    struct am_coll_call call = {
+            .kind = AM_COLL_BCAST, .recv = &byte[1], .count = 1};
+    struct trial_group tg;
+    struct world world;
+    uint64_t before;
+    int count = 0;
+
+    (void)state;
+    shared_open(&world, &tg, 2, NULL);
+    trial(&tg, &t, &prng);
+    assert_int_equal(am_handler_register(world.ctx[0], AM_HANDLER_USER,
+                                         on_request, &count, "request"),
+                     AM_OK);
+    request(&world, 1, 0); /* connects the two */
+    world_settle(&world);
+    request(&world, 1, 0);
+    assert_int_equal(count, 1);
+    before = at_once(&world, 2);
+    for (int i = 0; i < POLLED; i++) {
+        struct world_done done;
+
+        byte[0] = (char)i;
+        assert_int_equal(am_coll_bcast(tg.group[0], &byte[0], 1, 0), AM_OK);
+        trial_group_start(&tg, 1, &call, &done);
+        world_check_done(&done, AM_OK);
+        assert_int_equal(byte[1], byte[0]);
+    }
+    assert_true(at_once(&world, 2) >= before + 2 * (POLLED - 1));
+    assert_int_equal(count, 2);
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +302,7 @@ int main(void)
             cmocka_unit_test(test_first_and_last),
             cmocka_unit_test(test_ahead),
             cmocka_unit_test(test_led),
+            cmocka_unit_test(test_polls),
             cmocka_unit_test(test_disagreement),
     };
 

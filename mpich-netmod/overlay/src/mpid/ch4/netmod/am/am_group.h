@@ -148,6 +148,11 @@ bool MPIDI_AM_pair_exchange(am_coll_kind_t kind, const void *sendbuf, MPI_Aint s
 am_status_t MPIDI_AM_group_run(MPIR_Comm * comm, struct am_coll_group *group,
                                struct am_coll_call *call, MPIDI_AM_errflag_t * errflag);
 
+/* A collective was done when it was started: is it one of those after which this rank polls?  With
+ * the lock of vci 0.  And the poll, without it. */
+bool MPIDI_AM_group_poll_is_due(void);
+void MPIDI_AM_group_poll(void);
+
 /* The MPI error for a collective that libam has given up. */
 int MPIDI_AM_group_error(MPIR_Comm * comm, am_status_t status);
 

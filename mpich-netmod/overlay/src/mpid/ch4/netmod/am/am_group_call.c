@@ -31,11 +31,32 @@ static void wait_done(void *arg, am_status_t status)
     }
 }
 
+/* A collective that is done at once polls nothing.  One in so many polls all the same: what other
+ * ranks want of this one goes on while the program calls nothing else. */
+#define POLLED 64
+
+static unsigned int at_once;    /* with the lock of vci 0 */
+
+bool MPIDI_AM_group_poll_is_due(void)
+{
+    return ++at_once % POLLED == 0;
+}
+
+void MPIDI_AM_group_poll(void)
+{
+    int mpi_errno = MPID_Progress_test(NULL);
+
+    if (mpi_errno != MPI_SUCCESS) {
+        MPIDI_AM_failed(0, mpi_errno);  /* of something else: the next poll tells */
+    }
+}
+
 am_status_t MPIDI_AM_group_run(MPIR_Comm * comm, struct am_coll_group *group,
                                struct am_coll_call *call, MPIDI_AM_errflag_t * errflag)
 {
     struct wait wait = { NULL, false, AM_OK };
     int mpi_errno = MPI_SUCCESS;
+    bool polls = false;
     am_status_t status;
 
     call->is_waited_for = true;
@@ -43,8 +64,13 @@ am_status_t MPIDI_AM_group_run(MPIR_Comm * comm, struct am_coll_group *group,
     status = am_coll_start(group, call, wait_done, &wait);
     if (status == AM_OK) {
         wait.request = MPIDI_AM_request(MPIR_REQUEST_KIND__COLL, 0, comm, 2);
+    } else {
+        polls = MPIDI_AM_group_poll_is_due();
     }
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
+    if (unlikely(polls)) {
+        MPIDI_AM_group_poll();
+    }
     if (status != AM_OK) {
         return status == AM_DONE ? AM_OK : status;
     }

@@ -152,6 +152,7 @@ static MPIR_Request *ended(MPIR_Comm * comm, struct pending *pending, am_status_
 static void start(MPIR_Comm * comm, struct am_coll_group *group, struct pending *pending,
                   MPIR_Request ** request)
 {
+    bool polls = false;
     am_status_t status;
     int mpi_errno;
 
@@ -174,8 +175,12 @@ static void start(MPIR_Comm * comm, struct am_coll_group *group, struct pending 
         handles_keep(&pending->c);
     } else {
         *request = ended(comm, pending, status, mpi_errno);
+        polls = MPIDI_AM_group_poll_is_due();
     }
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
+    if (unlikely(polls)) {
+        MPIDI_AM_group_poll();
+    }
 }
 
 /* `is_described`: it is one that libam does. */
