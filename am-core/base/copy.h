@@ -51,7 +51,8 @@ static inline bool am_copy_is_far(size_t bytes)
     return bytes >= AM_COPY_FAR_FROM && bytes <= AM_COPY_FAR_MOST;
 }
 
-/* ... of those that are read, by a processor that `near` tells of. */
+/* Of what is read: is it long enough for that?  `near`: who wrote it shares a cache with
+ * this core. */
 static inline bool am_copy_may_be_far(size_t bytes, bool near)
 {
     return bytes >= (near ? AM_COPY_NEAR_FROM : AM_COPY_FAR_FROM);

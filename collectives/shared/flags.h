@@ -67,6 +67,27 @@ static inline void am_shared_begun(struct am_coll_group *group, uint32_t turn)
     }
 }
 
+/* May I write in this turn: have all begun am_shared_turn_before of it?  The members
+ * before `*at` were seen to have, and it goes on from there. */
+static inline bool am_shared_may_write(struct am_coll_group *group,
+                                       uint32_t turn, uint32_t *at)
+{
+    const struct am_shared *shared = group->shared;
+    uint32_t before = am_shared_turn_before(turn);
+
+    if ((int32_t)(shared->begun - before) >= 0) {
+        return true;
+    }
+    while (*at < shared->size && am_shared_has_begun(shared, *at, before)) {
+        ++*at;
+    }
+    if (*at < shared->size) {
+        return false;
+    }
+    am_shared_begun(group, before);
+    return true;
+}
+
 /* Say that I have begun, and wake who sleeps until I have.  The flag comes before the
  * look at sleeps[]; who sleeps looks in the other order. */
 static inline void am_shared_tell(struct am_coll_group *group, uint32_t turn,

@@ -11,7 +11,7 @@
 #include "collectives/shared/flags.h"
 #include "collectives/shared/way.h"
 
-/* These are quicker than a caller's looks otherwise, by so much. */
+/* So many for each that a caller has patience for (shared/turn.c): these take less time. */
 #define LOOKS 3
 
 /* Of a caller that does not wait: about the time of a short payload between far cores.
@@ -46,24 +46,6 @@ bool am_shared_may_be_once(const struct am_coll_group *group,
            am_list_is_empty(&group->turns) && am_list_is_empty(&group->held) &&
            !shared->is_asleep && !shared->owes_nudges &&
            !am_coll_round_is_due(group);
-}
-
-/* May I write in this turn? */
-static bool may_write(struct am_coll_group *group, uint32_t turn)
-{
-    const struct am_shared *shared = group->shared;
-    uint32_t before = am_shared_turn_before(turn);
-
-    if ((int32_t)(shared->begun - before) >= 0) {
-        return true;
-    }
-    for (uint32_t i = 0; i < shared->size; i++) {
-        if (!am_shared_has_begun(shared, i, before)) {
-            return false;
-        }
-    }
-    am_shared_begun(group, before);
-    return true;
 }
 
 /* Look for the flags of the members from shared->ahead_at to `last`, again and again. */
@@ -191,7 +173,9 @@ bool am_shared_once(struct am_coll_group *group,
         return barrier_led(group, call);
     }
     if (part.written > 0 && am_shared_part_gives(group, call)) {
-        if (!may_write(group, part.turn)) {
+        uint32_t at = 0;
+
+        if (!am_shared_may_write(group, part.turn, &at)) {
             return false;
         }
         am_shared_part_write(&part, am_shared_payload(shared, shared->rank,

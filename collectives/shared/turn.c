@@ -29,31 +29,17 @@ static bool is_there(struct am_coll_req *req, uint32_t member, uint32_t turn)
     return true;
 }
 
-/* Have all members from op->at to `last`? */
-static bool are_there(struct am_coll_req *req, uint32_t last, uint32_t turn)
+/* Have all members from op->at to `last` begun the turn of the collective? */
+static bool are_there(struct am_coll_req *req, uint32_t last)
 {
-    while (req->shared.at <= last && is_there(req, req->shared.at, turn)) {
+    while (req->shared.at <= last &&
+           is_there(req, req->shared.at, req->shared.turn)) {
         req->shared.at++;
     }
     return req->shared.at > last;
 }
 
 /* ------------------------------------------------------------------ turns */
-
-static bool may_write(struct am_coll_req *req)
-{
-    const struct am_shared *shared = req->group->shared;
-    uint32_t before = am_shared_turn_before(req->shared.turn);
-
-    if ((int32_t)(shared->begun - before) >= 0) {
-        return true;
-    }
-    if (!are_there(req, shared->size - 1, before)) {
-        return false;
-    }
-    am_shared_begun(req->group, before);
-    return true;
-}
 
 /* Write what I give and then the flag. */
 static void turn_begin(struct am_coll_req *req, size_t bytes)
@@ -81,10 +67,8 @@ static bool turn_take(struct am_coll_req *req)
     if (whose == AM_SHARED_NOBODYS) {
         return true;
     }
-    if (!are_there(req,
-                   whose == AM_SHARED_ROOTS ? req->call.root
-                                            : req->group->size - 1,
-                   op->turn)) {
+    if (!are_there(req, whose == AM_SHARED_ROOTS ? req->call.root
+                                                 : req->group->size - 1)) {
         return false;
     }
     if (whose == AM_SHARED_ALL) {
@@ -102,7 +86,8 @@ static bool op_run(struct am_coll_req *req)
         if (!op->is_begun) {
             size_t bytes = op->way->gives(req);
 
-            if (bytes > 0 && !may_write(req)) {
+            if (bytes > 0 &&
+                !am_shared_may_write(req->group, op->turn, &op->at)) {
                 return false;
             }
             turn_begin(req, bytes);
