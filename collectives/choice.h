@@ -15,8 +15,10 @@ struct am_coll_choice {
     size_t count;             /* of the call */
     struct am_coll_plan plan; /* algorithm NULL: none was chosen yet */
     uint32_t print;
-    bool is_one_turn; /* of the group's memory, by flags or pieces ... */
-    size_t written; /* ... of which a member that gives writes so many bytes */
+    /* It takes one turn of the group's memory, by flags or by pieces (a barrier
+     * that a member leads: two); a member that gives writes `written` bytes. */
+    bool is_one_turn;
+    size_t written;
 };
 
 static inline bool am_coll_has_root(am_coll_kind_t kind)
@@ -48,7 +50,8 @@ static inline uint32_t am_coll_print_of(const struct am_coll_choice *choice,
 
 struct am_coll_group;
 
-/* Is it sound, and the choice for the last of its kind right?  In few instructions. */
+/* Is the call sound, and what was chosen for the last of its kind right for it?
+ * In few instructions. */
 bool am_coll_is_as_before(const struct am_coll_group *group,
                           const struct am_coll_call *call);
 /* What is chosen for such a call. */

@@ -22,11 +22,11 @@ const struct am_stat_row am_coll_stat_rows[AM_COLL_STAT_COUNT] = {
                                  "of these, through memory that all members "
                                  "see"},
         [AM_COLL_STAT_ONCE] = {"coll_at_once", "operations",
-                               "of these, done in the call that started them"},
+                               "of these, done at once, without a request"},
         [AM_COLL_STAT_READS] = {"coll_reads", "operations",
                                 "reads of other members' own memory"},
         [AM_COLL_STAT_NETWORK] = {"coll_network", "operations",
-                                  "of these, combined by the network itself"},
+                                  "collectives done by the network itself"},
         [AM_COLL_STAT_DATA] = {"coll_tx_data", "messages",
                                "messages of collectives sent in one packet"},
         [AM_COLL_STAT_CAST] = {"coll_tx_cast", "messages",

@@ -126,7 +126,7 @@ struct am_coll_group {
     am_status_t status;    /* AM_OK, or why no more can be started */
     struct am_coll_numbers numbers; /* that algorithms are chosen by: those of
                                        member 0, so that all choose alike */
-    bool asks_numbers;              /* they are on their way */
+    bool asks_numbers;              /* they have been asked for */
     bool has_numbers;
     struct am_coll_req
             *telling;  /* of round_ps; what is called later waits for it */
@@ -141,7 +141,7 @@ struct am_coll_group {
     struct am_list levels;     /* am_coll_req that use the groups of `nodes` */
     struct am_shared *shared;  /* memory that all members see, or NULL */
     struct am_list turns;      /* am_coll_req that go through it, in order */
-    bool has_met;              /* the last that was built is a barrier */
+    bool has_met;              /* the last built or done at once is a barrier */
     uint32_t leader;           /* who gave all that followed the barrier before;
                                   `size`: it was something else */
     struct am_list looks_link; /* in coll->looking */
@@ -267,8 +267,8 @@ struct am_coll_req *am_coll_req_open(struct am_coll_group *group,
 /* Choose and build, into an empty request.  AM_ERR_MEMORY. */
 am_status_t am_coll_req_build(struct am_coll_req *req,
                               const struct am_coll_call *call);
-/* What follows a barrier, the same at all members: where one gives all, it is to lead
- * the next barrier (shared/barrier.c). */
+/* Note a call, in order: where one member gives all of what follows a barrier,
+ * it leads the next barrier (shared/barrier.c). */
 void am_coll_leader_note(struct am_coll_group *group,
                          const struct am_coll_call *call);
 /* Take the messages for this collective that came before it was built. */
@@ -276,9 +276,9 @@ void am_coll_req_held(struct am_coll_req *req);
 /* Begin to ask for the numbers of the group; what is called waits for them.  Errors
  * as am_coll_start. */
 am_status_t am_coll_numbers_ask(struct am_coll_group *group);
-/* Is the next number the one kept for asking what a round of the ranks of a core takes?
- * And the asking, for the choice of all that is called later; or the number is left
- * out.  Errors as am_coll_start. */
+/* Is the next number kept for asking what a round of the ranks of a core takes?
+ * And ask, for the choice of all that is called later, or skip the number where
+ * that is not wanted.  Errors as am_coll_start. */
 bool am_coll_round_is_due(const struct am_coll_group *group);
 am_status_t am_coll_round_ask(struct am_coll_group *group);
 

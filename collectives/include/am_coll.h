@@ -3,12 +3,12 @@
  * one call for each collective, non-blocking with a completion function or
  * blocking.  Comes with am.h.
  *
- * A collective is a schedule, a graph of sends, receives, copies and reductions,
- * that am_ctx_poll runs as messages come (Hoefler et al., LibNBC, SC 2007); a
- * blocking call starts the same schedule and polls.  Which algorithm makes the
- * schedule is chosen by cost from the device's numbers, or by variable
- * (AM_COLL_BCAST=kary:4/64k and the like; `am_info --coll` says what is chosen,
- * and why).
+ * A collective that goes by messages is a schedule, a graph of sends, receives,
+ * copies and reductions, that am_ctx_poll runs as messages come (LibNBC:
+ * Hoefler et al., SC 2007); a blocking call starts the same schedule and polls
+ * until it is done.  Which algorithm does a collective is chosen by cost from
+ * the device's numbers, or by variable (AM_COLL_BCAST=kary:4/64k and the like;
+ * `am_info --coll` says what is chosen, and why).
  *
  * Within a node the members of a group share memory, for which member 0 pays; there
  * collectives write and read pieces of the data, or tell where the others may read
@@ -20,8 +20,9 @@
  * with counts that agree and the same AM_COLL_* variables; several may be under
  * way at once.  A member may be ahead of the others: what it sends waits at the
  * receiver, up to AM_COLL_WINDOW messages from each peer, and at the sender
- * beyond that.  A collective progresses only while its members poll.  Calls are
- * legal in a handler unless their comment says that they are not.
+ * beyond that.  A collective progresses only in its members' polls and in their
+ * calls that start collectives.  Calls are legal in a handler unless their
+ * comment says that they are not.
  */
 #ifndef AM_COLLECTIVES_AM_COLL_H
 #define AM_COLLECTIVES_AM_COLL_H
@@ -99,7 +100,9 @@ typedef enum {
 } am_coll_op_t;
 
 /* inout[i] = left[i] op inout[i] for `count` elements.  `left` has the values of
- * lower members.  Runs in am_ctx_poll, with the rules of a handler. */
+ * lower members.  It runs in the call that starts the collective or in
+ * am_ctx_poll; in both it keeps to the rules of a handler, and starts no
+ * collective. */
 typedef void (*am_coll_reduce_fn)(void *arg, const void *left, void *inout,
                                   size_t count);
 

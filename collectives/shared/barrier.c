@@ -1,14 +1,15 @@
 /*
  * Barriers by the flags of the members' slots, without data.
  *
- * In one turn all wait for all.  Where the barrier before was followed by something
- * that one member gives (a broadcast, a scatter, a reduction of two members), there are
- * two: all tell that member, the leader, and it tells all.  What it gives comes right
- * behind that: two flags one after the other, as many as a barrier in one turn and
- * what follows it take, but nobody waits in the second call for what is on its way.
- * Where members share cores it is the leader that runs when a barrier ends, and what
- * the others want next is mostly there when they get a core; whoever came last would
- * run on, only to wait for the leader's turn.
+ * In one turn all wait for all.  Where the barrier before was followed by
+ * something that one member gives (a broadcast, a scatter, a reduction or a
+ * gather of two), there are two: all tell that member, the leader, and it tells
+ * all.  What it gives comes right behind that: two flags one after the other,
+ * as many as a barrier in one turn and what follows it take, but nobody waits
+ * in the second call for what is on its way.  Where members share cores it is
+ * the leader that runs when a barrier ends, and what the others want next is
+ * mostly there when they get a core; whoever came last would run on, only to
+ * wait for the leader's turn.
  */
 #include "config.h"
 

@@ -19,7 +19,7 @@ static inline uint32_t am_shared_flag_turn(uint64_t flag)
     return (uint32_t)(flag >> 32);
 }
 
-/* What a member wrote before this is to be seen then. */
+/* A member's flag.  What the member wrote before it can be read afterwards. */
 static inline uint64_t am_shared_flag_of(const struct am_shared *shared,
                                          uint32_t member, uint32_t turn)
 {
@@ -35,7 +35,7 @@ static inline bool am_shared_has_begun(const struct am_shared *shared,
 }
 
 /* The turn that all members are to have begun before I write in this one: it follows
- * the one whose memory this is. */
+ * the turn that used this memory last. */
 static inline uint32_t am_shared_turn_before(uint32_t turn)
 {
     return turn - AM_SHARED_DEPTH + 1;
@@ -54,7 +54,8 @@ bool am_shared_may_be_light(const struct am_coll_group *group);
 void am_shared_meet(struct am_coll_group *group);
 /* Wake those who sleep until I have written; `all`: for whomever they wait. */
 void am_shared_nudge(struct am_coll_group *group, bool all);
-/* Ask a member that may be in another collective than `asks`.  False: no space. */
+/* Send a NUDGE: ask a member that may be in another collective than `asks`;
+ * `asks` NULL: only wake the member.  False: no space. */
 bool am_shared_ask(struct am_coll_group *group, uint32_t member,
                    const struct am_coll_req *asks);
 

@@ -16,8 +16,9 @@ enum {
     AM_SHARED_LINE = 64,
     /* Two lines that a processor may load together are one member's. */
     AM_SHARED_PAIR = 128,
-    /* Payloads that follow the flags at once are loaded with them, too early: broadcasts
-     * of 512 bytes to 2 KiB take a tenth longer (Zen 5, two ranks). */
+    /* Payloads right behind the flags are loaded with them, too early: then
+     * broadcasts of 512 bytes to 2 KiB take a tenth longer (Zen 5, two
+     * ranks). */
     AM_SHARED_GAP = 1024
 };
 
@@ -42,7 +43,7 @@ static inline size_t am_shared_words(uint32_t size)
     return am_shared_lines(size * sizeof(uint32_t));
 }
 
-/* Before the slots; before the payloads that are not in them; of those of a turn. */
+/* Bytes before the slots, and before the payloads that are not in them. */
 static inline size_t am_shared_slots_at(uint32_t size)
 {
     return 2 * am_shared_words(size) + AM_SHARED_PAIR;
@@ -62,6 +63,7 @@ static inline size_t am_shared_stride(size_t bytes)
     return am_shared_lines(bytes) + AM_SHARED_LINE;
 }
 
+/* Bytes of the payloads of a turn that are not in the slots. */
 static inline size_t am_shared_turn_bytes(uint32_t size)
 {
     return size * am_shared_stride(AM_SHARED_SLOT_BYTES);
@@ -123,7 +125,8 @@ static inline void *am_shared_payload(const struct am_shared *shared,
            member * am_shared_stride(bytes);
 }
 
-/* Nobody has begun anything, sleeps or has left; all can do all. */
+/* Nobody has begun anything, sleeps or has left; all can pass a fence for
+ * others (`strong` is 0). */
 static inline void am_shared_clear(const struct am_shared *shared)
 {
     memset(shared->base, 0, am_shared_turns_at(shared->size));

@@ -21,7 +21,7 @@ static struct am_peer *member_peer(const struct am_coll_group *group,
                        &status);
 }
 
-/* The device by which all members of the job see each other's memory; NULL. */
+/* The device by which all members of a group see each other's memory; NULL. */
 static struct am_dev *common_device(const struct am_coll_group *group)
 {
     struct am_dev *dev = NULL;

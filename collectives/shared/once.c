@@ -11,7 +11,8 @@
 #include "collectives/shared/flags.h"
 #include "collectives/shared/way.h"
 
-/* So many for each that a caller has patience for (shared/turn.c): these take less time. */
+/* Looks here for each of am_shared_patience: one here takes less time than one
+ * in shared/turn.c. */
 #define LOOKS 3
 
 /* Of a caller that does not wait: about the time of a short payload between far cores.
@@ -48,7 +49,8 @@ bool am_shared_may_be_once(const struct am_coll_group *group,
            !am_coll_round_is_due(group);
 }
 
-/* Look for the flags of the members from shared->ahead_at to `last`, again and again. */
+/* Look for the flags of the members from shared->ahead_at to `last`, and look
+ * `looks` times more while one is missing. */
 static bool look(struct am_shared *shared, uint32_t last, uint32_t turn,
                  uint64_t flag, uint32_t looks)
 {
@@ -67,8 +69,8 @@ static bool look(struct am_shared *shared, uint32_t last, uint32_t turn,
     }
 }
 
-/* Looks in a call: of a caller that does not wait, for no longer than it takes to make
- * and end the request that they save; few or none where they have found nothing. */
+/* Looks in a call: a caller that does not wait makes BRIEF_MAX at most, and few
+ * or none where they have found nothing. */
 static uint32_t looks_of(const struct am_coll_group *group, bool is_waited_for)
 {
     const struct am_shared *shared = group->shared;
@@ -93,8 +95,8 @@ static void learn(struct am_coll_group *group, bool is_waited_for, bool found)
     }
 }
 
-/* Wait for those whose data is taken in this turn, which is mine; `root`: where that is
- * one member's. */
+/* Wait for those whose data is taken in this turn, which I have begun; `root`:
+ * whose it is where one member gives all. */
 static bool wait(struct am_coll_group *group, am_shared_whose_t whose,
                  uint32_t root, uint32_t turn, uint32_t print,
                  bool is_waited_for)
@@ -129,8 +131,9 @@ static void note(struct am_coll_group *group, const struct am_coll_call *call,
     group->coll->stats[AM_COLL_STAT_ONCE]++;
 }
 
-/* A barrier that a member leads: all tell it, and it tells all.  One that is queued then
- * tells its second turn again, which changes nothing. */
+/* A barrier that a member leads: all tell it, and it tells all.  If this
+ * returns false, the barrier is queued; a member that does not lead then tells
+ * its second turn once more, which changes nothing. */
 static bool barrier_led(struct am_coll_group *group,
                         const struct am_coll_call *call)
 {

@@ -13,7 +13,7 @@
 bool am_shared_read(struct am_coll_req *req, uint32_t member, uint32_t which,
                     size_t offset, void *to, size_t bytes);
 /* What all give at [offset, offset + bytes), reduced, to `to`: piece by piece, from
- * the read with number reads.item on.  False as above. */
+ * the read with number reads.item on.  False as am_shared_read. */
 bool am_shared_reduce(struct am_coll_req *req, size_t offset, size_t bytes,
                       char *to);
 
@@ -24,14 +24,14 @@ bool am_shared_open(struct am_coll_req *req, uint32_t which, const void *base,
 /* blocks.c: kinds that have a block of each member, or for each, and no operator.
  * Has a slot room for what says where the blocks of so many members are? */
 bool am_shared_blocks_fit(uint32_t size);
-/* Do I give any?  Open what I give, as long as it does not go into the slot; false:
- * no memory. */
+/* Do I give any?  Open what I give, unless it goes into the slot; false: no
+ * memory. */
 bool am_shared_blocks_gives(const struct am_coll_req *req);
 bool am_shared_blocks_open(struct am_coll_req *req);
 /* What I write to the slot: its bytes, and write it. */
 size_t am_shared_blocks_room(const struct am_coll_req *req);
 void am_shared_blocks_write(const struct am_coll_req *req, void *to);
-/* Take what is mine of what the others gave.  False as above. */
+/* Take what is mine of what the others gave.  False as am_shared_read. */
 bool am_shared_blocks_take(struct am_coll_req *req);
 /* Do others read my own memory, so that I wait until they have? */
 bool am_shared_blocks_waits(const struct am_coll_req *req);

@@ -64,11 +64,11 @@ struct am_shared {
     uint32_t next;     /* turn of the next collective */
     uint32_t begun;    /* all have begun this turn */
     uint32_t takes;    /* pieces of lengths for which is_near matters */
-    uint32_t looks;    /* in a row, that found nothing */
-    uint32_t patience; /* looks of a caller that waits, in its call */
-    uint32_t brief;    /* of one that does not (am_shared_once) */
+    uint32_t looks;    /* polls in a row that ended no collective */
+    uint32_t patience; /* looks of a caller that waits, in a call or a poll */
+    uint32_t brief;    /* looks of one that does not (am_shared_once) */
     bool can_fence;    /* am_barrier_seldom works here */
-    bool has_met_all;  /* all have begun a turn, and so said whether they can */
+    bool has_met_all;  /* all have begun a turn: `strong` is final */
     bool is_light;     /* flags are written without a fence */
     bool is_near;      /* what others write comes quickly (am_copy_is_near) */
     bool is_asleep;    /* said so in sleeps[] */
@@ -123,13 +123,15 @@ am_status_t am_shared_leave(struct am_coll_group *group);
 /* Free what all have left, or the context, which closes, has. */
 void am_shared_reap(struct am_coll *coll, bool at_close);
 
-/* May a call, for which am_coll_is_as_before, be made at once: has it one turn, and the
- * group nothing under way? */
+/* May a call for which am_coll_is_as_before is true be made at once: does it
+ * take one turn (or is it a barrier by flags), and does nothing of the group
+ * wait? */
 bool am_shared_may_be_once(const struct am_coll_group *group,
                            const struct am_coll_call *call);
-/* Make it, without a request.  False: not all are there, or not yet, and the same call is
- * to be queued (am_shared_queue), which carries on; shared->is_ahead: it has begun, and
- * has looked for the others as long as a caller is to that waits. */
+/* Make it, without a request.  False: a member is missing, or the memory of
+ * this turn is still in use; then the same call is to be queued
+ * (am_shared_queue), which carries on.  shared->is_ahead: its turn has begun,
+ * and it has looked for the others for as long as such a caller is to. */
 bool am_shared_once(struct am_coll_group *group,
                     const struct am_coll_call *call);
 

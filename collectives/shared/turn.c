@@ -6,14 +6,15 @@
 #include "collectives/shared/flags.h"
 #include "collectives/shared/way.h"
 
-/* Empty polls before it sleeps; FENCE: and passes a fence for all, who have cores. */
+/* Empty polls before a member sleeps; LOOKS_FENCE: where each has a core, and
+ * the sleeper passes a fence for all. */
 #define LOOKS_MAX    150
 #define LOOKS_FENCE  1500
 #define PATIENCE_MAX 300 /* looks: about as long as some messages take */
 
 /* ------------------------------------------------------------------ flags */
 
-/* Has the member begun this turn?  What it wrote is to be seen then. */
+/* Has the member begun this turn?  Then what it wrote can be read. */
 static bool is_there(struct am_coll_req *req, uint32_t member, uint32_t turn)
 {
     uint64_t flag = am_shared_flag_of(req->group->shared, member, turn);
@@ -29,7 +30,7 @@ static bool is_there(struct am_coll_req *req, uint32_t member, uint32_t turn)
     return true;
 }
 
-/* Have all members from op->at to `last` begun the turn of the collective? */
+/* Have all from req->shared.at to `last` begun the turn of the collective? */
 static bool are_there(struct am_coll_req *req, uint32_t last)
 {
     while (req->shared.at <= last &&

@@ -2,7 +2,8 @@
  * The ways in which collectives use their turns (shared.h): flags alone
  * (shared/barrier.c), pieces of the data that pass through the slots
  * (shared/pieces.c), or reads of each other's memory (shared/reads.c).  The turns
- * themselves are shared/turn.c's.
+ * themselves are shared/turn.c's, and shared/once.c's where a call is done at
+ * once.
  */
 #ifndef AM_COLLECTIVES_SHARED_WAY_H
 #define AM_COLLECTIVES_SHARED_WAY_H
@@ -34,7 +35,8 @@ struct am_shared_way {
     void (*close)(struct am_coll_req *req, bool at_close);
 };
 
-/* Does a member give each other one another block?  Its own stays with it. */
+/* Does a member give each of the others a block of its own?  The member's own
+ * block stays with it. */
 static inline bool am_shared_is_cut(am_coll_kind_t kind)
 {
     return kind == AM_COLL_ALLTOALL || kind == AM_COLL_REDUCE_SCATTER;
@@ -46,14 +48,16 @@ static inline uint32_t am_shared_blocks(am_coll_kind_t kind, uint32_t size)
     return am_shared_is_cut(kind) && size > 1 ? size - 1 : 1;
 }
 
-/* What members agree on in a barrier that one leads: all are to find the same. */
+/* What members agree on in a barrier that one leads: all must find the same
+ * leader. */
 static inline uint32_t am_shared_led_print(uint32_t print, uint32_t leader)
 {
     return print + 1 + leader;
 }
 
 /* What goes through the memory of a group in one turn of a collective: of each block
- * the bytes from `offset` on.  There are some. */
+ * the bytes from `offset` on.  `bytes` is not 0 where the part is written or
+ * taken. */
 struct am_shared_part {
     struct am_coll_group *group;
     const struct am_coll_call *call;
@@ -97,7 +101,7 @@ static inline void am_shared_copied(struct am_coll *coll, size_t bytes)
     coll->stats[AM_COLL_STAT_COPY_BYTES] += bytes;
 }
 
-/* Bytes that it may be cut at. */
+/* The data may be cut at multiples of so many bytes. */
 static inline size_t am_shared_unit_of(const struct am_coll_req *req)
 {
     bool reduces = req->call.kind == AM_COLL_REDUCE ||
