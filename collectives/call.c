@@ -47,7 +47,7 @@ static bool is_sound(const struct am_coll_group *group,
         (call->op.reduce == NULL || unit == 0)) {
         return false;
     }
-    if (call->kind == AM_COLL_REDUCE_SCATTER && call->send == NULL &&
+    if (call->send == NULL && !am_coll_may_be_in_place(call->kind) &&
         (call->count > 0 || call->is_vector)) {
         return false;
     }
@@ -280,6 +280,7 @@ static am_status_t start(struct am_coll_group *group,
     req = am_coll_req_open(group, done, arg);
     if (req == NULL) {
         group->status = AM_ERR_MEMORY;
+        am_shared_break(group); /* the others may see its turn begun */
         return AM_ERR_MEMORY;
     }
     group->coll->stats[AM_COLL_STAT_STARTED]++;
@@ -298,6 +299,9 @@ am_status_t am_coll_start(struct am_coll_group *group,
 
     if (group->coll->forked) {
         return AM_ERR_FORKED;
+    }
+    if (group->coll->is_operating) {
+        return AM_ERR_HANDLER;
     }
     if (group->status != AM_OK) {
         return group->status;

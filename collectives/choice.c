@@ -64,12 +64,12 @@ bool am_coll_is_as_before(const struct am_coll_group *group,
     }
     choice = &group->chosen[call->kind];
     if (choice->plan.algorithm == NULL || choice->wish.is_vector ||
-        choice->count != call->count) {
+        choice->count != call->count ||
+        (call->send == NULL && !am_coll_may_be_in_place(call->kind))) {
         return false;
     }
     return !am_coll_has_operator(call->kind) ||
            (call->op.reduce != NULL &&
-            (call->send != NULL || call->kind != AM_COLL_REDUCE_SCATTER) &&
             call->op.element_bytes == choice->wish.unit &&
             call->op.is_commutative == choice->wish.commutes);
 }

@@ -34,6 +34,12 @@ static inline bool am_coll_has_operator(am_coll_kind_t kind)
            kind == AM_COLL_EXSCAN;
 }
 
+/* May `send` be NULL where something is given? */
+static inline bool am_coll_may_be_in_place(am_coll_kind_t kind)
+{
+    return kind != AM_COLL_REDUCE_SCATTER && kind != AM_COLL_ALLTOALL;
+}
+
 /* Bytes of what call->count counts. */
 static inline size_t am_coll_unit_of(const struct am_coll_call *call)
 {

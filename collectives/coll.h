@@ -97,6 +97,7 @@ struct am_coll {
     uint32_t window; /* messages a peer may send that were not consumed */
     bool can_fence;  /* am_barrier_seldom works here */
     bool forked;
+    bool is_operating; /* an operator runs (collectives/op/operate.h) */
     bool is_closing; /* nothing is sent any more */
 };
 

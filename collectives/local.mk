@@ -10,7 +10,7 @@ libam_la_SOURCES += \
     collectives/sched/sched.h \
     collectives/topo/cube.c collectives/topo/cube.h \
     collectives/topo/tree.c collectives/topo/tree.h \
-    collectives/op/op.c \
+    collectives/op/op.c collectives/op/operate.h \
     collectives/net/cast.c collectives/net/combine.c collectives/net/net.h \
     collectives/shared/blocks.c collectives/shared/layout.h \
     collectives/shared/barrier.c collectives/shared/flags.c \

@@ -204,7 +204,7 @@ AM_API bool am_coll_uses_network(struct am_coll_group *group,
  * AM_ERR_MEMORY.  AM_DONE: it is complete already, and `done` will not be
  * called.  Errors: AM_ERR_INVALID, AM_ERR_MEMORY, AM_ERR_PEER, AM_ERR_FORKED;
  * after any of them, or after `done` got one, the group is good for closing only.
- * Legal in a handler.
+ * Legal in a handler, but not in an operator: AM_ERR_HANDLER, and nothing is started.
  */
 AM_API am_status_t am_coll_start(struct am_coll_group *group,
                                  const struct am_coll_call *call,
@@ -216,7 +216,7 @@ AM_API am_status_t am_coll_run(struct am_coll_group *group,
                                const struct am_coll_call *call);
 
 /* The common ones by name: am_coll_run, with its errors.  `count` as above;
- * `send` NULL is in place. */
+ * `send` NULL is in place, where that is allowed. */
 AM_API am_status_t am_coll_barrier(struct am_coll_group *group);
 AM_API am_status_t am_coll_bcast(struct am_coll_group *group, void *buffer,
                                  size_t bytes, uint32_t root);

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "collectives/coll.h"
+#include "collectives/op/operate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -189,7 +189,7 @@ static void step_begin(struct am_coll_req *req, struct am_step *step)
         }
         break;
     case AM_STEP_REDUCE:
-        req->op.reduce(req->op.arg, step->from, step->to, bytes);
+        am_coll_operate(req->coll, &req->op, step->from, step->to, bytes);
         bytes *= req->op.element_bytes;
         break;
     case AM_STEP_JOIN:

@@ -68,6 +68,17 @@ static inline void am_shared_begun(struct am_coll_group *group, uint32_t turn)
     }
 }
 
+/* The next turns are taken.  What is known of turns long ago is put off as they go on:
+ * a member that gives nothing, in broadcasts of others say, learns nothing newer, and
+ * numbers of turns come again. */
+static inline void am_shared_advance(struct am_shared *shared, uint32_t turns)
+{
+    shared->next += turns;
+    if (__builtin_expect(shared->next - shared->begun > AM_SHARED_OLD, 0)) {
+        shared->begun = shared->next - AM_SHARED_OLD;
+    }
+}
+
 /* May I write in this turn: have all begun am_shared_turn_before of it?  The members
  * before `*at` were seen to have, and it goes on from there. */
 static inline bool am_shared_may_write(struct am_coll_group *group,

@@ -71,9 +71,9 @@ static bool look(struct am_shared *shared, uint32_t last, uint32_t turn,
 
 /* Looks in a call: a caller that does not wait makes BRIEF_MAX at most, and few
  * or none where they have found nothing. */
-static uint32_t looks_of(const struct am_coll_group *group, bool is_waited_for)
+static uint32_t looks_of(struct am_coll_group *group, bool is_waited_for)
 {
-    const struct am_shared *shared = group->shared;
+    struct am_shared *shared = group->shared;
 
     if (is_waited_for) {
         return LOOKS * am_shared_patience(group);
@@ -81,7 +81,7 @@ static uint32_t looks_of(const struct am_coll_group *group, bool is_waited_for)
     if (am_coll_is_crowded(&group->numbers)) {
         return 0;
     }
-    return shared->next % BRIEF_TRIED == 0 ? BRIEF_MAX : shared->brief;
+    return ++shared->briefs % BRIEF_TRIED == 0 ? BRIEF_MAX : shared->brief;
 }
 
 static void learn(struct am_coll_group *group, bool is_waited_for, bool found)
@@ -124,8 +124,11 @@ static void note(struct am_coll_group *group, const struct am_coll_call *call,
 {
     am_coll_leader_note(group, call);
     group->next++;
-    group->shared->next += turns;
+    am_shared_advance(group->shared, turns);
     group->shared->looks = 0;
+    if (group->shared->owes_nudges) {
+        am_shared_nudged(group); /* there was no space: in later polls */
+    }
     group->coll->stats[AM_COLL_STAT_STARTED]++;
     group->coll->stats[AM_COLL_STAT_SHARED]++;
     group->coll->stats[AM_COLL_STAT_ONCE]++;

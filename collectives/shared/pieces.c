@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "base/copy.h"
+#include "collectives/op/operate.h"
 #include "collectives/shared/way.h"
 
 #include <string.h>
@@ -154,7 +155,8 @@ static void reduce_all(const struct am_shared_part *part, uint32_t block)
 
     copy_out(part, to, given_by(part, part->group->size - 1, block));
     for (uint32_t i = part->group->size - 1; i-- > 0;) {
-        op->reduce(op->arg, given_by(part, i, block), to, count);
+        am_coll_operate(part->group->coll, op, given_by(part, i, block), to,
+                        count);
         am_shared_copied(part->group->coll, part->bytes);
     }
 }

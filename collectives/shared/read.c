@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "collectives/op/operate.h"
 #include "collectives/shared/read.h"
 
 #include <string.h>
@@ -125,9 +126,10 @@ static bool values_add(struct am_coll_req *req, uint32_t i, size_t offset,
         memcpy(sum, own, bytes);
     }
     if (is_last && in_place && req->op.is_commutative) {
-        req->op.reduce(req->op.arg, sum, to, count); /* mine are there */
+        am_coll_operate(req->coll, &req->op, sum, to,
+                        count); /* mine are there */
     } else if (i > 0) {
-        req->op.reduce(req->op.arg, left, sum, count);
+        am_coll_operate(req->coll, &req->op, left, sum, count);
         if (is_last && in_place) {
             memcpy(to, sum, bytes);
         }

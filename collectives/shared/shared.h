@@ -37,6 +37,7 @@
 
 enum {
     AM_SHARED_DEPTH = 4,
+    AM_SHARED_OLD = 1 << 20, /* turns ago: what began then tells nothing */
     AM_SHARED_MEMBERS_MAX = 64,
     AM_SHARED_SLOT_BYTES = 8192, /* most that a member gives in a turn */
     AM_SHARED_FEW_BYTES = 48     /* which lie in the slot */
@@ -66,7 +67,8 @@ struct am_shared {
     uint32_t takes;    /* pieces of lengths for which is_near matters */
     uint32_t looks;    /* polls in a row that ended no collective */
     uint32_t patience; /* looks of a caller that waits, in a call or a poll */
-    uint32_t brief;    /* looks of one that does not (am_shared_once) */
+    uint32_t brief;    /* looks of one that does not (am_shared_once), ... */
+    uint32_t briefs;   /* ... of which so many were made */
     bool can_fence;    /* am_barrier_seldom works here */
     bool has_met_all;  /* all have begun a turn: `strong` is final */
     bool is_light;     /* flags are written without a fence */

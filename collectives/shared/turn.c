@@ -121,7 +121,7 @@ am_status_t am_shared_queue(struct am_coll_req *req,
     op->at = shared->is_ahead ? shared->ahead_at : 0;
     op->has_asked = false;
     shared->is_ahead = false;
-    shared->next += op->turns_left;
+    am_shared_advance(shared, op->turns_left);
     am_list_push(&req->group->turns, &op->link);
     return op->turns_left > 0 ? AM_OK : AM_ERR_MEMORY;
 }
@@ -153,6 +153,7 @@ static bool fall_asleep(struct am_coll_group *group, struct am_coll_req *req)
 
     shared->is_asleep = true;
     atomic_store(am_shared_sleeps(shared, shared->rank), missing + 1);
+    am_barrier_announce(); /* before the flag is looked at once more */
     if ((am_shared_may_be_light(group) && !am_barrier_seldom()) ||
         is_there(req, missing, turn) || req->status != AM_OK ||
         atomic_load(am_shared_broken(shared)) != 0) {

@@ -2,7 +2,7 @@
 if HAVE_CMOCKA
 coll_trial = test/support/coll_trial.c test/support/coll_trial.h $(msg_world)
 coll_tests = test/unit/coll_algorithm_test test/unit/coll_flow_test \
-    test/unit/coll_nodes_test test/unit/coll_once_test \
+    test/unit/coll_nodes_test test/unit/coll_once_test test/unit/coll_turns_test \
     test/unit/coll_reads_test test/unit/coll_select_test \
     test/unit/coll_shared_test test/unit/coll_threads_test \
     test/unit/shm_spare_test \
@@ -19,6 +19,8 @@ test_unit_coll_nodes_test_SOURCES = test/unit/coll_nodes_test.c \
 test_unit_coll_nodes_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_coll_once_test_SOURCES = test/unit/coll_once_test.c $(coll_trial)
 test_unit_coll_once_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_coll_turns_test_SOURCES = test/unit/coll_turns_test.c $(coll_trial)
+test_unit_coll_turns_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_coll_reads_test_SOURCES = test/unit/coll_reads_test.c \
     $(coll_trial)
 test_unit_coll_reads_test_CFLAGS = $(TEST_CFLAGS)

@@ -88,10 +88,17 @@ static void test_bad_calls(void **state)
     call = (struct am_coll_call){.kind = AM_COLL_ALLREDUCE, .count = 1};
     assert_int_equal(am_coll_start(group, &call, world_on_done, NULL),
                      AM_ERR_INVALID);
-    call = (struct am_coll_call){.kind = AM_COLL_ALLTOALL, .count = SIZE_MAX};
+    call = (struct am_coll_call){
+            .kind = AM_COLL_ALLTOALL, .send = &op, .count = SIZE_MAX};
     assert_int_equal(am_coll_start(group, &call, world_on_done, NULL),
                      AM_ERR_INVALID);
-    call = (struct am_coll_call){.kind = AM_COLL_ALLTOALL, .is_vector = true};
+    call = (struct am_coll_call){
+            .kind = AM_COLL_ALLTOALL, .send = &op, .is_vector = true};
+    assert_int_equal(am_coll_start(group, &call, world_on_done, NULL),
+                     AM_ERR_INVALID);
+    /* in place */
+    call = (struct am_coll_call){
+            .kind = AM_COLL_ALLTOALL, .recv = &op, .count = 1};
     assert_int_equal(am_coll_start(group, &call, world_on_done, NULL),
                      AM_ERR_INVALID);
     assert_int_equal(am_coll_operator_get(AM_COLL_BAND, AM_COLL_DOUBLE, &op),

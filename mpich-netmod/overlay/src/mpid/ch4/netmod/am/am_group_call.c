@@ -42,12 +42,20 @@ bool MPIDI_AM_group_poll_is_due(void)
     return ++at_once % POLLED == 0;
 }
 
+/* Progress has failed, for something else: the next poll tells. */
+static void progress_failed(int mpi_errno)
+{
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
+    MPIDI_AM_failed(0, mpi_errno);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
+}
+
 void MPIDI_AM_group_poll(void)
 {
     int mpi_errno = MPID_Progress_test(NULL);
 
     if (mpi_errno != MPI_SUCCESS) {
-        MPIDI_AM_failed(0, mpi_errno);  /* of something else: the next poll tells */
+        progress_failed(mpi_errno);
     }
 }
 
@@ -84,7 +92,7 @@ am_status_t MPIDI_AM_group_run(MPIR_Comm * comm, struct am_coll_group *group,
         MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     }
     if (mpi_errno != MPI_SUCCESS && wait.status == AM_OK) {
-        MPIDI_AM_failed(0, mpi_errno);  /* of something else: the next poll tells */
+        progress_failed(mpi_errno);
     }
     if (wait.request != NULL) {
         MPIR_Request_free(wait.request);

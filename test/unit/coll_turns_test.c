@@ -1,0 +1,268 @@
+/*
+ * The turns of a group's memory where they are at an edge: nudges that find no space,
+ * turns whose numbers come again, a collective that an operator starts.
+ */
+#include "support/cm.h"
+#include "support/coll_trial.h"
+#include "support/seed.h"
+
+#include "collectives/shared/flags.h"
+
+enum {
+    POLLS = 8000, /* more than a member looks before it sleeps, all together */
+    AHEAD = 12,   /* broadcasts: more than the group's memory holds */
+    OLD = 20
+};
+
+static struct am_prng prng;
+static const uint32_t all[] = {0, 1, 2};
+static struct trial meet = {.kind = AM_COLL_BARRIER};
+
+/* Members that have met and call this kind again and again, through the memory. */
+static void shared_open(struct world *world, struct trial_group *tg,
+                        uint32_t size, struct trial *t)
+{
+    world_open(world, size, NULL);
+    trial_group_open(tg, world, 1, all, size);
+    trial(tg, &meet, &prng);
+    trial_force(tg, t->kind, "shared");
+    trial(tg, t, &prng);
+    trial(tg, t, &prng);
+}
+
+static void count_request(struct am_token *token, const uint64_t *words,
+                          uint32_t word_count, void *data, size_t bytes)
+{
+    (void)words;
+    (void)word_count;
+    (void)data;
+    (void)bytes;
+    ++*(int *)am_token_arg(token);
+}
+
+/* As many requests as there is space for. */
+static int fill(struct am_ctx *ctx, uint32_t to)
+{
+    int sent = 0;
+
+    while (am_ctx_try_request(ctx, to, AM_HANDLER_USER, NULL, 0, NULL, 0) ==
+           AM_OK) {
+        sent++;
+    }
+    return sent;
+}
+
+/* A member sleeps until another one gives, which is done at once and finds no space for
+ * the nudge: it is sent when there is some. */
+static void test_owed(void **state)
+{
+    struct trial t = {.kind = AM_COLL_BCAST, .count = sizeof(int64_t)};
+    int64_t value[2] = {7, -1};
+    struct world_done done[2];
+    struct trial_group tg;
+    struct world world;
+    int count = 0, sent = 0;
+
+    (void)state;
+    shared_open(&world, &tg, 2, &t);
+    assert_int_equal(am_handler_register(world.ctx[1], AM_HANDLER_USER,
+                                         count_request, &count, "count"),
+                     AM_OK);
+    while (sent == 0) { /* connects the two */
+        sent = fill(world.ctx[0], 1);
+        world_poll(&world);
+    }
+    world_settle(&world);
+    for (uint32_t i = 2; i-- > 0;) {
+        struct am_coll_call call = {.kind = AM_COLL_BCAST,
+                                    .recv = &value[i],
+                                    .count = sizeof(int64_t)};
+
+        trial_group_start(&tg, i, &call, &done[i]);
+        for (int j = 0; i == 1 && j < POLLS; j++) {
+            world_poll(&world);
+        }
+        assert_true(tg.group[1]->shared->is_asleep);
+        sent += i == 1 ? fill(world.ctx[0], 1) : 0;
+    }
+    world_check_done(&done[0], AM_OK);
+    assert_true(tg.group[0]->shared->owes_nudges);
+    for (int j = 0; j < POLLS; j++) {
+        world_poll(&world);
+    }
+    world_check_done(&done[1], AM_OK);
+    assert_int_equal(value[1], 7);
+    assert_int_equal(count, sent);
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
+/* As if 2^31 turns had been made in which only member 0 gives. */
+static void turns_pass(struct trial_group *tg)
+{
+    for (uint32_t i = 0; i < tg->size; i++) {
+        struct am_shared *shared = tg->group[i]->shared;
+
+        for (uint32_t back = 1; back <= AM_SHARED_DEPTH; back++) {
+            _Atomic uint64_t *flag =
+                    &am_shared_slot(shared, i, shared->next - back)->flag;
+
+            atomic_fetch_add(flag, UINT64_C(1) << 63);
+        }
+        for (int j = 0; j < 8; j++) {
+            am_shared_advance(shared, UINT32_C(1) << 28);
+        }
+    }
+}
+
+/* Member 1 gives for the first time after that: it waits for the others to take it. */
+static void test_old(void **state)
+{
+    static int64_t values[3][AHEAD];
+    static struct world_done done[3][AHEAD];
+    struct trial t = {.kind = AM_COLL_BCAST, .count = sizeof(int64_t)};
+    struct trial_group tg;
+    struct world world;
+    int ended = 0;
+
+    (void)state;
+    shared_open(&world, &tg, 3, &t);
+    for (int i = 0; i < OLD; i++) {
+        trial(&tg, &t, &prng);
+    }
+    turns_pass(&tg);
+    trial(&tg, &t, &prng);
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t member = (i + 1) % 3;
+
+        for (int j = 0; j < AHEAD; j++) {
+            struct am_coll_call call = {.kind = AM_COLL_BCAST,
+                                        .root = 1,
+                                        .recv = &values[member][j],
+                                        .count = sizeof(int64_t)};
+
+            values[member][j] = member == 1 ? 1000 + j : -1;
+            trial_group_start(&tg, member, &call, &done[member][j]);
+            ended += member == 1 && done[1][j].count > 0;
+        }
+    }
+    assert_in_range(ended, 1, AM_SHARED_DEPTH);
+    world_settle(&world);
+    for (uint32_t i = 0; i < 3; i++) {
+        for (int j = 0; j < AHEAD; j++) {
+            world_check_done(&done[i][j], AM_OK);
+            assert_int_equal(values[i][j], 1000 + j);
+        }
+    }
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
+/* A call that would be done at once, but for being in place where that cannot be. */
+static void test_in_place(void **state)
+{
+    static const am_coll_kind_t kinds[] = {AM_COLL_ALLTOALL,
+                                           AM_COLL_REDUCE_SCATTER};
+    int64_t values[2] = {1, 2};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct trial t = {.kind = kinds[i], .count = 1, .op = TRIAL_SUM};
+        struct am_coll_call call = {
+                .kind = kinds[i], .recv = values, .count = 1};
+        struct trial_group tg;
+        struct world world;
+
+        assert_int_equal(
+                am_coll_operator_get(AM_COLL_SUM, AM_COLL_INT64, &call.op),
+                AM_OK);
+        shared_open(&world, &tg, 2, &t);
+        assert_int_equal(am_coll_start(tg.group[0], &call, world_on_done, NULL),
+                         AM_ERR_INVALID);
+        trial_group_close(&tg);
+        world_close(&world);
+    }
+}
+
+struct starter {
+    struct am_coll_group *group;
+    int calls;
+};
+
+static void on_done(void *arg, am_status_t status)
+{
+    (void)arg;
+    (void)status;
+    fail();
+}
+
+/* An operator that wants to start a collective as well. */
+static void sum_and_start(void *arg, const void *left, void *inout,
+                          size_t count)
+{
+    static const struct am_coll_call barrier = {.kind = AM_COLL_BARRIER};
+    struct starter *starter = arg;
+
+    for (size_t i = 0; i < count; i++) {
+        ((int64_t *)inout)[i] += ((const int64_t *)left)[i];
+    }
+    assert_int_equal(am_coll_start(starter->group, &barrier, on_done, NULL),
+                     AM_ERR_HANDLER);
+    assert_int_equal(am_coll_run(starter->group, &barrier), AM_ERR_HANDLER);
+    starter->calls++;
+}
+
+/* It is refused, and both collectives go on: at once, queued, and by messages. */
+static void test_operator(void **state)
+{
+    static const char *const names[] = {"shared", "reads", "ring"};
+    struct trial t = {.kind = AM_COLL_ALLREDUCE, .count = 2, .op = TRIAL_SUM};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct starter starters[2] = {{NULL, 0}};
+        struct trial_group tg;
+        struct world world;
+
+        shared_open(&world, &tg, 2, &t);
+        trial_force(&tg, AM_COLL_ALLREDUCE, names[i]);
+        for (int j = 0; j < OLD; j++) {
+            int64_t given[2][2] = {{j, 1}, {2, j}}, sums[2][2];
+            struct world_done done[2];
+
+            for (uint32_t k = 0; k < 2; k++) {
+                struct am_coll_call call = {.kind = AM_COLL_ALLREDUCE,
+                                            .send = given[k],
+                                            .recv = sums[k],
+                                            .count = 2,
+                                            .op = {sum_and_start, &starters[k],
+                                                   sizeof(int64_t), true}};
+
+                starters[k].group = tg.group[k];
+                trial_group_start(&tg, k, &call, &done[k]);
+            }
+            world_settle(&world);
+            for (uint32_t k = 0; k < 2; k++) {
+                world_check_done(&done[k], AM_OK);
+                assert_int_equal(sums[k][0], j + 2);
+                assert_int_equal(sums[k][1], 1 + j);
+            }
+        }
+        assert_true(starters[0].calls >= OLD && starters[1].calls >= OLD);
+        trial_group_close(&tg);
+        world_close(&world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_owed),
+            cmocka_unit_test(test_old),
+            cmocka_unit_test(test_in_place),
+            cmocka_unit_test(test_operator),
+    };
+
+    prng = test_prng("coll_turns_test");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
