@@ -6,6 +6,7 @@
 #include "support/coll_trial.h"
 #include "support/seed.h"
 
+#include "am/ctx.h"
 #include "collectives/shared/flags.h"
 
 enum {
@@ -16,13 +17,15 @@ enum {
 
 static struct am_prng prng;
 static const uint32_t all[] = {0, 1, 2};
+static const struct am_option quiet[] = {{"AM_LOG", "none"}, {NULL, NULL}};
+static const struct am_option *const all_quiet[] = {quiet, quiet, quiet};
 static struct trial meet = {.kind = AM_COLL_BARRIER};
 
 /* Members that have met and call this kind again and again, through the memory. */
 static void shared_open(struct world *world, struct trial_group *tg,
                         uint32_t size, struct trial *t)
 {
-    world_open(world, size, NULL);
+    world_open(world, size, all_quiet);
     trial_group_open(tg, world, 1, all, size);
     trial(tg, &meet, &prng);
     trial_force(tg, t->kind, "shared");
@@ -184,17 +187,80 @@ static void test_in_place(void **state)
     }
 }
 
-struct starter {
-    struct am_coll_group *group;
-    int calls;
-};
-
 static void on_done(void *arg, am_status_t status)
 {
     (void)arg;
     (void)status;
     fail();
 }
+
+/* Members 0 and 1 learn that member 2 is dead. */
+static void learn_death(struct world *world)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        am_status_t found;
+        struct am_peer *dead = am_peer_get(world->ctx[i], 2, &found);
+
+        assert_non_null(dead);
+        am_peer_dead(dead, "the test says so");
+        (void)am_ctx_poll(world->ctx[i]); /* says so once */
+    }
+    world_settle(world);
+}
+
+/* Member 2 dies while a root is ahead of it, or between the turns of a barrier: what
+ * could be done at once is, and the rest ends with an error, as do later calls. */
+static void test_death(void **state)
+{
+    struct trial t = {.kind = AM_COLL_BCAST, .count = sizeof(int64_t)};
+    static const struct am_coll_call barrier = {.kind = AM_COLL_BARRIER};
+
+    (void)state;
+    for (int is_barrier = 0; is_barrier < 2; is_barrier++) {
+        static struct world_done done[2][AHEAD];
+        int64_t value[2] = {1, 0};
+        struct trial_group tg;
+        struct world world;
+        int calls = is_barrier ? 1 : AHEAD;
+
+        shared_open(&world, &tg, 3, &t);
+        t.root = 2 * (uint32_t)is_barrier; /* who leads the barriers */
+        for (int i = 0; i < 2; i++) {
+            trial(&tg, &meet, &prng);
+            trial(&tg, &t, &prng);
+        }
+        for (int i = 0; i < calls; i++) {
+            for (uint32_t k = 0; k < 2; k++) {
+                struct am_coll_call call = {.kind = AM_COLL_BCAST,
+                                            .recv = &value[k],
+                                            .count = sizeof(int64_t)};
+
+                trial_group_start(&tg, k, is_barrier ? &barrier : &call,
+                                  &done[k][i]);
+            }
+        }
+        learn_death(&world);
+        for (int i = 0; i < calls; i++) {
+            bool is_first = !is_barrier && i < AM_SHARED_DEPTH - 1;
+
+            for (uint32_t k = 0; k < 2; k++) {
+                world_check_done(&done[k][i], is_first ? AM_OK : AM_ERR_PEER);
+            }
+        }
+        for (uint32_t k = 0; k < 2; k++) {
+            assert_int_equal(
+                    am_coll_start(tg.group[k], &barrier, on_done, NULL),
+                    AM_ERR_PEER);
+        }
+        trial_group_close(&tg);
+        world_close(&world);
+    }
+}
+
+struct starter {
+    struct am_coll_group *group;
+    int calls;
+};
 
 /* An operator that wants to start a collective as well. */
 static void sum_and_start(void *arg, const void *left, void *inout,
@@ -257,9 +323,8 @@ static void test_operator(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_owed),
-            cmocka_unit_test(test_old),
-            cmocka_unit_test(test_in_place),
+            cmocka_unit_test(test_owed),     cmocka_unit_test(test_old),
+            cmocka_unit_test(test_in_place), cmocka_unit_test(test_death),
             cmocka_unit_test(test_operator),
     };
 
