@@ -2,8 +2,9 @@
  * For test/mpi/programs: persistent collectives.  Each is made once and started many
  * times with other contents, alone and with the others under way, with lengths on
  * both sides of what libam takes, in place, and with datatypes that are freed
- * meanwhile.  Then on a communicator whose program promises no order of starts, where
- * every other rank starts two of a kind the other way round.
+ * meanwhile; then beside MPI_Ibcast, which every other rank calls before the start and
+ * the others after it.  Then on a communicator whose program promises no order of starts,
+ * where every other rank starts two of a kind the other way round.
  *
  * usage: persist yes|no    does libam start the first (its counter coll_started)?
  */
@@ -204,6 +205,40 @@ static void any_order(MPI_Comm comm, int count)
     }
 }
 
+/* One of each kind and a broadcast, which every other rank calls before it starts the
+ * other: what is promised of starts says nothing about calls. */
+static void beside_calls(MPI_Comm comm, int count)
+{
+    struct test t = {count, 0, 0, NULL, NULL, MPI_REQUEST_NULL}, called = t;
+    size_t bytes = sizeof(long) * (size_t)(size * count);
+
+    t.give = malloc(bytes);
+    t.get = malloc(bytes);
+    called.get = malloc(bytes);
+    for (int k = 0; k < KINDS; k++) {
+        make(&t, k, comm);
+        for (int start = 0; start < STARTS; start++) {
+            fill(&t, k, start);
+            fill(&called, BCAST, STARTS + start);
+            if (rank % 2 == 0) {
+                MPI_Start(&t.request);
+            }
+            MPI_Ibcast(called.get, count, MPI_LONG, 0, comm, &called.request);
+            if (rank % 2 != 0) {
+                MPI_Start(&t.request);
+            }
+            MPI_Wait(&t.request, MPI_STATUS_IGNORE);
+            MPI_Wait(&called.request, MPI_STATUS_IGNORE);
+            look(&t, k, start);
+            look(&called, BCAST, STARTS + start);
+        }
+        MPI_Request_free(&t.request);
+    }
+    free(t.give);
+    free(t.get);
+    free(called.get);
+}
+
 /* All members start in one order there. */
 static MPI_Comm ordered_dup(void)
 {
@@ -239,6 +274,9 @@ int main(int argc, char **argv)
     if (argc > 1) {
         check((started >= STARTS) == (strcmp(argv[1], "yes") == 0),
               "as many as there should be by libam", -1, (int)started);
+    }
+    for (int i = 0; i < 5; i++) {
+        beside_calls(comm, counts[i]);
     }
     MPI_Comm_free(&comm);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);

@@ -258,7 +258,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoallv(const void *sendbuf,
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ibarrier(MPIR_Comm * comm, MPIR_Request ** request)
 {
-    if (MPIDI_AM_BY_GROUP(comm, IBARRIER) && MPIDI_AM_group_ibarrier(comm, request)) {
+    if (MPIDI_AM_BY_GROUP(comm, IBARRIER) && MPIDI_AM_group_ibarrier(comm, MPIDI_AM_BY_CALLS, request)) {
         return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_ibarrier(comm, request);
@@ -269,7 +269,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ibcast(void *buffer, MPI_Aint count,
                                                  MPIR_Comm * comm, MPIR_Request ** request)
 {
     if (MPIDI_AM_BY_GROUP(comm, IBCAST) &&
-        MPIDI_AM_group_ibcast(buffer, count, datatype, root, comm, request)) {
+        MPIDI_AM_group_ibcast(buffer, count, datatype, root, comm, MPIDI_AM_BY_CALLS, request)) {
         return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_ibcast(buffer, count, datatype, root, comm, request);
@@ -282,7 +282,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iallreduce(const void *sendbuf, void *
 {
     if (MPIDI_AM_BY_GROUP(comm, IALLREDUCE) &&
         MPIDI_AM_group_ireduction(AM_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0, comm,
-                                  request)) {
+                                  MPIDI_AM_BY_CALLS, request)) {
         return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request);
@@ -295,7 +295,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ireduce(const void *sendbuf, void *rec
 {
     if (MPIDI_AM_BY_GROUP(comm, IREDUCE) &&
         MPIDI_AM_group_ireduction(AM_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root, comm,
-                                  request)) {
+                                  MPIDI_AM_BY_CALLS, request)) {
         return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request);
@@ -308,7 +308,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iallgather(const void *sendbuf, MPI_Ai
 {
     if (MPIDI_AM_BY_GROUP(comm, IALLGATHER) &&
         MPIDI_AM_group_iblocks(AM_COLL_ALLGATHER, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                               recvtype, 0, comm, request)) {
+                               recvtype, 0, comm, MPIDI_AM_BY_CALLS, request)) {
         return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
@@ -322,7 +322,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ialltoall(const void *sendbuf, MPI_Ain
 {
     if (MPIDI_AM_BY_GROUP(comm, IALLTOALL) &&
         MPIDI_AM_group_iblocks(AM_COLL_ALLTOALL, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                               recvtype, 0, comm, request)) {
+                               recvtype, 0, comm, MPIDI_AM_BY_CALLS, request)) {
         return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
@@ -337,7 +337,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ireduce_scatter_block(const void *send
 {
     if (MPIDI_AM_BY_GROUP(comm, IREDUCE_SCATTER_BLOCK) &&
         MPIDI_AM_group_ireduction(AM_COLL_REDUCE_SCATTER, sendbuf, recvbuf, recvcount, datatype, op,
-                                  0, comm, request)) {
+                                  0, comm, MPIDI_AM_BY_CALLS, request)) {
         return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm,
@@ -352,7 +352,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ireduce_scatter(const void *sendbuf, v
 {
     if (MPIDI_AM_BY_GROUP(comm, IREDUCE_SCATTER) &&
         MPIDI_AM_group_ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm,
-                                       request)) {
+                                       MPIDI_AM_BY_CALLS, request)) {
         return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm,
@@ -367,7 +367,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_igather(const void *sendbuf, MPI_Aint 
 {
     if (MPIDI_AM_BY_GROUP(comm, IGATHER) &&
         MPIDI_AM_group_iblocks(AM_COLL_GATHER, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                               recvtype, root, comm, request)) {
+                               recvtype, root, comm, MPIDI_AM_BY_CALLS, request)) {
         return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
@@ -382,7 +382,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iscatter(const void *sendbuf, MPI_Aint
 {
     if (MPIDI_AM_BY_GROUP(comm, ISCATTER) &&
         MPIDI_AM_group_iblocks(AM_COLL_SCATTER, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                               recvtype, root, comm, request)) {
+                               recvtype, root, comm, MPIDI_AM_BY_CALLS, request)) {
         return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,

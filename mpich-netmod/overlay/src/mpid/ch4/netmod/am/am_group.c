@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #define USES           8        /* the collective that makes the group */
+#define STARTS_ID      0x20000000       /* of groups that go by starts; context ids are below */
 
 /* What is known of a communicator that has been used.  Who has vci 0's lock may walk along them,
  * take one in or out, and open and close groups; the rest of a record belongs to the thread
@@ -57,10 +58,12 @@ void MPIDI_AM_comm_node_set(MPIR_Comm * comm)
     }
     MPIDI_AM_COMM(comm).bits = is_group ? MPIDI_AM_COMM_GROUP : 0;
     MPIDI_AM_COMM(comm).bits |= is_group && is_node ? MPIDI_AM_COMM_NODE : 0;
-    MPIDI_AM_COMM(comm).record = NULL;
+    for (int order = 0; order < MPIDI_AM_ORDERS; order++) {
+        MPIDI_AM_COMM(comm).records[order] = NULL;
+    }
 }
 
-static struct MPIDI_AM_comm_record *record_new(MPIR_Comm * comm)
+static struct MPIDI_AM_comm_record *record_new(MPIR_Comm * comm, MPIDI_AM_order_t order)
 {
     struct MPIDI_AM_comm_record *record = MPL_calloc(1, sizeof(*record), MPL_MEM_COMM);
 
@@ -69,7 +72,7 @@ static struct MPIDI_AM_comm_record *record_new(MPIR_Comm * comm)
     record->next = records;
     records = record;
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
-    MPIDI_AM_COMM(comm).record = record;
+    MPIDI_AM_COMM(comm).records[order] = record;
     return record;
 }
 
@@ -95,6 +98,12 @@ static bool left_close(bool all)
     return is_done;
 }
 
+static bool has_records(MPIR_Comm * comm)
+{
+    return MPIDI_AM_COMM(comm).records[MPIDI_AM_BY_CALLS] != NULL ||
+        MPIDI_AM_COMM(comm).records[MPIDI_AM_BY_STARTS] != NULL;
+}
+
 /* A communicator may be freed in a poll, by the end of a request. */
 void MPIDI_AM_comm_node_free(MPIR_Comm * comm)
 {
@@ -102,12 +111,16 @@ void MPIDI_AM_comm_node_free(MPIR_Comm * comm)
 
     if (MPIDI_AM_global.n_ctx == 0) {   /* the groups went with their context */
         (void) left_close(true);
-    } else if (MPIDI_AM_COMM(comm).record != NULL) {
+    } else if (has_records(comm)) {
         is_mine = MPIDI_AM_VCI0_IS_MINE();
         if (!is_mine) {
             MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
         }
-        MPIDI_AM_COMM(comm).record->is_left = true;
+        for (int order = 0; order < MPIDI_AM_ORDERS; order++) {
+            if (MPIDI_AM_COMM(comm).records[order] != NULL) {
+                MPIDI_AM_COMM(comm).records[order]->is_left = true;
+            }
+        }
         (void) left_close(false);
         if (!is_mine) {
             MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
@@ -118,9 +131,11 @@ void MPIDI_AM_comm_node_free(MPIR_Comm * comm)
 /* Whoever finds it broken may have another vci's lock, so a poll of vci 0 does it. */
 void MPIDI_AM_group_revoke(MPIR_Comm * comm)
 {
-    if (MPIDI_AM_COMM(comm).record != NULL) {
-        atomic_store(&MPIDI_AM_COMM(comm).record->is_broken, true);
-        atomic_store(&some_broken, true);
+    for (int order = 0; order < MPIDI_AM_ORDERS; order++) {
+        if (MPIDI_AM_COMM(comm).records[order] != NULL) {
+            atomic_store(&MPIDI_AM_COMM(comm).records[order]->is_broken, true);
+            atomic_store(&some_broken, true);
+        }
     }
 }
 
@@ -139,8 +154,10 @@ void MPIDI_AM_groups_abandon(void)
 
 /* The context id names the group: MPICH gives it again only when all members have
  * freed the communicator, and with it closed the group. */
-static am_status_t group_open(MPIR_Comm * comm, struct am_coll_group **group)
+static am_status_t group_open(MPIR_Comm * comm, MPIDI_AM_order_t order,
+                              struct am_coll_group **group)
 {
+    uint32_t id = (uint32_t) comm->context_id | (order == MPIDI_AM_BY_STARTS ? STARTS_ID : 0);
     uint32_t *ranks = MPL_malloc((size_t) comm->local_size * sizeof(*ranks), MPL_MEM_COMM);
     struct am_ctx *ctx = MPIDI_AM_global.ctx[0];
     am_status_t status;
@@ -154,40 +171,39 @@ static am_status_t group_open(MPIR_Comm * comm, struct am_coll_group **group)
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
     while (!left_close(false) && am_ctx_poll(ctx) >= 0) {
     }
-    status = am_coll_group_open(ctx, (uint32_t) comm->context_id, ranks,
-                                (uint32_t) comm->local_size, group);
+    status = am_coll_group_open(ctx, id, ranks, (uint32_t) comm->local_size, group);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
     MPL_free(ranks);
     return status;
 }
 
-struct am_coll_group *MPIDI_AM_group_shared(MPIR_Comm * comm)
+struct am_coll_group *MPIDI_AM_group_shared(MPIR_Comm * comm, MPIDI_AM_order_t order)
 {
-    const struct MPIDI_AM_comm_record *record = MPIDI_AM_COMM(comm).record;
+    const struct MPIDI_AM_comm_record *record = MPIDI_AM_COMM(comm).records[order];
 
     return likely(record != NULL && (MPIDI_AM_COMM(comm).bits & MPIDI_AM_COMM_NODE) != 0 &&
                   record->shared_bytes != 0) ? record->group : NULL;
 }
 
-struct am_coll_group *MPIDI_AM_group_of(MPIR_Comm * comm)
+struct am_coll_group *MPIDI_AM_group_of(MPIR_Comm * comm, MPIDI_AM_order_t order)
 {
-    struct MPIDI_AM_comm_record *record = MPIDI_AM_COMM(comm).record;
+    struct MPIDI_AM_comm_record *record = MPIDI_AM_COMM(comm).records[order];
 
     if (unlikely(record == NULL)) {
-        record = record_new(comm);
+        record = record_new(comm, order);
     }
     if (likely(record->group != NULL)) {
         return record->group;
     }
     if (!record->is_refused && ++record->uses >= USES) {
-        record->is_refused = group_open(comm, &record->group) != AM_OK;
+        record->is_refused = group_open(comm, order, &record->group) != AM_OK;
     }
     return record->group;
 }
 
 void MPIDI_AM_group_ask(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag)
 {
-    struct MPIDI_AM_comm_record *record = MPIDI_AM_COMM(comm).record;
+    struct MPIDI_AM_comm_record *record = MPIDI_AM_COMM(comm).records[MPIDI_AM_BY_CALLS];
     struct am_coll_call barrier = {.kind = AM_COLL_BARRIER };
 
     if (unlikely(!record->is_asked)) {
@@ -198,13 +214,13 @@ void MPIDI_AM_group_ask(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag)
     }
 }
 
-bool MPIDI_AM_group_is_asked(MPIR_Comm * comm)
+bool MPIDI_AM_group_is_asked(MPIR_Comm * comm, MPIDI_AM_order_t order)
 {
-    return MPIDI_AM_COMM(comm).record->is_asked;
+    return MPIDI_AM_COMM(comm).records[order]->is_asked;
 }
 
 size_t MPIDI_AM_group_shared_bytes(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag)
 {
     MPIDI_AM_group_ask(comm, errflag);
-    return MPIDI_AM_COMM(comm).record->shared_bytes;
+    return MPIDI_AM_COMM(comm).records[MPIDI_AM_BY_CALLS]->shared_bytes;
 }

@@ -23,15 +23,15 @@
 
 /* The group of a communicator with MPIDI_AM_COMM_GROUP, made now if it is time; NULL: there is
  * none. */
-struct am_coll_group *MPIDI_AM_group_of(MPIR_Comm * comm);
+struct am_coll_group *MPIDI_AM_group_of(MPIR_Comm * comm, MPIDI_AM_order_t order);
 
 /* The same where all are on one node, and are known to share memory; NULL: not, or not yet. */
-struct am_coll_group *MPIDI_AM_group_shared(MPIR_Comm * comm);
+struct am_coll_group *MPIDI_AM_group_shared(MPIR_Comm * comm, MPIDI_AM_order_t order);
 
-/* Let the members of the group, which is there, tell each other what they have in common: once,
- * by a barrier that all make with the same collective.  And has that been? */
+/* Let the members of the group of calls, which is there, tell each other what they have in common:
+ * once, by a barrier that all make with the same collective.  And has that been? */
 void MPIDI_AM_group_ask(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag);
-bool MPIDI_AM_group_is_asked(MPIR_Comm * comm);
+bool MPIDI_AM_group_is_asked(MPIR_Comm * comm, MPIDI_AM_order_t order);
 
 /* The bytes of a piece that goes through the shared memory of the group; 0: it has none.  It asks
  * first. */
@@ -125,7 +125,7 @@ void MPIDI_AM_vector_close(struct MPIDI_AM_vector *v);
 /* The group if libam is to do it, else NULL. */
 struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM_collective *c,
                                          MPIDI_AM_errflag_t * errflag);
-struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm,
+struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm, MPIDI_AM_order_t order,
                                                const struct MPIDI_AM_collective *c);
 
 /* Is it one message, or one each way, of so many bytes between two ranks? */
@@ -133,16 +133,17 @@ bool MPIDI_AM_fits_message(MPIR_Comm * comm, am_coll_kind_t kind, size_t bytes);
 
 /* Start it as that, if it is.  *request is NULL when MPICH has no more. */
 bool MPIDI_AM_pair_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
-                         MPIR_Comm * comm, MPIR_Request ** request);
+                         MPIR_Comm * comm, MPIDI_AM_order_t order, MPIR_Request ** request);
 /* A gather or a scatter. */
 bool MPIDI_AM_pair_blocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
                           MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
                           MPI_Datatype recvtype, int root, MPIR_Comm * comm,
-                          MPIR_Request ** request);
+                          MPIDI_AM_order_t order, MPIR_Request ** request);
 /* An all-gather or an all-to-all. */
 bool MPIDI_AM_pair_exchange(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
                             MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
-                            MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Request ** request);
+                            MPI_Datatype recvtype, MPIR_Comm * comm, MPIDI_AM_order_t order,
+                            MPIR_Request ** request);
 
 /* Start it and wait, with MPICH's progress if it is not done at once. */
 am_status_t MPIDI_AM_group_run(MPIR_Comm * comm, struct am_coll_group *group,

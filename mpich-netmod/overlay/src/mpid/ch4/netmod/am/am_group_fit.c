@@ -137,14 +137,14 @@ static struct am_coll_group *chosen(struct am_coll_group *group, bool is_ours)
 struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM_collective *c,
                                          MPIDI_AM_errflag_t * errflag)
 {
-    struct am_coll_group *group = MPIDI_AM_group_shared(comm);
+    struct am_coll_group *group = MPIDI_AM_group_shared(comm, MPIDI_AM_BY_CALLS);
     bool is_ours;
 
     if (likely(group != NULL && !MPIDI_AM_IS_NAMED(c->call.kind) &&
                !MPIDI_AM_IS_MPICHS(c->call.kind))) {
         return fits(comm, c) ? group : NULL;    /* nearly always, in few steps */
     }
-    group = MPIDI_AM_group_of(comm);
+    group = MPIDI_AM_group_of(comm, MPIDI_AM_BY_CALLS);
     if (group == NULL) {
         return NULL;
     }
@@ -158,24 +158,24 @@ struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM
     return chosen(group, is_ours);
 }
 
-struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm,
+struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm, MPIDI_AM_order_t order,
                                                const struct MPIDI_AM_collective *c)
 {
-    struct am_coll_group *group = MPIDI_AM_group_shared(comm);
+    struct am_coll_group *group = MPIDI_AM_group_shared(comm, order);
     bool is_ours;
 
     if (likely(group != NULL && !MPIDI_AM_IS_NAMED(c->call.kind) &&
                !MPIDI_AM_IS_MPICHS(c->call.kind))) {
         return fits_start(comm, c) ? group : NULL;      /* as blocking ones */
     }
-    group = MPIDI_AM_group_of(comm);
+    group = MPIDI_AM_group_of(comm, order);
     if (group == NULL) {
         return NULL;
     }
     if (!is_settled(comm, c->call.kind, &is_ours)) {
         is_ours = fits_start(comm, c);
     } else if (!is_ours && unlikely(am_coll_has_network(MPIDI_AM_global.ctx[0]))) {
-        is_ours = MPIDI_AM_group_is_asked(comm) && network_has(group, c);
+        is_ours = MPIDI_AM_group_is_asked(comm, order) && network_has(group, c);
     }
     return chosen(group, is_ours);
 }

@@ -5,9 +5,9 @@
  *   broadcast, gather, scatter   one message
  *   all-gather, all-to-all       one each way
  *
- * A message goes with the context and the tag of the blocking one.  Both ranks call the
- * collectives of a communicator in one order, and each posts its messages in the call, so that
- * they meet in that order.  The user gets the message's own request, that of the receive if there
+ * A message goes with the context and the tag of the blocking one, or of its kind of those that go
+ * by starts.  Both ranks call the collectives of a communicator in one order, and each posts its
+ * messages in the call, so that they meet in that order.  The user gets the message's own request, that of the receive if there
  * are two, of the kind of a collective's: nobody can cancel it.
  */
 #include <mpidimpl.h>
@@ -258,6 +258,12 @@ static MPIR_Request *exchange(const struct piece *out, const struct piece *in, i
 
 /* ------------------------------------------------------------ the collectives */
 
+/* MPICH keeps the tags behind those of its blocking collectives for a library that is not here. */
+static int tag_of(int tag, MPIDI_AM_order_t order)
+{
+    return order == MPIDI_AM_BY_STARTS ? MPIR_FIRST_HCOLL_TAG + tag : tag;
+}
+
 static MPIR_Request *message(const struct piece *piece, bool sends, int tag, MPIR_Comm * comm)
 {
     MPIR_Request *request;
@@ -269,14 +275,14 @@ static MPIR_Request *message(const struct piece *piece, bool sends, int tag, MPI
 }
 
 bool MPIDI_AM_pair_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
-                         MPIR_Comm * comm, MPIR_Request ** request)
+                         MPIR_Comm * comm, MPIDI_AM_order_t order, MPIR_Request ** request)
 {
     struct piece all = { buffer, count, datatype };
 
     if (!MPIDI_AM_fits_message(comm, AM_COLL_BCAST, MPIDI_AM_bytes_of(count, datatype))) {
         return false;
     }
-    *request = message(&all, comm->rank == root, MPIR_BCAST_TAG, comm);
+    *request = message(&all, comm->rank == root, tag_of(MPIR_BCAST_TAG, order), comm);
     return true;
 }
 
@@ -314,10 +320,10 @@ static void own_copy(const struct piece *from, const struct piece *to, MPIR_Comm
 bool MPIDI_AM_pair_blocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
                           MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
                           MPI_Datatype recvtype, int root, MPIR_Comm * comm,
-                          MPIR_Request ** request)
+                          MPIDI_AM_order_t order, MPIR_Request ** request)
 {
     bool is_root = comm->rank == root, sends = is_root == (kind == AM_COLL_SCATTER);
-    int tag = kind == AM_COLL_SCATTER ? MPIR_SCATTER_TAG : MPIR_GATHER_TAG;
+    int tag = tag_of(kind == AM_COLL_SCATTER ? MPIR_SCATTER_TAG : MPIR_GATHER_TAG, order);
     struct piece given = { (char *) sendbuf, sendcount, sendtype };
     struct piece got = { recvbuf, recvcount, recvtype };
     struct piece *sides = kind == AM_COLL_SCATTER ? &given : &got, other;
@@ -341,10 +347,11 @@ bool MPIDI_AM_pair_blocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sen
 
 bool MPIDI_AM_pair_exchange(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
                             MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
-                            MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Request ** request)
+                            MPI_Datatype recvtype, MPIR_Comm * comm, MPIDI_AM_order_t order,
+                            MPIR_Request ** request)
 {
     bool in_place = sendbuf == MPI_IN_PLACE, is_cut = kind == AM_COLL_ALLTOALL;
-    int rank = comm->rank, tag = is_cut ? MPIR_ALLTOALL_TAG : MPIR_ALLGATHER_TAG;
+    int rank = comm->rank, tag = tag_of(is_cut ? MPIR_ALLTOALL_TAG : MPIR_ALLGATHER_TAG, order);
     struct piece in, mine, own, out;
 
     if ((in_place && is_cut) ||

@@ -6,7 +6,10 @@
  * members may start two of them in different orders.  A schedule has a tag from when it was made.
  * libam, and a message of two ranks, go by the order of starts, so they are for communicators
  * whose program promises one order, by the hint
- * mpi_assert_strict_persistent_collective_ordering, which all members have or none.
+ * mpi_assert_strict_persistent_collective_ordering, which all members have or none.  It promises
+ * nothing about starts and the calls of other collectives: a rank may start one before it calls
+ * MPI_Ibcast, and another one after that.  So starts have a group and tags of their own
+ * (MPIDI_AM_BY_STARTS).
  */
 #include <mpidimpl.h>
 #include "am_impl.h"
@@ -29,6 +32,7 @@ static int persistent_start(struct MPIR_Persist_coll_device *device, MPIR_Comm *
                             MPIR_Request ** real)
 {
     const struct MPIDI_AM_persistent *a = &((struct persistent *) device)->args;
+    const MPIDI_AM_order_t order = MPIDI_AM_BY_STARTS;
     MPIR_Request *request = NULL;
     bool is_started;
 
@@ -39,21 +43,22 @@ static int persistent_start(struct MPIR_Persist_coll_device *device, MPIR_Comm *
     }
     switch (a->kind) {
         case AM_COLL_BARRIER:
-            is_started = MPIDI_AM_group_ibarrier(comm, &request);
+            is_started = MPIDI_AM_group_ibarrier(comm, order, &request);
             break;
         case AM_COLL_BCAST:
             is_started = MPIDI_AM_group_ibcast(a->recvbuf, a->recvcount, a->recvtype, a->root,
-                                               comm, &request);
+                                               comm, order, &request);
             break;
         case AM_COLL_REDUCE:
         case AM_COLL_ALLREDUCE:
             is_started = MPIDI_AM_group_ireduction(a->kind, a->sendbuf, a->recvbuf, a->recvcount,
-                                                   a->recvtype, a->op, a->root, comm, &request);
+                                                   a->recvtype, a->op, a->root, comm, order,
+                                                   &request);
             break;
         default:
             is_started = MPIDI_AM_group_iblocks(a->kind, a->sendbuf, a->sendcount, a->sendtype,
                                                 a->recvbuf, a->recvcount, a->recvtype, 0, comm,
-                                                &request);
+                                                order, &request);
             break;
     }
     if (!is_started) {

@@ -184,11 +184,11 @@ static void start(MPIR_Comm * comm, struct am_coll_group *group, struct pending 
 }
 
 /* `is_described`: it is one that libam does. */
-static bool started(MPIR_Comm * comm, struct pending *pending, bool is_described,
-                    MPIR_Request ** request)
+static bool started(MPIR_Comm * comm, MPIDI_AM_order_t order, struct pending *pending,
+                    bool is_described, MPIR_Request ** request)
 {
     struct am_coll_group *group =
-        is_described ? MPIDI_AM_group_for_start(comm, &pending->c) : NULL;
+        is_described ? MPIDI_AM_group_for_start(comm, order, &pending->c) : NULL;
 
     if (group != NULL) {
         start(comm, group, pending, request);
@@ -200,54 +200,54 @@ static bool started(MPIR_Comm * comm, struct pending *pending, bool is_described
     return false;
 }
 
-bool MPIDI_AM_group_ibarrier(MPIR_Comm * comm, MPIR_Request ** request)
+bool MPIDI_AM_group_ibarrier(MPIR_Comm * comm, MPIDI_AM_order_t order, MPIR_Request ** request)
 {
     struct pending *pending = pending_new();
 
     MPIDI_AM_as_barrier(&pending->c);
-    return started(comm, pending, true, request);
+    return started(comm, order, pending, true, request);
 }
 
 bool MPIDI_AM_group_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
-                           MPIR_Comm * comm, MPIR_Request ** request)
+                           MPIR_Comm * comm, MPIDI_AM_order_t order, MPIR_Request ** request)
 {
     struct pending *pending;
     bool is;
 
     if (comm->local_size == 2 &&
-        MPIDI_AM_pair_bcast(buffer, count, datatype, root, comm, request)) {
+        MPIDI_AM_pair_bcast(buffer, count, datatype, root, comm, order, request)) {
         return true;
     }
     pending = pending_new();
     is = MPIDI_AM_as_bcast(&pending->c, buffer, count, datatype, root, comm);
-    return started(comm, pending, is, request);
+    return started(comm, order, pending, is, request);
 }
 
 bool MPIDI_AM_group_ireduction(am_coll_kind_t kind, const void *sendbuf, void *recvbuf,
                                MPI_Aint count, MPI_Datatype datatype, MPI_Op op, int root,
-                               MPIR_Comm * comm, MPIR_Request ** request)
+                               MPIR_Comm * comm, MPIDI_AM_order_t order, MPIR_Request ** request)
 {
     struct pending *pending = pending_new();
     bool is = MPIDI_AM_as_reduction(&pending->c, kind, sendbuf, recvbuf, count, datatype, op, root,
                                     comm);
 
-    return started(comm, pending, is, request);
+    return started(comm, order, pending, is, request);
 }
 
 bool MPIDI_AM_group_ireduce_scatter(const void *sendbuf, void *recvbuf,
                                     const MPI_Aint * recvcounts, MPI_Datatype datatype, MPI_Op op,
-                                    MPIR_Comm * comm, MPIR_Request ** request)
+                                    MPIR_Comm * comm, MPIDI_AM_order_t order, MPIR_Request ** request)
 {
     struct pending *pending = pending_new();
     bool is = MPIDI_AM_as_scattered(&pending->c, sendbuf, recvbuf, recvcounts, datatype, op, comm);
 
-    return started(comm, pending, is, request);
+    return started(comm, order, pending, is, request);
 }
 
 bool MPIDI_AM_group_iblocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
                             MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
                             MPI_Datatype recvtype, int root, MPIR_Comm * comm,
-                            MPIR_Request ** request)
+                            MPIDI_AM_order_t order, MPIR_Request ** request)
 {
     struct pending *pending;
     bool is;
@@ -255,13 +255,13 @@ bool MPIDI_AM_group_iblocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint s
     if (comm->local_size == 2 &&
         (kind == AM_COLL_GATHER || kind == AM_COLL_SCATTER ?
          MPIDI_AM_pair_blocks(kind, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                              root, comm, request) :
+                              root, comm, order, request) :
          MPIDI_AM_pair_exchange(kind, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                                comm, request))) {
+                                comm, order, request))) {
         return true;
     }
     pending = pending_new();
     is = MPIDI_AM_as_blocks(&pending->c, kind, sendbuf, sendcount, sendtype, recvbuf, recvcount,
                             recvtype, root, comm);
-    return started(comm, pending, is, request);
+    return started(comm, order, pending, is, request);
 }

@@ -310,19 +310,20 @@ bool MPIDI_AM_group_alltoallv(const void *sendbuf, const MPI_Aint * sendcounts,
                               MPIDI_AM_errflag_t * errflag, int *mpi_errno);
 /* *request is NULL when MPICH has no more.  At the end: what they keep for the next. */
 void MPIDI_AM_group_idle_free(void);
-bool MPIDI_AM_group_ibarrier(MPIR_Comm * comm, MPIR_Request ** request);
+bool MPIDI_AM_group_ibarrier(MPIR_Comm * comm, MPIDI_AM_order_t order, MPIR_Request ** request);
 bool MPIDI_AM_group_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
-                           MPIR_Comm * comm, MPIR_Request ** request);
+                           MPIR_Comm * comm, MPIDI_AM_order_t order, MPIR_Request ** request);
 bool MPIDI_AM_group_ireduction(am_coll_kind_t kind, const void *sendbuf, void *recvbuf,
                                MPI_Aint count, MPI_Datatype datatype, MPI_Op op, int root,
-                               MPIR_Comm * comm, MPIR_Request ** request);
+                               MPIR_Comm * comm, MPIDI_AM_order_t order, MPIR_Request ** request);
 bool MPIDI_AM_group_ireduce_scatter(const void *sendbuf, void *recvbuf,
                                     const MPI_Aint * recvcounts, MPI_Datatype datatype, MPI_Op op,
-                                    MPIR_Comm * comm, MPIR_Request ** request);
+                                    MPIR_Comm * comm, MPIDI_AM_order_t order,
+                                    MPIR_Request ** request);
 bool MPIDI_AM_group_iblocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
                             MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
                             MPI_Datatype recvtype, int root, MPIR_Comm * comm,
-                            MPIR_Request ** request);
+                            MPIDI_AM_order_t order, MPIR_Request ** request);
 
 /* A receive of a collective is complete: is it as long as it was to be? */
 void MPIDI_AM_pair_length(MPIR_Request * rreq, MPI_Aint expected);

@@ -48,9 +48,18 @@ typedef struct {
 #define MPIDI_AM_COMM_GROUP   4 /* libam's collectives may be used (am_group.c) */
 #define MPIDI_AM_COMM_NODE    8 /* and all members are on this node */
 
+/* All ranks of a communicator call its collectives in one order.  A hint may say that they start
+ * the persistent ones in one order, too (am_group_persist.c); nothing is said of the two together,
+ * so each order has a group of libam and tags of its own. */
+typedef enum {
+    MPIDI_AM_BY_CALLS,
+    MPIDI_AM_BY_STARTS,
+    MPIDI_AM_ORDERS
+} MPIDI_AM_order_t;
+
 typedef struct {
     unsigned bits;
-    struct MPIDI_AM_comm_record *record;        /* in am_group.c; NULL: it has none yet */
+    struct MPIDI_AM_comm_record *records[MPIDI_AM_ORDERS];      /* am_group.c; NULL: none yet */
 } MPIDI_AM_comm_t;
 
 typedef struct {

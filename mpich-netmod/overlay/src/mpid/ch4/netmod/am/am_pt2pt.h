@@ -142,6 +142,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_irecv(void *buf, MPI_Aint count, MPI_Datat
     MPIDI_REQUEST_SET_LOCAL(rreq, 0, partner);
     *request = rreq;
     if (likely((rank | tag) >= 0)) {    /* wildcards are negative */
+        rreq->status.MPI_SOURCE = rank; /* not any, whatever this memory was (am_dead.c) */
         msg = am_msg_post(ctx, key, (uint32_t) tag, buf, bytes, MPIDI_AM_recv_done, rreq);
     }
     if (unlikely(msg == NULL)) {
@@ -177,6 +178,7 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_AM_probe_status(const struct am_msg_status *
     if (status != MPI_STATUS_IGNORE) {
         status->MPI_SOURCE = (int) result->envelope.source;
         status->MPI_TAG = (int) result->envelope.tag;
+        MPIR_STATUS_SET_CANCEL_BIT(*status, FALSE);
         MPIR_STATUS_SET_COUNT(*status, (MPI_Aint) result->bytes_sent);
     }
 }
@@ -225,6 +227,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_AM_improbe(int source, int tag, MPIR_Comm * c
     /* nothing has polled since: it is still there */
     am_msg_improbe(ctx, &envelope, &mask, &result, &MPIDI_AM_REQ(req).msg);
     MPIDI_REQUEST_SET_LOCAL(req, 0, NULL);
+    req->status.MPI_SOURCE = (int) result.envelope.source;      /* as of a receive */
     MPIDI_AM_probe_status(&result, status);
     *message = req;
     return MPI_SUCCESS;
