@@ -250,6 +250,7 @@ void MPIDI_AM_rma_begin(MPIR_Request * sreq, int vci);
 void MPIDI_AM_rma_answer(int vci, int handler_id, const void *am_hdr);
 void MPIDI_AM_rma_control(int handler_id, const void *am_hdr, int rank);
 void MPIDI_AM_rma_dead(int vci, uint32_t peer);
+/* An operation has failed here, or at its target: no answer will come. */
 void MPIDI_AM_rma_refused(MPIR_Request * sreq, int vci, int mpi_errno);
 /* Called around those synchronisations that wait for others; what to do for the dead. */
 typedef enum {
