@@ -132,10 +132,11 @@ int MPIDI_AM_irecv_any(void *buf, size_t bytes, struct am_ctx *ctx, uint64_t key
                        MPIR_Request ** request);
 int MPIDI_AM_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request * message);
 
-/* am_vcis.c: messages where there are several vcis */
+/* am_vcis.c: messages where there are several vcis.  The tag is sent with `marks`, of which the
+ * receiver does not know when it chooses a vci. */
 int MPIDI_AM_isend_vcis(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
-                        MPIR_Comm * comm, int attr, MPIDI_av_entry_t * addr, unsigned flags,
-                        MPIR_Request ** request);
+                        int marks, MPIR_Comm * comm, int attr, MPIDI_av_entry_t * addr,
+                        unsigned flags, MPIR_Request ** request);
 int MPIDI_AM_irecv_vcis(void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                         MPIR_Comm * comm, int attr, MPIR_Request * partner,
                         MPIR_Request ** request);
