@@ -100,9 +100,7 @@ void MPIDI_AM_comm_node_free(MPIR_Comm * comm)
 {
     bool is_mine;
 
-    if (MPIDI_AM_global.n_ctx == 0) {   /* the groups went with their context */
-        (void) left_close(true);
-    } else if (MPIDI_AM_COMM(comm).record != NULL) {
+    if (MPIDI_AM_global.n_ctx > 0 && MPIDI_AM_COMM(comm).record != NULL) {
         is_mine = MPIDI_AM_VCI0_IS_MINE();
         if (!is_mine) {
             MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
@@ -113,6 +111,11 @@ void MPIDI_AM_comm_node_free(MPIR_Comm * comm)
             MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
         }
     }
+}
+
+void MPIDI_AM_groups_forget(void)
+{
+    (void) left_close(true);
 }
 
 /* Whoever finds it broken may have another vci's lock, so a poll of vci 0 does it. */

@@ -281,6 +281,8 @@ int MPIDI_AM_sync_trouble(void);
  * answer. */
 void MPIDI_AM_comm_node_set(MPIR_Comm * comm);
 void MPIDI_AM_comm_node_free(MPIR_Comm * comm);
+/* The groups have gone with their context. */
+void MPIDI_AM_groups_forget(void);
 /* What is under way on a communicator that is broken ends, in a poll of vci 0 that calls
  * MPIDI_AM_groups_abandon. */
 void MPIDI_AM_group_revoke(MPIR_Comm * comm);
