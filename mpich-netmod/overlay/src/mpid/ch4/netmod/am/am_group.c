@@ -24,6 +24,7 @@ struct MPIDI_AM_comm_record {
     bool is_refused;            /* there will be none */
     bool is_asked;              /* what the members have in common */
     bool is_left;               /* the communicator is freed, the group is to be closed */
+    int kept_id;                /* of its context, to be given back then; -1: it is not kept */
     atomic_bool is_broken;      /* the group is to be abandoned */
     size_t shared_bytes;        /* of a piece that goes through that memory; 0: there is none */
 };
@@ -65,6 +66,7 @@ static struct MPIDI_AM_comm_record *record_new(MPIR_Comm * comm)
     struct MPIDI_AM_comm_record *record = MPL_calloc(1, sizeof(*record), MPL_MEM_COMM);
 
     MPIR_Assertp(record != NULL);
+    record->kept_id = -1;
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
     record->next = records;
     records = record;
@@ -89,10 +91,40 @@ static bool left_close(bool all)
             at = &record->next;
         } else {
             *at = record->next;
+            if (record->kept_id >= 0) {
+                MPIR_Free_contextid(record->kept_id);
+            }
             MPL_free(record);
         }
     }
     return is_done;
+}
+
+/* The group stays open for now, and other members may have closed theirs: a later communicator
+ * must not get this context, as its group would have the same name.  That of a part of a
+ * communicator is its parent's, which MPICH frees after this, and is not kept. */
+static void context_keep(MPIR_Comm * comm, struct MPIDI_AM_comm_record *record)
+{
+    int context_id = comm->recvcontext_id;
+
+    if ((context_id & (MPIR_CONTEXT_SUBCOMM_MASK | MPIR_CONTEXT_IS_LOCALCOMM_MASK |
+                       MPIR_CONTEXT_DYNAMIC_PROC_MASK)) == 0) {
+        record->kept_id = context_id;
+        /* MPICH gives back no context of a dynamic process */
+        comm->recvcontext_id |= MPIR_CONTEXT_DYNAMIC_PROC_MASK;
+    }
+}
+
+/* The communicator is gone; with the lock of vci 0. */
+static void record_leave(MPIR_Comm * comm, struct MPIDI_AM_comm_record *record)
+{
+    record->is_left = true;
+    if (record->group != NULL && am_coll_group_close(record->group) == AM_ERR_AGAIN) {
+        context_keep(comm, record);
+        return;
+    }
+    record->group = NULL;
+    (void) left_close(false);
 }
 
 /* A communicator may be freed in a poll, by the end of a request. */
@@ -105,8 +137,7 @@ void MPIDI_AM_comm_node_free(MPIR_Comm * comm)
         if (!is_mine) {
             MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
         }
-        MPIDI_AM_COMM(comm).record->is_left = true;
-        (void) left_close(false);
+        record_leave(comm, MPIDI_AM_COMM(comm).record);
         if (!is_mine) {
             MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
         }
