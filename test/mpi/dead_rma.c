@@ -3,6 +3,9 @@
  */
 #include "dead.h"
 
+/* Of the window: so many of the strided type. */
+#define STRIDED 9000
+
 static int flush(int rc)
 {
     return rc != MPI_SUCCESS ? rc : MPI_Win_flush(DEAD, passive);
@@ -90,6 +93,13 @@ static int call_flush_all(void)
 static int call_flush_local(void)
 {
     MPI_Get(result, 8, MPI_INT, DEAD, 0, 1, strided, passive);
+    return MPI_Win_flush_local(DEAD, passive);
+}
+
+/* The put may fail at once: then there is nothing to wait for. */
+static int call_flush_local_large(void)
+{
+    MPI_Put(large, 8 * STRIDED, MPI_INT, DEAD, 0, STRIDED, strided, passive);
     return MPI_Win_flush_local(DEAD, passive);
 }
 
@@ -199,6 +209,7 @@ const struct dead_call dead_rma[] = {
         CALL(rget_accumulate, 1),
         CALL(flush_all, 1),
         CALL(flush_local, 1),
+        CALL(flush_local_large, 1),
         CALL(lock, 0),
         CALL(fence, 0),
         CALL(start, 0),

@@ -68,16 +68,6 @@ static void layout_end(MPIR_Request * sreq)
     }
 }
 
-/* It has not left, and no answer will come. */
-static void refused(MPIR_Request * sreq, int vci, bool awaits, int mpi_errno)
-{
-    layout_end(sreq);
-    MPIDI_NM_am_request_finalize(sreq);
-    if (awaits) {
-        MPIDI_AM_rma_refused(sreq, vci, mpi_errno);
-    }
-}
-
 static void sent(void *arg, am_status_t status)
 {
     MPIR_Request *sreq = arg;
@@ -99,6 +89,35 @@ static void sent(void *arg, am_status_t status)
     MPIDIG_global.origin_cbs[handler_id] (sreq);
 }
 
+/* It has not left, and no answer will come.  ch4 counts an operation of RMA as two, what leaves
+ * and its answer, and both end here: else the next synchronisation would wait for it. */
+static void refused(MPIR_Request * sreq, int vci, bool awaits, int mpi_errno)
+{
+    int handler_id = sreq->dev.ch4.am.netmod_am.am.handler_id;
+
+    layout_end(sreq);
+    MPIDI_NM_am_request_finalize(sreq);
+    if (awaits) {
+        MPIDI_AM_rma_refused(sreq, vci, mpi_errno);
+        MPIDIG_global.origin_cbs[handler_id] (sreq);
+    }
+}
+
+/* What the caller is told of a send to a dead rank, for which libam has returned `status`.  Who
+ * sends control messages has others to send them to. */
+static am_status_t sent_to_dead(MPIR_Request * sreq, int handler_id, int vci, uint32_t peer,
+                                am_status_t status)
+{
+    bool awaits = sreq != NULL && MPIDI_AM_rma_awaits(handler_id);
+    bool is_part = handler_id >= MPIDIG_PART_SEND_INIT && handler_id <= MPIDIG_PART_SEND_DATA;
+
+    MPIDI_AM_rma_dead(vci, peer);
+    if (status < 0 && sreq != NULL && !is_part) {
+        sent(sreq, AM_ERR_PEER);        /* libam does not; a partitioned send am_part.c has ended */
+    }
+    return awaits || is_part ? AM_ERR_PEER : AM_OK;
+}
+
 /* `rank` is the receiver's, of the window's communicator where it is one's. */
 int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int rank, int handler_id, const void *am_hdr,
                          MPI_Aint am_hdr_sz, const void *data, MPI_Aint count,
@@ -110,7 +129,7 @@ int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int rank, int handler_id, const 
     bool awaits = sreq != NULL && MPIDI_AM_rma_awaits(handler_id);
     am_status_t status;
     uint32_t peer;
-    int mpi_errno;
+    int mpi_errno = MPI_SUCCESS;
     MPIR_Datatype *dt_ptr;
     MPI_Aint true_lb;
     size_t bytes;
@@ -127,20 +146,25 @@ int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int rank, int handler_id, const 
     peer = MPIDI_AM_peer(av, hdr.src_vci, hdr.dst_vci);
     MPIDI_Datatype_get_info(count, datatype, contig, bytes, dt_ptr, true_lb);
     if (unlikely(MPIDI_AM_is_gpu(MPIR_get_contig_ptr(data, true_lb), bytes))) {
-        return MPIDI_AM_gpu_error();
+        mpi_errno = MPIDI_AM_gpu_error();
+    } else if (sreq != NULL) {
+        mpi_errno = operation_count(sreq, handler_id, hdr.src_vci, peer, bytes);
     }
     if (sreq != NULL) {
-        mpi_errno = operation_count(sreq, handler_id, hdr.src_vci, peer, bytes);
-        if (mpi_errno != MPI_SUCCESS) {
-            return mpi_errno;
-        }
         sreq->dev.ch4.am.netmod_am.am.handler_id = handler_id;
         sreq->dev.ch4.am.netmod_am.am.layout = NULL;
         sreq->dev.ch4.am.netmod_am.am.peer = peer;
         if (awaits) {
             MPIDI_AM_rma_begin(sreq, hdr.src_vci);
         }
-    } else if (handler_id >= MPIDIG_WIN_LOCK && handler_id <= MPIDIG_WIN_UNLOCKALL_ACK) {
+    }
+    if (unlikely(mpi_errno != MPI_SUCCESS)) {
+        if (sreq != NULL) {
+            refused(sreq, hdr.src_vci, awaits, mpi_errno);
+        }
+        return mpi_errno;
+    }
+    if (sreq == NULL && handler_id >= MPIDIG_WIN_LOCK && handler_id <= MPIDIG_WIN_UNLOCKALL_ACK) {
         MPIDI_AM_rma_control(handler_id, am_hdr, rank);
     }
     if (contig || bytes == 0) {
@@ -154,10 +178,7 @@ int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int rank, int handler_id, const 
                      sreq != NULL ? sent : NULL, sreq);
     if (unlikely(MPIDI_AM_global.trouble != 0) &&
         am_peer_is_dead(MPIDI_AM_global.ctx[hdr.src_vci], peer)) {
-        /* who sends control messages has others to send them to */
-        MPIDI_AM_rma_dead(hdr.src_vci, peer);
-        status = awaits || (handler_id >= MPIDIG_PART_SEND_INIT &&
-                            handler_id <= MPIDIG_PART_SEND_DATA) ? AM_ERR_PEER : AM_OK;
+        status = sent_to_dead(sreq, handler_id, hdr.src_vci, peer, status);
         sreq = NULL;
     }
     if (likely(status >= 0)) {

@@ -59,7 +59,11 @@ static void dead(void *arg, uint32_t peer)
     }
     MPIDI_AM_rma_dead(vci, peer);
     MPIDI_AM_part_dead(vci, peer);
-    MPIDI_AM_revoke_dead();
+    if (vci == 0) {
+        /* It asks vci 0 who is dead, and what it frees takes the lock of vci 0, which who has
+         * another one may not wait for here. */
+        MPIDI_AM_revoke_dead();
+    }
     MPIDI_AM_agree_dead();
     MPIDI_AM_ft_unlock();
     MPIDI_AM_wake(vci);

@@ -21,15 +21,16 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_part_start(MPIR_Request * request)
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_AM_locked_isend(const void *buf, MPI_Aint count,
                                                    MPI_Datatype datatype, int rank, int tag,
-                                                   MPIR_Comm * comm, int attr,
+                                                   int marks, MPIR_Comm * comm, int attr,
                                                    MPIDI_av_entry_t * addr, unsigned flags,
                                                    MPIR_Request ** request)
 {
     if (MPIDI_AM_HAS_ONE_VCI()) {
-        return MPIDI_AM_isend_from(buf, count, datatype, tag, comm,
+        return MPIDI_AM_isend_from(buf, count, datatype, tag | marks, comm,
                                    MPIDI_AM_CONTEXT_OFFSET(attr), addr, flags, 0, 0, request);
     }
-    return MPIDI_AM_isend_vcis(buf, count, datatype, rank, tag, comm, attr, addr, flags, request);
+    return MPIDI_AM_isend_vcis(buf, count, datatype, rank, tag, marks, comm, attr, addr, flags,
+                               request);
 }
 
 /* The state of a collective that has failed travels in the tag's error bits. */
@@ -67,9 +68,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
         return MPIDI_AM_refuse_send(comm, request);
     }
 #endif
-    return MPIDI_AM_locked_isend(buf, count, datatype, rank,
-                                 tag | MPIDI_AM_error_marks(MPIDI_AM_ATTR_ERROR(attr)), comm, attr,
-                                 addr, MPIDI_AM_IS_SYNC(attr) ? AM_MSG_SYNC : 0, request);
+    return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag,
+                                 MPIDI_AM_error_marks(MPIDI_AM_ATTR_ERROR(attr)), comm, attr, addr,
+                                 MPIDI_AM_IS_SYNC(attr) ? AM_MSG_SYNC : 0, request);
 }
 
 #if !MPIDI_AM_SINCE(4, 1, 0)
@@ -82,7 +83,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count
     if (unlikely(MPIDI_AM_is_refused(comm, tag))) {
         return MPIDI_AM_refuse_send(comm, request);
     }
-    return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag | MPIDI_AM_error_marks(*errflag),
+    return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, MPIDI_AM_error_marks(*errflag),
                                  comm, context_offset, addr, 0, request);
 }
 
@@ -91,7 +92,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count
                                                  MPIR_Comm * comm, int context_offset,
                                                  MPIDI_av_entry_t * addr, MPIR_Request ** request)
 {
-    return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, comm, context_offset, addr,
+    return MPIDI_AM_locked_isend(buf, count, datatype, rank, tag, 0, comm, context_offset, addr,
                                  AM_MSG_SYNC, request);
 }
 #endif

@@ -25,6 +25,7 @@ struct MPIDI_AM_comm_record {
     bool is_refused;            /* there will be none */
     bool is_asked;              /* what the members have in common */
     bool is_left;               /* the communicator is freed, the group is to be closed */
+    int kept_id;                /* of its context, to be given back then; -1: it is not kept */
     atomic_bool is_broken;      /* the group is to be abandoned */
     size_t shared_bytes;        /* of a piece that goes through that memory; 0: there is none */
 };
@@ -68,12 +69,24 @@ static struct MPIDI_AM_comm_record *record_new(MPIR_Comm * comm, MPIDI_AM_order_
     struct MPIDI_AM_comm_record *record = MPL_calloc(1, sizeof(*record), MPL_MEM_COMM);
 
     MPIR_Assertp(record != NULL);
+    record->kept_id = -1;
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
     record->next = records;
     records = record;
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
     MPIDI_AM_COMM(comm).records[order] = record;
     return record;
+}
+
+/* Does another record keep this context? */
+static bool is_kept(int context_id)
+{
+    const struct MPIDI_AM_comm_record *record = records;
+
+    while (record != NULL && record->kept_id != context_id) {
+        record = record->next;
+    }
+    return record != NULL;
 }
 
 /* Close the groups of communicators that are gone, and forget them; with `all` the groups have
@@ -92,16 +105,50 @@ static bool left_close(bool all)
             at = &record->next;
         } else {
             *at = record->next;
+            if (record->kept_id >= 0 && !is_kept(record->kept_id)) {
+                MPIR_Free_contextid(record->kept_id);
+            }
             MPL_free(record);
         }
     }
     return is_done;
 }
 
-static bool has_records(MPIR_Comm * comm)
+/* Where a group stays open for now, other members may have closed theirs: a later communicator must
+ * not get this context, as its group would have the same name.  That of a part of a communicator is
+ * its parent's, which MPICH frees after this, and is not kept (-1). */
+static int context_keep(MPIR_Comm * comm)
 {
-    return MPIDI_AM_COMM(comm).records[MPIDI_AM_BY_CALLS] != NULL ||
-        MPIDI_AM_COMM(comm).records[MPIDI_AM_BY_STARTS] != NULL;
+    int context_id = comm->recvcontext_id;
+
+    if ((context_id & (MPIR_CONTEXT_SUBCOMM_MASK | MPIR_CONTEXT_IS_LOCALCOMM_MASK |
+                       MPIR_CONTEXT_DYNAMIC_PROC_MASK)) != 0) {
+        return -1;
+    }
+    /* MPICH gives back no context of a dynamic process */
+    comm->recvcontext_id |= MPIR_CONTEXT_DYNAMIC_PROC_MASK;
+    return context_id;
+}
+
+/* The communicator is gone; with the lock of vci 0. */
+static void records_leave(MPIR_Comm * comm)
+{
+    struct MPIDI_AM_comm_record *open = NULL;
+
+    for (int order = 0; order < MPIDI_AM_ORDERS; order++) {
+        struct MPIDI_AM_comm_record *record = MPIDI_AM_COMM(comm).records[order];
+
+        if (record != NULL) {
+            record->is_left = true;
+            if (record->group != NULL && am_coll_group_close(record->group) == AM_ERR_AGAIN) {
+                record->kept_id = open != NULL ? open->kept_id : context_keep(comm);
+                open = record;
+            } else {
+                record->group = NULL;
+            }
+        }
+    }
+    (void) left_close(false);
 }
 
 /* A communicator may be freed in a poll, by the end of a request. */
@@ -109,23 +156,22 @@ void MPIDI_AM_comm_node_free(MPIR_Comm * comm)
 {
     bool is_mine;
 
-    if (MPIDI_AM_global.n_ctx == 0) {   /* the groups went with their context */
-        (void) left_close(true);
-    } else if (has_records(comm)) {
+    if (MPIDI_AM_global.n_ctx > 0 && (MPIDI_AM_COMM(comm).records[MPIDI_AM_BY_CALLS] != NULL ||
+                                      MPIDI_AM_COMM(comm).records[MPIDI_AM_BY_STARTS] != NULL)) {
         is_mine = MPIDI_AM_VCI0_IS_MINE();
         if (!is_mine) {
             MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
         }
-        for (int order = 0; order < MPIDI_AM_ORDERS; order++) {
-            if (MPIDI_AM_COMM(comm).records[order] != NULL) {
-                MPIDI_AM_COMM(comm).records[order]->is_left = true;
-            }
-        }
-        (void) left_close(false);
+        records_leave(comm);
         if (!is_mine) {
             MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
         }
     }
+}
+
+void MPIDI_AM_groups_forget(void)
+{
+    (void) left_close(true);
 }
 
 /* Whoever finds it broken may have another vci's lock, so a poll of vci 0 does it. */

@@ -102,7 +102,7 @@ static void run_vector(MPIR_Comm * comm, struct am_coll_group *group,
                        struct MPIDI_AM_collective *c, struct MPIDI_AM_vector *send,
                        struct MPIDI_AM_vector *recv, MPIDI_AM_errflag_t * errflag, int *mpi_errno)
 {
-    int size = comm->local_size, moved = MPIDI_AM_collective_open(c);
+    int size = comm->local_size, opened = MPIDI_AM_collective_open(c), moved = MPI_SUCCESS;
 
     if (send != NULL) {
         moved = MPIDI_AM_vector_copy(send, size, false);
@@ -116,6 +116,7 @@ static void run_vector(MPIR_Comm * comm, struct am_coll_group *group,
     c->call.recv_counts = recv->counts;
     c->call.recv_offsets = recv->offsets;
     *mpi_errno = run_mpi(comm, group, &c->call, errflag);
+    moved = opened == MPI_SUCCESS ? moved : opened;
     if (*mpi_errno == MPI_SUCCESS) {
         *mpi_errno = moved == MPI_SUCCESS ? MPIDI_AM_vector_copy(recv, size, true) : moved;
     }

@@ -8,6 +8,8 @@
 
 #include "am_group.h"
 
+#include <stdatomic.h>
+
 int MPIDI_AM_group_error(MPIR_Comm * comm, am_status_t status)
 {
     return status == AM_ERR_PEER ? MPIDI_AM_error_broken(comm) :
@@ -16,8 +18,8 @@ int MPIDI_AM_group_error(MPIR_Comm * comm, am_status_t status)
 
 struct wait {
     MPIR_Request *request;      /* of a wait that takes longer */
-    bool is_done;
     am_status_t status;
+    atomic_bool is_done;        /* then nobody else touches it any more */
 };
 
 static void wait_done(void *arg, am_status_t status)
@@ -25,10 +27,11 @@ static void wait_done(void *arg, am_status_t status)
     struct wait *wait = arg;
 
     wait->status = status;
-    wait->is_done = true;
     if (wait->request != NULL) {
         MPIDI_AM_complete(wait->request);
     }
+    /* last: who waits is perhaps another thread, and then goes on */
+    atomic_store_explicit(&wait->is_done, true, memory_order_release);
 }
 
 /* A collective that is done at once polls nothing.  One in so many polls all the same: what other
@@ -62,7 +65,7 @@ void MPIDI_AM_group_poll(void)
 am_status_t MPIDI_AM_group_run(MPIR_Comm * comm, struct am_coll_group *group,
                                struct am_coll_call *call, MPIDI_AM_errflag_t * errflag)
 {
-    struct wait wait = { NULL, false, AM_OK };
+    struct wait wait = { NULL, AM_OK, false };
     int mpi_errno = MPI_SUCCESS;
     bool polls = false;
     am_status_t status;
@@ -85,7 +88,8 @@ am_status_t MPIDI_AM_group_run(MPIR_Comm * comm, struct am_coll_group *group,
     if (wait.request != NULL) {
         mpi_errno = MPIDI_AM_c_wait(wait.request, errflag);
     }
-    while (!wait.is_done) {     /* progress has failed, or MPICH has no request for the wait */
+    /* progress has failed, MPICH has no request for the wait, or another thread is in wait_done */
+    while (!atomic_load_explicit(&wait.is_done, memory_order_acquire)) {
         int test_errno = MPID_Progress_test(NULL);
 
         mpi_errno = mpi_errno != MPI_SUCCESS ? mpi_errno : test_errno;

@@ -132,10 +132,11 @@ int MPIDI_AM_irecv_any(void *buf, size_t bytes, struct am_ctx *ctx, uint64_t key
                        MPIR_Request ** request);
 int MPIDI_AM_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request * message);
 
-/* am_vcis.c: messages where there are several vcis */
+/* am_vcis.c: messages where there are several vcis.  The tag is sent with `marks`, of which the
+ * receiver does not know when it chooses a vci. */
 int MPIDI_AM_isend_vcis(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
-                        MPIR_Comm * comm, int attr, MPIDI_av_entry_t * addr, unsigned flags,
-                        MPIR_Request ** request);
+                        int marks, MPIR_Comm * comm, int attr, MPIDI_av_entry_t * addr,
+                        unsigned flags, MPIR_Request ** request);
 int MPIDI_AM_irecv_vcis(void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                         MPIR_Comm * comm, int attr, MPIR_Request * partner,
                         MPIR_Request ** request);
@@ -250,6 +251,7 @@ void MPIDI_AM_rma_begin(MPIR_Request * sreq, int vci);
 void MPIDI_AM_rma_answer(int vci, int handler_id, const void *am_hdr);
 void MPIDI_AM_rma_control(int handler_id, const void *am_hdr, int rank);
 void MPIDI_AM_rma_dead(int vci, uint32_t peer);
+/* An operation has failed here, or at its target: no answer will come. */
 void MPIDI_AM_rma_refused(MPIR_Request * sreq, int vci, int mpi_errno);
 /* Called around those synchronisations that wait for others; what to do for the dead. */
 typedef enum {
@@ -279,6 +281,8 @@ int MPIDI_AM_sync_trouble(void);
  * answer. */
 void MPIDI_AM_comm_node_set(MPIR_Comm * comm);
 void MPIDI_AM_comm_node_free(MPIR_Comm * comm);
+/* The groups have gone with their context. */
+void MPIDI_AM_groups_forget(void);
 /* What is under way on a communicator that is broken ends, in a poll of vci 0 that calls
  * MPIDI_AM_groups_abandon. */
 void MPIDI_AM_group_revoke(MPIR_Comm * comm);

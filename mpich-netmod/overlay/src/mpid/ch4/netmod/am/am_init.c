@@ -293,6 +293,7 @@ static void contexts_close(void)
     if (MPIDI_AM_global.n_ctx > 0) {
         MPIDI_AM_variables_hide();
         MPIDI_AM_world_close();
+        MPIDI_AM_groups_forget();
         MPIDI_AM_late_free();
         MPIDI_AM_group_idle_free();
     }

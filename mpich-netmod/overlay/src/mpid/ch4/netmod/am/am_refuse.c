@@ -74,5 +74,6 @@ void MPIDI_AM_refused(int vci, const void *am_hdr)
 
     memcpy(&request, am_hdr, sizeof(request));
     MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**am_refused");
+    MPIDI_AM_win_failed(request->u.rma.win, mpi_errno);
     MPIDI_AM_rma_refused(request, vci, mpi_errno);
 }

@@ -208,7 +208,6 @@ void MPIDI_AM_win_failed(MPIR_Win * win, int mpi_errno)
 
 void MPIDI_AM_rma_refused(MPIR_Request * sreq, int vci, int mpi_errno)
 {
-    MPIDI_AM_win_failed(sreq->u.rma.win, mpi_errno);
     fail(sreq, vci, mpi_errno);
 }
 

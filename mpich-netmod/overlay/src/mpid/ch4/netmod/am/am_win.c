@@ -74,17 +74,13 @@ void MPIDI_AM_transfers_free(int vci)
     spare[vci] = NULL;
 }
 
-static void transfer_done(void *arg, am_status_t status)
+static void transfer_end(struct transfer *transfer, am_status_t status)
 {
-    struct transfer *transfer = arg;
     MPIR_Request *req = transfer->req;
     int vci = MPIDI_WIN(transfer->win, am_vci);
 
     if (transfer->layout != NULL) {
         MPIDI_AM_layout_free(transfer->layout);
-    }
-    if (status != AM_OK && status != AM_ERR_PEER) {     /* the dead are told of anyway */
-        MPIDI_AM_win_failed(transfer->win, MPIDI_AM_error(MPIDI_AM_global.ctx[vci], status));
     }
     MPIDI_AM_flow_give(vci, transfer->peer, 0);
     MPIR_cc_dec(transfer->local);
@@ -98,6 +94,17 @@ static void transfer_done(void *arg, am_status_t status)
         MPIDI_AM_complete(req);
     }
     transfer_put(vci, transfer);
+}
+
+static void transfer_done(void *arg, am_status_t status)
+{
+    struct transfer *transfer = arg;
+    int vci = MPIDI_WIN(transfer->win, am_vci);
+
+    if (status != AM_OK && status != AM_ERR_PEER) {     /* the dead are told of anyway */
+        MPIDI_AM_win_failed(transfer->win, MPIDI_AM_error(MPIDI_AM_global.ctx[vci], status));
+    }
+    transfer_end(transfer, status);
 }
 
 /* Counted in am_flow.c, perhaps after progress. */
@@ -203,9 +210,6 @@ static int transfer_start(const struct sides *sides, MPIR_Win * win, MPIDI_av_en
         return mpi_errno;
     }
     transfer->req = req;
-    if (request != NULL) {
-        *request = req;
-    }
     if (sides->contig) {
         data = am_data_contig(sides->addr, sides->bytes);
     } else {
@@ -217,9 +221,15 @@ static int transfer_start(const struct sides *sides, MPIR_Win * win, MPIDI_av_en
     } else {
         status = am_ctx_put(ctx, peer, &data, key, sides->target_offset, transfer_done, transfer);
     }
-    if (status < 0) {
-        transfer_done(transfer, status);
+    if (status < 0) {           /* the call tells of it, and gives no request */
+        transfer_end(transfer, status);
+        if (req != NULL) {
+            MPIDI_CH4_REQUEST_FREE(req);
+        }
         return MPIDI_AM_error(ctx, status);
+    }
+    if (request != NULL) {
+        *request = req;
     }
     return MPI_SUCCESS;
 }
@@ -318,7 +328,7 @@ static int fetch_add(const void *origin_addr, void *result_addr, int rank, MPI_A
                               (size_t) disp * part->disp_unit, value, result_addr,
                               transfer_done, transfer);
     if (status < 0) {
-        transfer_done(transfer, status);
+        transfer_end(transfer, status);
         return MPIDI_AM_error(ctx, status);
     }
     return MPI_SUCCESS;
