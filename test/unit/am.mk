@@ -9,6 +9,7 @@ am_tests = test/unit/am_address_test \
     test/unit/am_fork_test test/unit/am_forged_test \
     test/unit/am_forged_random_test \
     test/unit/am_forged_range_test test/unit/am_memory_test \
+    test/unit/am_length_test \
     test/unit/am_post_test \
     test/unit/shm_broken_test \
     test/unit/shm_death_test test/unit/shm_front_test \
@@ -40,6 +41,8 @@ test_unit_am_memory_test_SOURCES = test/unit/am_memory_test.c $(msg_world)
 test_unit_am_memory_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_memory_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc \
     -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=aligned_alloc
+test_unit_am_length_test_SOURCES = test/unit/am_length_test.c $(msg_world)
+test_unit_am_length_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_post_test_SOURCES = test/unit/am_post_test.c $(msg_world)
 test_unit_am_post_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_close_test_SOURCES = test/unit/am_close_test.c \
