@@ -16,6 +16,7 @@ am_tests = test/unit/am_address_test \
     test/unit/shm_pages_test \
     test/unit/shm_hostile_test \
     test/unit/shm_killed_test test/unit/shm_lanes_test \
+    test/unit/shm_last_test \
     test/unit/shm_late_test test/unit/shm_neighbour_test \
     test/unit/shm_process_test test/unit/shm_room_test \
     test/unit/shm_spread_test \
@@ -69,6 +70,8 @@ test_unit_am_client_test_CFLAGS = $(TEST_CFLAGS)
 shm_two = test/support/shm_two.c test/support/shm_two.h $(msg_world)
 test_unit_shm_broken_test_SOURCES = test/unit/shm_broken_test.c $(shm_two)
 test_unit_shm_broken_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_last_test_SOURCES = test/unit/shm_last_test.c $(msg_world)
+test_unit_shm_last_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_hostile_test_SOURCES = test/unit/shm_hostile_test.c $(shm_two)
 test_unit_shm_hostile_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_front_test_SOURCES = test/unit/shm_front_test.c \

@@ -181,7 +181,7 @@ static inline am_status_t tx_publish(struct shm_ep *ep, struct shm_tx *tx,
 /* The first send to a peer, and a send before the segment is there. */
 static __attribute__((noinline)) am_status_t tx_open(struct shm_ep *ep)
 {
-    if (ep->dead) {
+    if (ep->dead || ep->dying) {
         return AM_ERR_PEER;
     }
     if (ep->seg == NULL) {
