@@ -136,7 +136,7 @@ am_status_t am_send(struct am_client *client, uint32_t dest, const void *info,
     struct am_peer *peer = am_peer_get(ctx, dest, &status);
     struct am_send *send;
 
-    if (info_bytes > AM_INFO_BYTES_MAX) {
+    if (info_bytes > AM_INFO_BYTES_MAX || data->bytes > PTRDIFF_MAX) {
         return AM_ERR_INVALID;
     }
     if (peer == NULL) {

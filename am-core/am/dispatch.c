@@ -129,8 +129,8 @@ am_status_t am_token_reply_aux(struct am_token *token, uint32_t handler,
     if (word_count > AM_WORDS_MAX || handler >= AM_HANDLERS_MAX) {
         return AM_ERR_INVALID;
     }
-    if (sizeof(struct am_hdr) + word_count * sizeof(*words) + bytes >
-        peer->dev->attr.reply_bytes_max) {
+    if (bytes > peer->dev->attr.reply_bytes_max - sizeof(struct am_hdr) -
+                        word_count * sizeof(*words)) {
         return AM_ERR_INVALID;
     }
     /* The device delivered the request only with room for this reply. */

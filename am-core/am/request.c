@@ -68,6 +68,9 @@ request_queue(struct am_peer *peer, uint32_t handler, const uint64_t *words,
     struct am_ctx *ctx = peer->ctx;
     struct queued_request *queued;
 
+    if (bytes > am_peer_payload_max(peer, word_count)) {
+        return AM_ERR_INVALID; /* as the device says when there is space */
+    }
     if (peer->queued_count >= AM_QUEUE_MAX && handler >= AM_HANDLER_USER) {
         return AM_ERR_MEMORY;
     }

@@ -71,19 +71,35 @@ am_status_t am_msg_cancel(struct am_msg_req *req)
 
 /* ----------------------------------------------------------- the receiver */
 
+/* The credit and the space of a message go back, and its sender is told how it
+ * ended, if it awaits an answer. */
+static void give_back(const struct am_msg_info *info, am_status_t status)
+{
+    am_credit_owe(info->mp, info->charge);
+    if (info->proto == AM_PROTO_BUFFERED) {
+        am_msg_region_free(info->mp, info->offset, info->length);
+    } else if (info->proto == AM_PROTO_PREFIX) {
+        am_msg_region_free(info->mp, info->offset, info->prefix_bytes);
+    }
+    if (info->remote_id != 0) {
+        am_rndv_end(info->mp, info->remote_id, status);
+    }
+}
+
 void am_msg_drop(struct am_msg_req *message)
 {
-    struct am_msg_peer *mp = message->mp;
     const struct am_msg_info info = message->info;
 
     am_msg_message_free(message);
-    am_credit_owe(mp, info.charge);
-    if (info.proto == AM_PROTO_BUFFERED) {
-        am_msg_region_free(mp, info.offset, info.length);
-    } else if (info.proto == AM_PROTO_PREFIX) {
-        am_msg_region_free(mp, info.offset, info.prefix_bytes);
-    }
-    am_rndv_end(mp, info.remote_id, AM_ERR_CANCELLED);
+    give_back(&info, AM_ERR_CANCELLED);
+}
+
+void am_msg_lose(const struct am_msg_info *info)
+{
+    am_log(am_ctx_log(info->mp->msg->ctx), AM_LOG_ERROR,
+           "no memory for an unexpected message of %zu bytes, it is lost",
+           info->length);
+    give_back(info, AM_ERR_MEMORY);
 }
 
 struct am_msg_req *am_msg_remote(struct am_msg_peer *mp, uint64_t remote_id)

@@ -180,7 +180,7 @@ struct am_msg_peer {
     bool stalled, hello_seen, asked_region;
     struct am_op watch;
     uint32_t watch_polls;
-    uint64_t watch_received;
+    uint64_t watch_waiting; /* the messages that waited then */
     struct am_msg_req *streams[AM_MSG_SLOTS];
     uint8_t *rx_base;
     size_t rx_bytes, free_bytes, ahead_end;

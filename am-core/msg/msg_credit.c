@@ -78,6 +78,7 @@ void am_credit_unhold(struct am_msg_req *send)
     send->active.next = NULL;
     if (am_list_is_empty(&send->mp->held)) {
         send->mp->eager_limit = send->mp->eager_short;
+        send->mp->stall_said = false; /* the next one held says it anew */
     }
 }
 
@@ -205,17 +206,6 @@ bool am_credit_admit(struct am_msg_peer *mp, uint64_t charge)
     return true;
 }
 
-/* Messages received so far, by any protocol. */
-static uint64_t received(const struct am_msg *msg)
-{
-    uint64_t sum = 0;
-
-    for (int i = 0; i < AM_PROTO_COUNT; i++) {
-        sum += msg->stats[AM_MSG_RX_MESSAGES + i];
-    }
-    return sum;
-}
-
 /* One more set of envelopes for a peer whose messages are all held. */
 static void grant_extra(struct am_msg_peer *mp)
 {
@@ -224,8 +214,7 @@ static void grant_extra(struct am_msg_peer *mp)
 
     /* more each time, so that a deep queue is reached in few grants */
     messages = mp->extra / 2 > messages ? mp->extra / 2 : messages;
-    messages = messages > AM_CREDIT_MESSAGES_MAX ? AM_CREDIT_MESSAGES_MAX
-                                                 : messages;
+    messages = messages > AM_CREDIT_EXTRA_MAX ? AM_CREDIT_EXTRA_MAX : messages;
     words[0] = am_credit_pack(messages, 0);
     if (mp->owed != 0) {
         am_credit_flush(mp);
@@ -244,20 +233,20 @@ static bool starves(const struct am_msg_peer *mp)
     return mp->owed != 0 || mp->waiting_messages >= mp->extra;
 }
 
-/* Runs once a poll while its peer is stalled and something is wanted. */
+/* Runs once a poll while its peer is stalled and something is wanted.  It counts
+ * anew when a message of this peer has gone, as that gives it credit; those of
+ * others do not. */
 static am_turn_t watch_run(struct am_op *op)
 {
     struct am_msg_peer *mp = am_container(op, struct am_msg_peer, watch);
     struct am_msg *msg = mp->msg;
-    uint64_t now;
 
     if (!mp->stalled ||
         (am_match_posted_count(&msg->match) == 0 && !msg->probed)) {
         return AM_TURN_LAST;
     }
-    now = received(msg);
-    if (now != mp->watch_received) {
-        mp->watch_received = now;
+    if (mp->waiting_messages != mp->watch_waiting) {
+        mp->watch_waiting = mp->waiting_messages;
         mp->watch_polls = 0;
     }
     if (++mp->watch_polls < AM_CREDIT_STARVE_POLLS) {

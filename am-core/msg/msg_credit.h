@@ -36,11 +36,15 @@
  * (4) Then the messages at the receiver are all unmatched.  If its user wants
  *     any of them they match and (3) frees credit.  If its user only wants
  *     messages that are still held (it receives out of order), then receives
- *     are posted and nothing matches: after AM_CREDIT_STARVE_POLLS polls of
- *     that kind the receiver grants a further set of messages, envelopes only,
- *     and so on until the wanted one is in.  That memory is what MPI's rules
- *     ask for; a receiver that posts nothing, or receives in order, never
- *     grants it.  The extra grant is taken in again as its messages match.
+ *     are posted and none of this peer's messages matches: after
+ *     AM_CREDIT_STARVE_POLLS polls of that kind the receiver grants a further
+ *     set of messages, envelopes only, and so on until the wanted one is in.
+ *     That memory is what MPI's rules ask for; a receiver that posts nothing,
+ *     or takes a message of this peer every so many polls, never grants it.
+ *     What others send does not count: they may never stop, and the receiver
+ *     cannot tell whom its receives are for.  So one that takes messages of
+ *     some peers only, for long, holds the envelopes of what the others send.
+ *     The extra grant is taken in again as its messages match.
  */
 #ifndef AM_MSG_MSG_CREDIT_H
 #define AM_MSG_MSG_CREDIT_H
@@ -53,6 +57,8 @@
 #define AM_CREDIT_MESSAGES_MAX   UINT64_C(16384)
 #define AM_CREDIT_MESSAGES_MIN   UINT64_C(16)
 #define AM_CREDIT_FIELD_MAX      UINT64_C(0x7fff) /* messages in one word */
+/* one extra grant: a whole grant that was not used, and this, fit the field */
+#define AM_CREDIT_EXTRA_MAX      (AM_CREDIT_FIELD_MAX - AM_CREDIT_MESSAGES_MAX)
 #define AM_CREDIT_FIRST_BYTES    (UINT64_C(64) * 1024)
 #define AM_CREDIT_FIRST_MESSAGES UINT64_C(256)
 #define AM_CREDIT_RIDE           (32 * AM_CREDIT_MESSAGE)

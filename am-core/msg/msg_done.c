@@ -178,6 +178,12 @@ bool am_msg_message_is_whole(const struct am_msg_req *message)
             message->moved_bytes == message->info.length);
 }
 
+/* A message that nobody has received yet. */
+static bool is_message(const struct am_msg_req *req)
+{
+    return req->state == AM_REQ_UNEXPECTED || req->state == AM_REQ_CLAIMED;
+}
+
 static void fail_one(struct am_msg_req *req, struct am_msg_peer *mp)
 {
     bool receiving = req->state == AM_REQ_RECEIVING;
@@ -190,8 +196,7 @@ static void fail_one(struct am_msg_req *req, struct am_msg_peer *mp)
         am_msg_message_free(req);
         return;
     }
-    if (req->state == AM_REQ_UNEXPECTED || req->state == AM_REQ_CLAIMED) {
-        req->status = am_msg_message_is_whole(req) ? AM_OK : AM_ERR_PEER;
+    if (is_message(req)) {
         am_list_push(&mp->active, &req->active);
         return;
     }
@@ -207,12 +212,19 @@ static void fail_one(struct am_msg_req *req, struct am_msg_peer *mp)
     }
 }
 
+/* All messages get their status before the first request ends: its `done` may
+ * receive any of them, and of one that is not whole nothing more comes. */
 static void fail_list(struct am_list *list, struct am_msg_peer *mp)
 {
     struct am_list failed, *at;
 
     am_list_init(&failed);
     while ((at = am_list_pop(list)) != NULL) {
+        struct am_msg_req *req = am_container(at, struct am_msg_req, active);
+
+        if (is_message(req) && !am_msg_message_is_whole(req)) {
+            req->status = AM_ERR_PEER;
+        }
         am_list_push(&failed, at);
     }
     while ((at = am_list_pop(&failed)) != NULL) {

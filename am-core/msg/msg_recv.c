@@ -2,6 +2,7 @@
  * The funnel of receives: posted ones meet envelopes, unexpected ones wait,
  * and the protocol of the message delivers it.
  */
+#include "msg/msg_cancel.h"
 #include "msg/msg_credit.h"
 #include "msg/msg_lost.h"
 #include "msg/proto.h"
@@ -41,8 +42,7 @@ struct am_msg_req *am_msg_message_get(struct am_msg *msg, uint64_t key,
     message = am_msg_req_get(msg);
     if (message == NULL) {
         am_credit_leave(info->mp, info->charge);
-        am_log(am_ctx_log(msg->ctx), AM_LOG_ERROR,
-               "no memory for an unexpected message, it is lost");
+        am_msg_lose(info);
         return NULL;
     }
     message->node.key = key;
@@ -70,10 +70,8 @@ struct am_msg_req *am_msg_message_keep(struct am_msg *msg, uint64_t key,
         message->buffer = am_msg_buffer_get(msg, info->length);
         message->buffer_bytes = info->length;
         if (message->buffer == NULL) {
-            am_log(am_ctx_log(msg->ctx), AM_LOG_ERROR,
-                   "no memory for an unexpected message of %zu bytes",
-                   info->length);
             am_msg_message_free(message);
+            am_msg_lose(info);
             return NULL;
         }
     }

@@ -271,7 +271,6 @@ static void frees_send(struct am_msg_peer *mp)
     msg->stats[AM_MSG_REGION_FREES]++;
     am_msg_control(mp, AM_MSG_H_REGION_FREE, mp->frees, mp->free_count);
     mp->free_count = 0;
-    mp->free_bytes = 0;
     mp->rx_wanted = false;
 }
 
@@ -279,6 +278,9 @@ void am_msg_region_free(struct am_msg_peer *mp, size_t offset, size_t bytes)
 {
     if (mp->peer->dead) {
         return; /* nobody wants it back, and `frees` would run over */
+    }
+    if (mp->free_count == 0) {
+        mp->free_bytes = 0; /* not when they ride: that may be taken back */
     }
     mp->frees[mp->free_count++] = offset;
     mp->free_bytes += bytes;
@@ -295,9 +297,6 @@ uint32_t am_msg_region_ride(struct am_msg_peer *mp, uint64_t *words,
 
     while (n < count && mp->free_count > 0) {
         words[n++] = mp->frees[--mp->free_count];
-    }
-    if (mp->free_count == 0) {
-        mp->free_bytes = 0;
     }
     return n;
 }

@@ -9,12 +9,14 @@ am_tests = test/unit/am_address_test \
     test/unit/am_fork_test test/unit/am_forged_test \
     test/unit/am_forged_random_test \
     test/unit/am_forged_range_test test/unit/am_memory_test \
+    test/unit/am_length_test \
     test/unit/am_post_test \
     test/unit/shm_broken_test \
     test/unit/shm_death_test test/unit/shm_front_test \
     test/unit/shm_pages_test \
     test/unit/shm_hostile_test \
     test/unit/shm_killed_test test/unit/shm_lanes_test \
+    test/unit/shm_last_test \
     test/unit/shm_late_test test/unit/shm_neighbour_test \
     test/unit/shm_process_test test/unit/shm_room_test \
     test/unit/shm_spread_test \
@@ -40,6 +42,8 @@ test_unit_am_memory_test_SOURCES = test/unit/am_memory_test.c $(msg_world)
 test_unit_am_memory_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_memory_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc \
     -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=aligned_alloc
+test_unit_am_length_test_SOURCES = test/unit/am_length_test.c $(msg_world)
+test_unit_am_length_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_post_test_SOURCES = test/unit/am_post_test.c $(msg_world)
 test_unit_am_post_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_close_test_SOURCES = test/unit/am_close_test.c \
@@ -66,6 +70,8 @@ test_unit_am_client_test_CFLAGS = $(TEST_CFLAGS)
 shm_two = test/support/shm_two.c test/support/shm_two.h $(msg_world)
 test_unit_shm_broken_test_SOURCES = test/unit/shm_broken_test.c $(shm_two)
 test_unit_shm_broken_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_last_test_SOURCES = test/unit/shm_last_test.c $(msg_world)
+test_unit_shm_last_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_hostile_test_SOURCES = test/unit/shm_hostile_test.c $(shm_two)
 test_unit_shm_hostile_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_front_test_SOURCES = test/unit/shm_front_test.c \

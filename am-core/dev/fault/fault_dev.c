@@ -167,7 +167,7 @@ am_status_t fault_send(struct am_dev_ep *base, uint32_t class, const void *hdr,
     am_status_t status = AM_OK;
 
     if (hdr_bytes > base->dev->attr.hdr_bytes_max ||
-        hdr_bytes + data_bytes > base->dev->attr.packet_bytes_max) {
+        data_bytes > base->dev->attr.packet_bytes_max - hdr_bytes) {
         return AM_ERR_INVALID;
     }
     if (ep->stall_polls[class] != 0) {
@@ -195,7 +195,7 @@ am_status_t fault_send_fill(struct am_dev_ep *base, uint32_t class,
     am_status_t status;
 
     if (hdr_bytes > base->dev->attr.hdr_bytes_max ||
-        hdr_bytes + data_bytes > base->dev->attr.packet_bytes_max) {
+        data_bytes > base->dev->attr.packet_bytes_max - hdr_bytes) {
         return AM_ERR_INVALID;
     }
     if (ep->stall_polls[class] != 0 ||

@@ -104,7 +104,7 @@ struct shm_ep {
     _Atomic uint32_t *peer_sleeping; /* in the peer's shm_rank */
     bool tx_open; /* the peer has been told to poll my lane */
     bool rx_open; /* its lane is on dev->active */
-    bool dead;
+    bool dead, dying; /* dying: what it has left is delivered, nothing sent */
     bool reply_room; /* there is room for a reply: none was sent since I saw */
     struct shm_tx tx[2];
     struct shm_rx rx[2];

@@ -204,12 +204,17 @@ rx_drain(struct shm_dev *dev, struct shm_ep *ep, uint32_t class, uint32_t max)
     return (int)(max - left);
 }
 
-/* A dead peer adds nothing: no more than the lane holds, whoever writes there. */
+/* A dead peer adds nothing: no more than the lane holds, whoever writes there.
+ * Nor does it make room for replies, of which none is sent any more: so requests
+ * do not wait for that. */
 void shm_rx_empty(struct shm_ep *ep)
 {
     static const uint32_t order[] = {AM_DEV_REPLY, AM_DEV_REQUEST};
     struct shm_dev *dev = shm_dev_of(ep->ep.dev);
 
+    ep->dying = true;
+    ep->tx_open = false;
+    ep->reply_room = true;
     for (int i = 0; i < 2 && ep->rx_open; i++) {
         uint32_t left = ep->rx[order[i]].mask + 1;
         int count = 1;

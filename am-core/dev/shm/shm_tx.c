@@ -181,7 +181,7 @@ static inline am_status_t tx_publish(struct shm_ep *ep, struct shm_tx *tx,
 /* The first send to a peer, and a send before the segment is there. */
 static __attribute__((noinline)) am_status_t tx_open(struct shm_ep *ep)
 {
-    if (ep->dead) {
+    if (ep->dead || ep->dying) {
         return AM_ERR_PEER;
     }
     if (ep->seg == NULL) {
@@ -205,6 +205,15 @@ static inline am_status_t publish_data(struct shm_ep *ep, struct shm_tx *tx,
     return status;
 }
 
+/* Is all of a packet in its slot?  A length that is none may wrap the sum. */
+static inline bool fits_slot(size_t hdr_bytes, size_t data_bytes)
+{
+    size_t bytes;
+
+    return !__builtin_add_overflow(hdr_bytes, data_bytes, &bytes) &&
+           bytes <= SHM_SLOT_BYTES;
+}
+
 /* A packet whose payload goes through the data ring. */
 static __attribute__((noinline)) am_status_t
 send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
@@ -224,7 +233,7 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
     struct shm_slot *slot;
     uint32_t at;
 
-    if (hdr_bytes + bytes > ep->seg->header.packet_bytes[class]) {
+    if (bytes > ep->seg->header.packet_bytes[class] - hdr_bytes) {
         return AM_ERR_INVALID;
     }
     /* the slot first: what a skip has changed is not taken back */
@@ -284,7 +293,7 @@ am_status_t shm_send(struct am_dev_ep *dep, uint32_t class, const void *hdr,
             return status;
         }
     }
-    if (hdr_bytes + data_bytes > SHM_SLOT_BYTES) {
+    if (!fits_slot(hdr_bytes, data_bytes)) {
         return send_data(
                 ep, class, hdr, hdr_bytes,
                 &(struct shm_payload){.data = data, .bytes = data_bytes});
@@ -299,7 +308,9 @@ am_status_t shm_send(struct am_dev_ep *dep, uint32_t class, const void *hdr,
 }
 
 /* A short packet into a free slot of an open lane; all else goes by shm_send.
- * Each word is moved once, from the caller's to the slot. */
+ * Each word is moved once, from the caller's to the slot.  `any_length`, which is
+ * a constant: its payload may have any that fits the slot, as the caller has seen;
+ * if not, it has none or a word, and the words may be too many. */
 static inline __attribute__((always_inline)) am_status_t
 send_short(struct shm_ep *ep, uint32_t class, uint64_t first,
            const uint64_t *words, const void *data, size_t data_bytes,
@@ -310,8 +321,9 @@ send_short(struct shm_ep *ep, uint32_t class, uint64_t first,
     uint32_t count = am_dev_word_count(first);
     size_t hdr_bytes = sizeof(first) * (1 + (size_t)count);
 
-    if (SHM_UNLIKELY(!ep->tx_open || slot == tx->stop ||
-                     hdr_bytes + data_bytes > SHM_SLOT_BYTES)) {
+    if (SHM_UNLIKELY(
+                !ep->tx_open || slot == tx->stop ||
+                (!any_length && hdr_bytes + data_bytes > SHM_SLOT_BYTES))) {
         return am_dev_send_words(&ep->ep, class, first, words, data,
                                  data_bytes);
     }
@@ -336,8 +348,10 @@ send_payload(struct am_dev_ep *dep, uint32_t class, uint64_t first,
     uint32_t count = am_dev_word_count(first);
     size_t hdr_bytes = sizeof(first) * (1 + (size_t)count);
 
-    if (hdr_bytes + data_bytes <= SHM_SLOT_BYTES || hdr_bytes > SHM_EXT_BYTES ||
-        !ep->tx_open) {
+    if (hdr_bytes > SHM_EXT_BYTES || !ep->tx_open) {
+        return am_dev_send_words(dep, class, first, words, data, data_bytes);
+    }
+    if (data_bytes <= SHM_SLOT_BYTES - hdr_bytes) {
         return send_short(ep, class, first, words, data, data_bytes, true);
     }
     hdr[0] = first;
@@ -371,7 +385,7 @@ am_status_t shm_send_fill(struct am_dev_ep *dep, uint32_t class,
             return status;
         }
     }
-    if (hdr_bytes + data_bytes <= SHM_SLOT_BYTES) {
+    if (fits_slot(hdr_bytes, data_bytes)) {
         char payload[SHM_SLOT_BYTES];
 
         if (!shm_tx_has_slot(&ep->tx[class])) {
