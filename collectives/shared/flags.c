@@ -58,4 +58,7 @@ void am_shared_nudge(struct am_coll_group *group, bool all)
             shared->owes_nudges = true;
         }
     }
+    if (shared->owes_nudges) {
+        am_shared_nudged(group); /* looks on, whatever else it waits for */
+    }
 }

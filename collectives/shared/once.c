@@ -126,9 +126,6 @@ static void note(struct am_coll_group *group, const struct am_coll_call *call,
     group->next++;
     am_shared_advance(group->shared, turns);
     group->shared->looks = 0;
-    if (group->shared->owes_nudges) {
-        am_shared_nudged(group); /* there was no space: in later polls */
-    }
     group->coll->stats[AM_COLL_STAT_STARTED]++;
     group->coll->stats[AM_COLL_STAT_SHARED]++;
     group->coll->stats[AM_COLL_STAT_ONCE]++;

@@ -159,8 +159,9 @@ bool MPIDI_AM_as_reduction(struct MPIDI_AM_collective *c, am_coll_kind_t kind,
     if (MPIDI_AM_group_operator(op, datatype, size, &c->call.op)) {
         return c->bytes != 0;
     }
-    /* the user's may wait for another thread, and libam would call it with the lock held */
-    if (!MPIDI_AM_global.serial && MPIDI_AM_OP_IS_USERS(op)) {
+    /* the user's may wait for another thread, and libam would call it with the lock held, or a
+     * thread would come in half way, as MPICH gives up its one lock meanwhile */
+    if (!MPIDI_AM_global.single && MPIDI_AM_OP_IS_USERS(op)) {
         return false;
     }
     c->operator.op = op;

@@ -41,7 +41,8 @@ typedef struct {
     /* in a row, of callers that do not sleep on the doorbell */
     unsigned idle_polls[MPIDI_CH4_MAX_VCIS];
     bool crowded;               /* my node has more ranks of this world than CPUs for them */
-    bool serial;                /* in no rank are threads in MPICH at the same time */
+    bool serial;                /* in no rank are threads in MPICH at the same time, ... */
+    bool single;                /* ... and none may call it while an operator of the user's runs */
     MPIDI_AM_phase_t phase;
     uint32_t *peers;            /* of all pairs of vcis, for each rank; NULL where there is one */
     double connect_ms;          /* so long a start waits for other ranks */

@@ -17,9 +17,9 @@
 
 /* The first exchange carries whether a rank failed before it, so that all
  * learn it and one of them speaks; whether threads may be in its MPICH at the
- * same time; and where a rank may run. */
+ * same time, or while an operator of the user's runs; and where a rank may run. */
 struct card {
-    uint32_t failed, threaded;
+    uint32_t failed, threaded, multiple;
     cpu_set_t cpus;             /* empty: not known */
     char address[AM_ADDRESS_BYTES];
 };
@@ -109,6 +109,12 @@ static bool is_threaded(void)
 #endif
 }
 
+/* MPICH gives up even the one lock while an operator of the user's runs. */
+static bool is_multiple(void)
+{
+    return MPIR_ThreadInfo.thread_provided == MPI_THREAD_MULTIPLE;
+}
+
 /* The first exchange: sets failed_rank; `all` may be NULL. */
 static int exchange_cards(struct exchange *exchange, const struct card *card, void *all,
                           size_t bytes)
@@ -124,11 +130,13 @@ static int exchange_cards(struct exchange *exchange, const struct card *card, vo
     MPIDI_AM_global.crowded = mpi_errno == MPI_SUCCESS && node_is_crowded(cards) &&
         !am_time_is_virtual();
     MPIDI_AM_global.serial = mpi_errno == MPI_SUCCESS;
+    MPIDI_AM_global.single = mpi_errno == MPI_SUCCESS;
     for (int i = size - 1; mpi_errno == MPI_SUCCESS && i >= 0; i--) {
         if (cards[i].failed) {
             exchange->failed_rank = i;
         }
         MPIDI_AM_global.serial = MPIDI_AM_global.serial && !cards[i].threaded;
+        MPIDI_AM_global.single = MPIDI_AM_global.single && !cards[i].multiple;
         if (all != NULL) {
             memcpy((char *) all + (size_t) i * bytes, cards[i].address, bytes);
         }
@@ -147,6 +155,7 @@ static int world_allgather(void *arg, const void *mine, void *all, size_t bytes)
         CPU_ZERO(&card.cpus);
         (void) sched_getaffinity(0, sizeof(card.cpus), &card.cpus);
         card.threaded = is_threaded();
+        card.multiple = is_multiple();
         if (in_card) {
             memcpy(card.address, mine, bytes);
         }
