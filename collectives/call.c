@@ -297,11 +297,8 @@ am_status_t am_coll_start(struct am_coll_group *group,
 {
     bool has_looked = false;
 
-    if (group->coll->forked) {
-        return AM_ERR_FORKED;
-    }
-    if (group->coll->is_operating) {
-        return AM_ERR_HANDLER;
+    if (group->coll->refuses != AM_OK) {
+        return group->coll->refuses;
     }
     if (group->status != AM_OK) {
         return group->status;

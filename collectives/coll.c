@@ -170,6 +170,7 @@ static void coll_forked(struct am_ctx *ctx, uint32_t slot)
     struct am_coll *coll = am_module_data(ctx, slot);
 
     coll->forked = coll->is_closing = true;
+    coll->refuses = AM_ERR_FORKED;
 }
 
 /* "collectives": for a group of all ranks. */

@@ -96,8 +96,8 @@ struct am_coll {
     struct am_pool xfers;
     uint32_t window; /* messages a peer may send that were not consumed */
     bool can_fence;  /* am_barrier_seldom works here */
+    am_status_t refuses; /* why none may be started now, or AM_OK */
     bool forked;
-    bool is_operating; /* an operator runs (collectives/op/operate.h) */
     bool is_closing; /* nothing is sent any more */
 };
 

@@ -12,9 +12,9 @@ static inline void am_coll_operate(struct am_coll *coll,
                                    const struct am_coll_operator *op,
                                    const void *left, void *inout, size_t count)
 {
-    coll->is_operating = true;
+    coll->refuses = AM_ERR_HANDLER;
     op->reduce(op->arg, left, inout, count);
-    coll->is_operating = false;
+    coll->refuses = AM_OK;
 }
 
 #endif

@@ -68,12 +68,10 @@ static inline void am_shared_begun(struct am_coll_group *group, uint32_t turn)
     }
 }
 
-/* The next turns are taken.  What is known of turns long ago is put off as they go on:
- * a member that gives nothing, in broadcasts of others say, learns nothing newer, and
- * numbers of turns come again. */
-static inline void am_shared_advance(struct am_shared *shared, uint32_t turns)
+/* What is known of turns long ago is put off as they go on: a member that gives nothing,
+ * in broadcasts of others say, learns nothing newer, and numbers of turns come again. */
+static inline void am_shared_forget(struct am_shared *shared)
 {
-    shared->next += turns;
     if (__builtin_expect(shared->next - shared->begun > AM_SHARED_OLD, 0)) {
         shared->begun = shared->next - AM_SHARED_OLD;
     }

@@ -105,6 +105,9 @@ static bool wait(struct am_coll_group *group, am_shared_whose_t whose,
     bool is_one = whose == AM_SHARED_ROOTS;
     bool found;
 
+    if (whose != AM_SHARED_ALL) {
+        am_shared_forget(shared);
+    }
     if (whose == AM_SHARED_NOBODYS) {
         return true;
     }
@@ -124,7 +127,7 @@ static void note(struct am_coll_group *group, const struct am_coll_call *call,
 {
     am_coll_leader_note(group, call);
     group->next++;
-    am_shared_advance(group->shared, turns);
+    group->shared->next += turns;
     group->shared->looks = 0;
     group->coll->stats[AM_COLL_STAT_STARTED]++;
     group->coll->stats[AM_COLL_STAT_SHARED]++;
