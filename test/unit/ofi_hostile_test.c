@@ -9,14 +9,23 @@
 #include "support/cm.h"
 #include "support/dev_pair.h"
 
+#define LONG_BYTES (2 * OFI_RX_SLAB_BYTES)
+
 static struct dev_node nodes[2];
+static uint8_t long_packet[LONG_BYTES];
+
+static void job_open_multi(const char *multi)
+{
+    const struct am_option options[] = {{"AM_OFI_PROVIDER", "tcp;ofi_rxm"},
+                                        {"AM_OFI_DOMAIN", "lo"},
+                                        {"AM_OFI_MULTI", multi}};
+
+    dev_pair_open(nodes, &am_ofi_ops, am_env_real(), options, 3);
+}
 
 static void job_open(void)
 {
-    const struct am_option options[] = {{"AM_OFI_PROVIDER", "tcp;ofi_rxm"},
-                                        {"AM_OFI_DOMAIN", "lo"}};
-
-    dev_pair_open(nodes, &am_ofi_ops, am_env_real(), options, 2);
+    job_open_multi("on");
 }
 
 static void job_close(void)
@@ -73,6 +82,46 @@ static void test_hostile(void **state)
     bad.flags = OFI_FLAG_HELLO; /* without an address */
     hostile(&bad, sizeof(bad), AM_DEV_STAT_RX_BAD);
     job_close();
+}
+
+/* A buffer of this device goes out with a packet that is longer than it may be. */
+static void send_long(struct ofi_dev *dev, struct ofi_ep *ep)
+{
+    struct ofi_tx *tx =
+            am_container(am_list_pop(&dev->tx_free), struct ofi_tx, link);
+
+    dev->tx_free_count--;
+    tx->ep = ep;
+    tx->bytes = LONG_BYTES;
+    ep->flying++;
+    ep->flying_bytes += LONG_BYTES;
+    while (fi_send(dev->ep, long_packet, LONG_BYTES, dev->tx_desc, ep->to,
+                   &tx->context) == -FI_EAGAIN) {
+        dev_pair_poll(nodes);
+    }
+}
+
+/* However many packets come that no buffer holds, there are buffers for those that
+ * follow. */
+static void test_long(void **state)
+{
+    static const char *const multis[] = {"on", "off"};
+
+    for (int i = 0; i < 2; i++) {
+        uint32_t count;
+
+        job_open_multi(multis[i]);
+        count = ofi_dev_of(nodes[1].dev)->rx_count;
+        for (uint32_t k = 1; k <= count + 1; k++) {
+            send_long(ofi_dev_of(nodes[0].dev), ofi_ep_of(nodes[0].ep));
+            for (int n = 0; nodes[1].stats[AM_DEV_STAT_RX_BAD] < k; n++) {
+                assert_true(n < DEV_PAIR_POLLS_MAX);
+                dev_pair_poll(nodes);
+            }
+        }
+        dev_pair_send(nodes);
+        job_close();
+    }
 }
 
 /* Credit that nobody gave does not let more requests out than there is space
@@ -149,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_hostile),
+            cmocka_unit_test(test_long),
             cmocka_unit_test(test_credit),
             cmocka_unit_test(test_flood),
     };

@@ -40,14 +40,17 @@ void ofi_ep_doom(struct ofi_dev *dev, struct ofi_ep *ep, int error)
     am_list_push(&dev->doomed, &ep->doomed_link);
 }
 
-/* Longer than a buffer, which no peer of this device sends. */
-static void rx_failed(struct ofi_dev *dev, struct ofi_rx *rx, int error)
+/* Longer than a buffer, which no peer of this device sends.  A buffer of many packets
+ * comes back by FI_MULTI_RECV; but ofi_rxm of libfabric 1.17 lets go of one that a
+ * packet was too long for without saying so, and would in the end have none left. */
+static void rx_failed(struct ofi_dev *dev, struct ofi_rx *rx, int error,
+                      uint64_t flags)
 {
     if (error == FI_ECANCELED) {
         return;
     }
     dev->stats[AM_DEV_STAT_RX_BAD]++;
-    if (!dev->multi) {
+    if (!dev->multi || (flags & FI_MULTI_RECV) != 0 || error == FI_ETRUNC) {
         rx->next_unposted = dev->unposted;
         dev->unposted = rx;
     }
@@ -77,7 +80,7 @@ void ofi_error_read(struct ofi_dev *dev)
     default:
         rx_failed(dev,
                   am_container(entry.op_context, struct ofi_rx, context),
-                  entry.err);
+                  entry.err, entry.flags);
     }
 }
 
