@@ -22,8 +22,8 @@ enum {
 static struct clock clock_virtual;
 static struct dev_node nodes[2];
 
-/* Two ranks of a job that have heard of each other. */
-static void job_open(const char *silence_s)
+/* Two ranks of a job, of which node 0 has connected to node 1. */
+static void job_meet(const char *silence_s)
 {
     const struct am_option options[] = {{"AM_UDP_IF", "lo"},
                                         {"AM_UDP_SILENCE", silence_s},
@@ -31,7 +31,14 @@ static void job_open(const char *silence_s)
 
     clock_virtual =
             (struct clock){.env = {.ops = &clock_ops}, .now_ps = PS_PER_S};
-    dev_pair_open(nodes, &am_udp_ops, &clock_virtual.env, options, 3);
+    dev_pair_meet(nodes, &am_udp_ops, &clock_virtual.env, options, 3);
+}
+
+/* And they have heard of each other. */
+static void job_open(const char *silence_s)
+{
+    job_meet(silence_s);
+    dev_pair_send(nodes);
 }
 
 /* So many seconds pass; node 0 looks, and polls, and node 1 if it may. */
@@ -83,10 +90,10 @@ static void test_silent(void **state)
     dev_pair_close(nodes);
 }
 
-/* It speaks again, if only to answer pings. */
-static void test_back(void **state)
+/* Node 1 polls again after most of what it may be silent for, and what node 0 hears
+ * then are the answers to its pings; that several times. */
+static void answers(void)
 {
-    job_open("60");
     for (int round = 0; round < 5; round++) {
         struct udp_ep *ep = udp_ep_of(nodes[0].ep);
 
@@ -100,6 +107,34 @@ static void test_back(void **state)
         }
     }
     assert_int_equal(nodes[0].dead, 0);
+    assert_int_equal(nodes[1].stats[AM_DEV_STAT_RX_STALE], 0);
+}
+
+/* It speaks again, if only to answer pings. */
+static void test_back(void **state)
+{
+    job_open("60");
+    answers();
+    dev_pair_close(nodes);
+}
+
+/* A rank answers though nothing was ever sent to it, and so it has no endpoint; it
+ * does not get one by that. */
+static void test_unheard(void **state)
+{
+    job_meet("60");
+    answers();
+    assert_null(nodes[1].ep);
+    dev_pair_send(nodes);
+    dev_pair_close(nodes);
+}
+
+/* So does one that has let go of who asks. */
+static void test_let_go(void **state)
+{
+    job_open("60");
+    nodes[1].dev->ops->disconnect(nodes[1].ep);
+    answers();
     dev_pair_close(nodes);
 }
 
@@ -133,6 +168,8 @@ int main(void)
             cmocka_unit_test(test_closed),
             cmocka_unit_test(test_silent),
             cmocka_unit_test(test_back),
+            cmocka_unit_test(test_unheard),
+            cmocka_unit_test(test_let_go),
             cmocka_unit_test(test_yield_long),
     };
 
