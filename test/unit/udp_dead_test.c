@@ -23,15 +23,23 @@ static struct clock clock_virtual;
 static struct dev_node nodes[2];
 
 /* Two ranks of a job, of which node 0 has connected to node 1. */
-static void job_meet(const char *silence_s)
+static void job_meet_with(const char *silence_s, const char *reliability)
 {
     const struct am_option options[] = {{"AM_UDP_IF", "lo"},
                                         {"AM_UDP_SILENCE", silence_s},
-                                        {"AM_RELIABILITY", "none"}};
+                                        {"AM_CHAN_GIVE_UP", "30"},
+                                        {"AM_CHAN_LINGER", "0"},
+                                        {"AM_RELIABILITY", reliability}};
 
     clock_virtual =
             (struct clock){.env = {.ops = &clock_ops}, .now_ps = PS_PER_S};
-    dev_pair_meet(nodes, &am_udp_ops, &clock_virtual.env, options, 3);
+    dev_pair_meet(nodes, &am_udp_ops, &clock_virtual.env, options,
+                  sizeof(options) / sizeof(options[0]));
+}
+
+static void job_meet(const char *silence_s)
+{
+    job_meet_with(silence_s, "none");
 }
 
 /* And they have heard of each other. */
@@ -87,6 +95,26 @@ static void test_silent(void **state)
     assert_int_equal(nodes[0].dead, 1);
     assert_non_null(strstr(nodes[0].why, "nothing was heard"));
     assert_non_null(strstr(nodes[0].why, "for 60 s"));
+    dev_pair_close(nodes);
+}
+
+/* The channel gives up first, and what udp says later does not turn the death into a
+ * leave, nor is it told again. */
+static void test_twice(void **state)
+{
+    const uint64_t hdr[2] = {0};
+
+    job_meet_with("60", "nack");
+    dev_pair_send(nodes);
+    assert_int_equal(nodes[0].dev->ops->send(nodes[0].ep, AM_DEV_REQUEST, hdr,
+                                             sizeof(hdr), NULL, 0),
+                     AM_OK);
+    pass(35, false);
+    assert_int_equal(nodes[0].dead, 1);
+    assert_int_equal(nodes[0].dev->ops->presence(nodes[0].ep), AM_DEV_HERE);
+    pass(60, false);
+    assert_int_equal(nodes[0].dead, 1);
+    assert_int_equal(nodes[0].dev->ops->presence(nodes[0].ep), AM_DEV_HERE);
     dev_pair_close(nodes);
 }
 
@@ -167,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_closed),
             cmocka_unit_test(test_silent),
+            cmocka_unit_test(test_twice),
             cmocka_unit_test(test_back),
             cmocka_unit_test(test_unheard),
             cmocka_unit_test(test_let_go),
