@@ -118,6 +118,50 @@ static void test_twice(void **state)
     dev_pair_close(nodes);
 }
 
+/* So many seconds pass at once. */
+static void leap(uint64_t seconds)
+{
+    clock_virtual.now_ps += seconds * PS_PER_S;
+}
+
+/* The time in which this process computes is no silence of others, even if it looks
+ * who is there before it reads what they sent. */
+static void test_away(void **state)
+{
+    job_open("60");
+    pass(5, true);
+    leap(61);
+    nodes[0].dev->ops->check(nodes[0].dev);
+    assert_int_equal(nodes[0].dead, 0);
+    pass(50, false);
+    leap(1000);
+    pass(5, false);
+    assert_int_equal(nodes[0].dead, 0);
+    pass(10, false); /* but what it was there for counts */
+    assert_int_equal(nodes[0].dead, 1);
+    dev_pair_close(nodes);
+}
+
+/* Two that compute at the same times do not count each other as dead. */
+static void test_phase(void **state)
+{
+    job_open("60");
+    for (int round = 0; round < 5; round++) {
+        pass(3, true);
+        leap(61);
+        for (int i = 0; i < 2; i++) {
+            nodes[i].dev->ops->poll(nodes[i].dev, 64);
+            nodes[i].dev->ops->check(nodes[i].dev);
+        }
+        leap(1);
+        for (int i = 0; i < 2; i++) {
+            nodes[i].dev->ops->check(nodes[i].dev);
+        }
+    }
+    assert_int_equal(nodes[0].dead + nodes[1].dead, 0);
+    dev_pair_close(nodes);
+}
+
 /* Node 1 polls again after most of what it may be silent for, and what node 0 hears
  * then are the answers to its pings; that several times. */
 static void answers(void)
@@ -193,12 +237,10 @@ static void test_yield_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_closed),
-            cmocka_unit_test(test_silent),
-            cmocka_unit_test(test_twice),
-            cmocka_unit_test(test_back),
-            cmocka_unit_test(test_unheard),
-            cmocka_unit_test(test_let_go),
+            cmocka_unit_test(test_closed),     cmocka_unit_test(test_silent),
+            cmocka_unit_test(test_twice),      cmocka_unit_test(test_away),
+            cmocka_unit_test(test_phase),      cmocka_unit_test(test_back),
+            cmocka_unit_test(test_unheard),    cmocka_unit_test(test_let_go),
             cmocka_unit_test(test_yield_long),
     };
 
