@@ -166,9 +166,26 @@ static void ep_probe(struct ofi_dev *dev, struct ofi_ep *ep, uint64_t now_ps)
 }
 
 /* One that this end has let go of is not pinged, but what waits for it would wait
- * for ever if it had ended. */
-static void ep_look(struct ofi_dev *dev, struct ofi_ep *ep, uint64_t now_ps)
+ * for ever if it had ended.  One that was not greeted yet knows nothing of this end,
+ * and would not answer. */
+static void ep_ask(struct ofi_dev *dev, struct ofi_ep *ep, uint64_t now_ps)
 {
+    if (ep->open && !ep->greets && !ep->pinged &&
+        ofi_tx_control(ep, OFI_FLAG_PING)) {
+        ep->pinged = true;
+        ep->pinged_ps = now_ps;
+    } else if (!ep->pinged || now_ps - ep->pinged_ps >= PING_PS) {
+        ep_probe(dev, ep, now_ps);
+    }
+}
+
+/* `away_ps` of the time since the last look this process heard nobody, and what came
+ * meanwhile may be unread: that is no silence of the peer's, who is asked again. */
+static void ep_look(struct ofi_dev *dev, struct ofi_ep *ep, uint64_t now_ps,
+                    uint64_t away_ps)
+{
+    ep->heard_ps += away_ps;
+    ep->pinged = ep->pinged && away_ps == 0;
     if (ep->heard) {
         ep->heard = ep->pinged = false;
         ep->heard_ps = now_ps;
@@ -177,15 +194,9 @@ static void ep_look(struct ofi_dev *dev, struct ofi_ep *ep, uint64_t now_ps)
     if (now_ps - ep->heard_ps < PING_PS) {
         return;
     }
-    if (!ep->open) {
-        ep_probe(dev, ep, now_ps);
-    } else if (!ep->pinged) {
-        ep->pinged = ofi_tx_control(ep, OFI_FLAG_PING);
-        ep->pinged_ps = now_ps;
-    } else if (now_ps - ep->pinged_ps >= PING_PS) {
-        ep_probe(dev, ep, now_ps);
-    }
-    if (dev->config.silence_s != 0 &&
+    ep_ask(dev, ep, now_ps);
+    if (dev->config.silence_s != 0 && away_ps == 0 && !ep->greets &&
+        (!ep->pinged || now_ps - ep->pinged_ps >= PING_PS) &&
         (now_ps - ep->heard_ps) / PS_PER_S >= dev->config.silence_s) {
         ofi_ep_doom(dev, ep, FI_ETIMEDOUT);
     }
@@ -195,8 +206,9 @@ void ofi_check(struct am_dev *base)
 {
     struct ofi_dev *dev = ofi_dev_of(base);
     uint64_t now_ps = am_env_now(dev->env);
+    uint64_t gap_ps = now_ps - dev->check_ps;
 
-    if (dev->forked || now_ps - dev->check_ps < CHECK_PS) {
+    if (dev->forked || gap_ps < CHECK_PS) {
         return;
     }
     dev->check_ps = now_ps;
@@ -206,7 +218,7 @@ void ofi_check(struct am_dev *base)
 
         if ((ep->open || !am_list_is_empty(&ep->queue)) && !ep->dead &&
             !ep->left) {
-            ep_look(dev, ep, now_ps);
+            ep_look(dev, ep, now_ps, gap_ps > PING_PS ? gap_ps - PING_PS : 0);
         }
     }
     if (!am_list_is_empty(&dev->doomed)) {
