@@ -162,6 +162,44 @@ static void test_phase(void **state)
     dev_pair_close(nodes);
 }
 
+/* Nor do channels that wait for each other's acknowledgements. */
+static void test_phase_chan(void **state)
+{
+    static const char *const reliabilities[] = {"nack", "timer"};
+
+    for (int k = 0; k < 2; k++) {
+        const uint64_t hdr[2] = {0};
+
+        job_meet_with("0", reliabilities[k]);
+        dev_pair_send(nodes);
+        for (int round = 0; round < 5; round++) {
+            for (int i = 0; i < 2; i++) {
+                assert_int_equal(nodes[i].dev->ops->send(nodes[i].ep,
+                                                         AM_DEV_REQUEST, hdr,
+                                                         sizeof(hdr), NULL, 0),
+                                 AM_OK);
+                nodes[i].dev->ops->check(nodes[i].dev);
+            }
+            leap(31);
+            for (int i = 0; i < 2; i++) {
+                nodes[i].dev->ops->check(nodes[i].dev);
+                nodes[i].dev->ops->poll(nodes[i].dev, 64);
+            }
+            pass(3, true);
+        }
+        assert_int_equal(nodes[0].dead + nodes[1].dead, 0);
+        leap(31);
+        assert_int_equal(nodes[0].dev->ops->send(nodes[0].ep, AM_DEV_REQUEST,
+                                                 hdr, sizeof(hdr), NULL, 0),
+                         AM_OK);
+        pass(29, false);
+        assert_int_equal(nodes[0].dead, 0);
+        pass(5, false);
+        assert_int_equal(nodes[0].dead, 1);
+        dev_pair_close(nodes);
+    }
+}
+
 /* Node 1 polls again after most of what it may be silent for, and what node 0 hears
  * then are the answers to its pings; that several times. */
 static void answers(void)
@@ -237,11 +275,11 @@ static void test_yield_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_closed),     cmocka_unit_test(test_silent),
-            cmocka_unit_test(test_twice),      cmocka_unit_test(test_away),
-            cmocka_unit_test(test_phase),      cmocka_unit_test(test_back),
-            cmocka_unit_test(test_unheard),    cmocka_unit_test(test_let_go),
-            cmocka_unit_test(test_yield_long),
+            cmocka_unit_test(test_closed), cmocka_unit_test(test_silent),
+            cmocka_unit_test(test_twice),  cmocka_unit_test(test_away),
+            cmocka_unit_test(test_phase),  cmocka_unit_test(test_phase_chan),
+            cmocka_unit_test(test_back),   cmocka_unit_test(test_unheard),
+            cmocka_unit_test(test_let_go), cmocka_unit_test(test_yield_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
