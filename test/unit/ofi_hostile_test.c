@@ -9,15 +9,18 @@
 #include "support/cm.h"
 #include "support/dev_pair.h"
 
+#include <string.h>
+
 #define LONG_BYTES (2 * OFI_RX_SLAB_BYTES)
 
 static struct dev_node nodes[2];
 static uint8_t long_packet[LONG_BYTES];
 
-static void job_open_multi(const char *multi)
+static void job_open_with(const char *provider, const char *domain,
+                          const char *multi)
 {
-    const struct am_option options[] = {{"AM_OFI_PROVIDER", "tcp;ofi_rxm"},
-                                        {"AM_OFI_DOMAIN", "lo"},
+    const struct am_option options[] = {{"AM_OFI_PROVIDER", provider},
+                                        {"AM_OFI_DOMAIN", domain},
                                         {"AM_OFI_MULTI", multi}};
 
     dev_pair_open(nodes, &am_ofi_ops, am_env_real(), options, 3);
@@ -25,7 +28,7 @@ static void job_open_multi(const char *multi)
 
 static void job_open(void)
 {
-    job_open_multi("on");
+    job_open_with("tcp;ofi_rxm", "lo", "on");
 }
 
 static void job_close(void)
@@ -84,6 +87,34 @@ static void test_hostile(void **state)
     job_close();
 }
 
+/* Addresses that are text: too long, without an end, and none. */
+static void test_text(void **state)
+{
+    const uint8_t lengths[] = {sizeof(struct ofi_address) - OFI_ADDRESS_HEAD,
+                               OFI_NAME_MAX, 0};
+
+    struct {
+        struct ofi_hdr hdr;
+        struct ofi_address address; /* and what pads it */
+    } hello;
+
+    job_open_with("shm", "", "on");
+    memset(&hello, 'x', sizeof(hello));
+    hello.hdr = (struct ofi_hdr){.to = ofi_dev_of(nodes[1].dev)->nonce,
+                                 .from = 77,
+                                 .conn = 1,
+                                 .flags = OFI_FLAG_HELLO};
+    memcpy(&hello.address, &ofi_dev_of(nodes[0].dev)->me, OFI_ADDRESS_HEAD);
+    memcpy(hello.address.name, OFI_SHM_PREFIX, strlen(OFI_SHM_PREFIX));
+    hello.address.nonce = hello.hdr.from;
+    for (size_t i = 0; i < sizeof(lengths); i++) {
+        hello.address.name_bytes = lengths[i];
+        hostile(&hello, sizeof(hello.hdr) + ofi_address_bytes(&hello.address),
+                AM_DEV_STAT_RX_BAD);
+    }
+    job_close();
+}
+
 /* A buffer of this device goes out with a packet that is longer than it may be. */
 static void send_long(struct ofi_dev *dev, struct ofi_ep *ep)
 {
@@ -110,7 +141,7 @@ static void test_long(void **state)
     for (int i = 0; i < 2; i++) {
         uint32_t count;
 
-        job_open_multi(multis[i]);
+        job_open_with("tcp;ofi_rxm", "lo", multis[i]);
         count = ofi_dev_of(nodes[1].dev)->rx_count;
         for (uint32_t k = 1; k <= count + 1; k++) {
             send_long(ofi_dev_of(nodes[0].dev), ofi_ep_of(nodes[0].ep));
@@ -197,9 +228,8 @@ static void test_flood(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_hostile),
-            cmocka_unit_test(test_long),
-            cmocka_unit_test(test_credit),
+            cmocka_unit_test(test_hostile), cmocka_unit_test(test_text),
+            cmocka_unit_test(test_long),    cmocka_unit_test(test_credit),
             cmocka_unit_test(test_flood),
     };
 
