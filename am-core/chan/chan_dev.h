@@ -63,6 +63,7 @@ struct chan_ep {
     bool heard; /* something of the peer since `verdict` was started */
     bool used;  /* sent or received since chan_time.c looked who rests */
     uint64_t silent_ps; /* when its silence began, less what does not count */
+    uint64_t left_ps;   /* when it was let go of */
     struct am_timer look;    /* when the window has something to do again */
     struct am_timer verdict; /* when a silent peer counts as dead */
     struct am_window window;
@@ -108,6 +109,8 @@ void chan_ep_rest(struct chan_ep *ep);
 void chan_spares_free(struct chan_dev *chan);
 /* An endpoint that left: say BYE when drained, end it when that is known. */
 void chan_ep_leave(struct chan_ep *ep);
+/* Has it said BYE so often, and for so long, that nobody will answer? */
+bool chan_ep_is_alone(const struct chan_ep *ep, uint64_t now_ps);
 
 /* chan_time.c */
 void chan_look(struct am_timer *timer);

@@ -137,17 +137,25 @@ static void verdicts_start(struct chan_dev *chan, const struct am_list *list,
     }
 }
 
-/* Once a second: who was not used in the last one rests. */
+/* Once a second: who was not used in the last one rests, and one that left ends
+ * though its peer does not answer, or it would keep this process from sleeping. */
 static void rest_some(struct chan_dev *chan, uint64_t now_ps)
 {
+    struct am_list *next;
+
     if (now_ps - chan->rest_ps < REST_PS) {
         return;
     }
     chan->rest_ps = now_ps;
     for (struct am_list *link = chan->eps.next; link != &chan->eps;
-         link = link->next) {
+         link = next) {
         struct chan_ep *ep = am_container(link, struct chan_ep, link);
 
+        next = link->next;
+        if (chan_ep_is_alone(ep, now_ps)) {
+            chan_ep_end(ep);
+            continue;
+        }
         if (!ep->used) {
             chan_ep_rest(ep);
         }

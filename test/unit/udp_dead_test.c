@@ -200,6 +200,32 @@ static void test_phase_chan(void **state)
     }
 }
 
+/* One that was let go of, and whose host says nothing, does not keep this process from
+ * sleeping for ever. */
+static void test_leave_unheard(void **state)
+{
+    static const char *const reliabilities[] = {"nack", "timer"};
+
+    for (int k = 0; k < 2; k++) {
+        struct am_dev *dev;
+        uint64_t most_ns;
+
+        job_meet_with("0", reliabilities[k]);
+        dev_pair_send(nodes);
+        pass(10, true);
+        dev = nodes[0].dev;
+        assert_true(dev->ops->drained(dev));
+        dev->ops->disconnect(nodes[0].ep);
+        for (int i = 0; i < 4000; i++) {
+            pass(1, false);
+        }
+        most_ns = PS_PER_S / 1000;
+        assert_int_equal(am_dev_arm(dev, &most_ns), AM_OK);
+        assert_int_equal(most_ns, PS_PER_S / 1000);
+        dev_pair_close(nodes);
+    }
+}
+
 /* Node 1 polls again after most of what it may be silent for, and what node 0 hears
  * then are the answers to its pings; that several times. */
 static void answers(void)
@@ -275,11 +301,17 @@ static void test_yield_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_closed), cmocka_unit_test(test_silent),
-            cmocka_unit_test(test_twice),  cmocka_unit_test(test_away),
-            cmocka_unit_test(test_phase),  cmocka_unit_test(test_phase_chan),
-            cmocka_unit_test(test_back),   cmocka_unit_test(test_unheard),
-            cmocka_unit_test(test_let_go), cmocka_unit_test(test_yield_long),
+            cmocka_unit_test(test_closed),
+            cmocka_unit_test(test_silent),
+            cmocka_unit_test(test_twice),
+            cmocka_unit_test(test_away),
+            cmocka_unit_test(test_phase),
+            cmocka_unit_test(test_phase_chan),
+            cmocka_unit_test(test_leave_unheard),
+            cmocka_unit_test(test_back),
+            cmocka_unit_test(test_unheard),
+            cmocka_unit_test(test_let_go),
+            cmocka_unit_test(test_yield_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
