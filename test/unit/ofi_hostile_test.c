@@ -225,12 +225,39 @@ static void test_flood(void **state)
     dev_pair_close(nodes);
 }
 
+/* Requests that wait for the layer above and are forgotten, as it lets go of the peer,
+ * are credit again: more of them come. */
+static void test_forgotten(void **state)
+{
+    const uint64_t hdr[2] = {0};
+    struct am_dev *dev;
+
+    job_open();
+    dev = nodes[0].dev;
+    nodes[1].dev->up.ready = never_ready;
+    for (int i = 0; nodes[1].stats[AM_DEV_STAT_RX_HELD] < OFI_CREDITS - 1;
+         i++) { /* one was taken */
+        assert_true(i < DEV_PAIR_POLLS_MAX);
+        (void)dev->ops->send(nodes[0].ep, AM_DEV_REQUEST, hdr, sizeof(hdr),
+                             NULL, 0);
+        dev_pair_poll(nodes);
+    }
+    nodes[1].dev->up.ready = NULL;
+    nodes[1].dev->ops->disconnect(nodes[1].ep);
+    for (int i = 0; ofi_ep_of(nodes[0].ep)->credit == 0; i++) {
+        assert_true(i < DEV_PAIR_POLLS_MAX);
+        dev_pair_poll(nodes);
+    }
+    dev_pair_send(nodes);
+    job_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_hostile), cmocka_unit_test(test_text),
             cmocka_unit_test(test_long),    cmocka_unit_test(test_credit),
-            cmocka_unit_test(test_flood),
+            cmocka_unit_test(test_flood),   cmocka_unit_test(test_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
