@@ -298,6 +298,27 @@ static void test_yield_long(void **state)
     dev_pair_close(nodes);
 }
 
+/* What is staged goes out soon though nothing wakes a sleeper for it. */
+static void test_arm_staged(void **state)
+{
+    const uint64_t second_ns = 1000000000, hdr[2] = {0};
+    uint64_t most_ns = second_ns;
+    struct am_dev *dev;
+
+    job_open("0");
+    dev = nodes[0].dev;
+    assert_int_equal(am_dev_arm(dev, &most_ns), AM_OK);
+    assert_int_equal(most_ns, second_ns);
+    dev->more = true;
+    assert_int_equal(dev->ops->send(nodes[0].ep, AM_DEV_REQUEST, hdr,
+                                    sizeof(hdr), NULL, 0),
+                     AM_OK);
+    dev->more = false;
+    assert_int_equal(am_dev_arm(dev, &most_ns), AM_OK);
+    assert_int_equal(most_ns, second_ns / 1000);
+    dev_pair_close(nodes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +333,7 @@ int main(void)
             cmocka_unit_test(test_unheard),
             cmocka_unit_test(test_let_go),
             cmocka_unit_test(test_yield_long),
+            cmocka_unit_test(test_arm_staged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,7 @@
 #define WAIT_YIELD    4096 /* then yield, then sleep */
 #define WAIT_SLEEP_MS 20   /* dead peers are looked for */
 #define WAIT_BRIEF_MS 1    /* what is sent again is looked for */
+#define NS_PER_MS     UINT64_C(1000000)
 #define SLICE_PS      (PS_PER_S / 1000) /* a yield for so long: somebody computes */
 
 /* ----------------------------------------------------------------- refusals */
@@ -263,11 +264,15 @@ am_status_t udp_watch(struct am_dev *base, int epoll)
 }
 
 /* A datagram that waits is seen by who looks at the descriptor, which does not
- * tell on which socket: the next poll looks at both. */
+ * tell on which socket: the next poll looks at both.  It does not tell either when the
+ * kernel has space for what is staged. */
 am_status_t udp_arm(struct am_dev *base, uint64_t *most_ns)
 {
     struct udp_dev *dev = udp_dev_of(base);
 
+    if (!udp_drained(base)) {
+        am_dev_sleep_less(most_ns, WAIT_BRIEF_MS * NS_PER_MS);
+    }
     if (dev->socks[UDP_DIRECT].fd >= 0) {
         dev->socks[!dev->turn].quiet = false;
         dev->looks = 1;
