@@ -44,7 +44,8 @@ static void operations_fail(struct am_ctx *ctx, struct am_peer *peer)
 /* The job cannot go on without one of its ranks, so a poll fails; of a process
  * outside it, or a rank that has said goodbye, only who waits for it is told.  Where
  * nobody does it has ended in order: its port is closed when an answer to its last
- * words comes late, or its own last packet was lost. */
+ * words comes late, or its own last packet was lost.  A peer dies once, whatever a
+ * device says of it later. */
 void am_peer_dead(void *user, const char *why)
 {
     struct am_peer *peer = user;
@@ -53,6 +54,9 @@ void am_peer_dead(void *user, const char *why)
     bool left = peer->dev->ops->presence(peer->ep) == AM_DEV_LEFT;
     bool is_missed = (!late && !left) || am_peer_is_needed(ctx, peer);
 
+    if (peer->dead) {
+        return;
+    }
     peer->dead = true;
     peer->left = !late && !is_missed;
     peer->send = am_send_to_dead;

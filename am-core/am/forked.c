@@ -87,5 +87,8 @@ void am_forked_close(struct am_ctx *ctx)
         ctx->dev_count = ctx->forked.dev_count;
         ctx->peer_count = ctx->forked.peer_count;
         ctx->posts = ctx->forked.posts;
+        for (uint32_t i = 0; i < ctx->dev_count; i++) {
+            ctx->devs[i]->abandoned = true; /* no answer comes to the child */
+        }
     }
 }

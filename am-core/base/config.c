@@ -74,7 +74,9 @@ static am_status_t load_row(const struct am_config_row *row, const char *text,
                row->check(text, accepted, sizeof(accepted)) == AM_OK) {
         return AM_OK;
     }
-    show_value(text, shown, sizeof(shown));
+    /* a key with one digit too many is nearly the key */
+    show_value(row->type == AM_CONFIG_SECRET ? "(hidden)" : text, shown,
+               sizeof(shown));
     snprintf(error, error_bytes, "%s is \"%s\"; accepted: %s", row->name, shown,
              accepted);
     return AM_ERR_CONFIG;

@@ -214,15 +214,17 @@ static void chan_packet(void *user, uint32_t class, const void *lower_hdr,
     }
 }
 
+/* chan_verdict may have told of it before. */
 static void chan_dead(void *user, const char *why)
 {
     struct chan_ep *ep = user;
     struct chan_dev *chan = chan_of(ep->wrap.base.dev);
+    bool told = ep->died;
 
-    ep->died = ep->window.state != AM_WINDOW_GONE;
+    ep->died = told || ep->window.state != AM_WINDOW_GONE;
     am_window_gone(&ep->window);
     ep->window.parted = true;
-    if (!ep->left) {
+    if (!ep->left && !told) {
         chan->wrap.base.up.dead(ep->wrap.base.user, why);
     }
 }

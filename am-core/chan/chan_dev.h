@@ -40,6 +40,8 @@ struct chan_dev {
     void *spares[CHAN_SPARES_MAX];
     uint32_t spare_count;
     uint64_t rest_ps; /* the last look at who rests */
+    uint64_t look_ps; /* the last look at who says nothing, */
+    uint64_t back_ps; /* and the last one that followed a while without any */
     struct am_twheel wheel;
     struct am_window_params window_params;
     uint64_t stats[AM_CHAN_STAT_COUNT];
@@ -60,7 +62,8 @@ struct chan_ep {
     bool died;  /* the peer is gone, and had not said BYE */
     bool heard; /* something of the peer since `verdict` was started */
     bool used;  /* sent or received since chan_time.c looked who rests */
-    uint64_t silent_ps;      /* when `verdict` was started */
+    uint64_t silent_ps; /* when its silence began, less what does not count */
+    uint64_t left_ps;   /* when it was let go of */
     struct am_timer look;    /* when the window has something to do again */
     struct am_timer verdict; /* when a silent peer counts as dead */
     struct am_window window;
@@ -106,6 +109,8 @@ void chan_ep_rest(struct chan_ep *ep);
 void chan_spares_free(struct chan_dev *chan);
 /* An endpoint that left: say BYE when drained, end it when that is known. */
 void chan_ep_leave(struct chan_ep *ep);
+/* Has it said BYE so often, and for so long, that nobody will answer? */
+bool chan_ep_is_alone(const struct chan_ep *ep, uint64_t now_ps);
 
 /* chan_time.c */
 void chan_look(struct am_timer *timer);

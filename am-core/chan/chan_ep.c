@@ -121,6 +121,13 @@ void chan_ep_leave(struct chan_ep *ep)
     }
 }
 
+bool chan_ep_is_alone(const struct chan_ep *ep, uint64_t now_ps)
+{
+    return ep->left && ep->window.leaving &&
+           ep->window.hello_backoff == AM_WINDOW_BACKOFF_MAX &&
+           now_ps - ep->left_ps >= chan_of(ep->wrap.base.dev)->linger_ps;
+}
+
 /* The window's BYE is news before the lower device's, and comes after all
  * else. */
 am_dev_presence_t chan_presence(struct am_dev_ep *base)
@@ -138,6 +145,7 @@ void chan_disconnect(struct am_dev_ep *base)
 {
     struct chan_ep *ep = chan_ep_of(base);
 
+    ep->left_ps = am_env_now(chan_of(base->dev)->env);
     ep->left = true;
     chan_place(ep, CHAN_BUSY);
 }

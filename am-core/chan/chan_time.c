@@ -15,6 +15,7 @@
 
 #define PS_PER_S UINT64_C(1000000000000)
 #define REST_PS  PS_PER_S
+#define AWAY_PS  PS_PER_S /* without a look: nobody was listened to */
 
 void chan_look(struct am_timer *timer)
 {
@@ -69,20 +70,43 @@ static uint64_t end_of(uint64_t now_ps, uint64_t wait_ps)
     return now_ps < UINT64_MAX - wait_ps ? now_ps + wait_ps : UINT64_MAX;
 }
 
+/* At most AWAY_PS of the time since the last look counts as the peers' silence; for so
+ * long after a longer one nobody is judged, since what came may be unread. */
+static void away_count(struct chan_dev *chan, uint64_t now_ps)
+{
+    uint64_t gap_ps = now_ps - chan->look_ps;
+
+    chan->look_ps = now_ps;
+    if (gap_ps <= AWAY_PS) {
+        return;
+    }
+    chan->back_ps = now_ps;
+    for (struct am_list *link = chan->eps.next; link != &chan->eps;
+         link = link->next) {
+        am_container(link, struct chan_ep, link)->silent_ps += gap_ps - AWAY_PS;
+    }
+}
+
 void chan_verdict(struct am_timer *timer)
 {
     struct chan_ep *ep = am_container(timer, struct chan_ep, verdict);
     struct chan_dev *chan = chan_of(ep->wrap.base.dev);
     uint64_t now_ps = am_env_now(chan->env);
-    uint64_t silent_ps = now_ps - ep->silent_ps;
+    uint64_t silent_ps;
     char why[80];
 
     if (ep->heard || am_window_is_drained(&ep->window)) {
         return; /* the next check starts it again if need be */
     }
-    if (silent_ps < chan->give_up_ps) { /* early: the clock went round */
+    away_count(chan, now_ps);
+    silent_ps = now_ps - ep->silent_ps;
+    if (silent_ps < chan->give_up_ps) { /* the clock went round, or away */
         am_timer_start(&chan->wheel, timer,
                        end_of(now_ps, chan->give_up_ps - silent_ps));
+        return;
+    }
+    if (now_ps - chan->back_ps < AWAY_PS) {
+        am_timer_start(&chan->wheel, timer, end_of(now_ps, AWAY_PS));
         return;
     }
     ep->died = true;
@@ -113,17 +137,25 @@ static void verdicts_start(struct chan_dev *chan, const struct am_list *list,
     }
 }
 
-/* Once a second: who was not used in the last one rests. */
+/* Once a second: who was not used in the last one rests, and one that left ends
+ * though its peer does not answer, or it would keep this process from sleeping. */
 static void rest_some(struct chan_dev *chan, uint64_t now_ps)
 {
+    struct am_list *next;
+
     if (now_ps - chan->rest_ps < REST_PS) {
         return;
     }
     chan->rest_ps = now_ps;
     for (struct am_list *link = chan->eps.next; link != &chan->eps;
-         link = link->next) {
+         link = next) {
         struct chan_ep *ep = am_container(link, struct chan_ep, link);
 
+        next = link->next;
+        if (chan_ep_is_alone(ep, now_ps)) {
+            chan_ep_end(ep);
+            continue;
+        }
         if (!ep->used) {
             chan_ep_rest(ep);
         }
@@ -142,6 +174,7 @@ void chan_check(struct am_dev *dev)
     if (chan->give_up_ps == 0) {
         return;
     }
+    away_count(chan, now_ps);
     verdicts_start(chan, &chan->busy, now_ps);
     verdicts_start(chan, &chan->waiting, now_ps);
     (void)am_twheel_advance(&chan->wheel, now_ps, UINT32_MAX);

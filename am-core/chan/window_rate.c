@@ -142,6 +142,9 @@ void window_rate_acked(struct am_window *window, uint32_t class,
         return;
     }
     window_rate_answered(window, class, tx->seq.una);
+    if (rate->lost && am_seq_before(rate->lost_end, tx->seq.una)) {
+        rate->lost_end = tx->seq.una; /* or, 2^31 packets later, it is ahead */
+    }
     if (rate->limit < rate->goal) {
         rate->limit += packets;
     } else {

@@ -58,7 +58,7 @@ void dev_pair_send(struct dev_node nodes[2])
     assert_int_equal(nodes[1].got, got + 1);
 }
 
-void dev_pair_open(struct dev_node nodes[2], const struct am_dev_ops *ops,
+void dev_pair_meet(struct dev_node nodes[2], const struct am_dev_ops *ops,
                    struct am_env *env, const struct am_option *options,
                    uint32_t option_count)
 {
@@ -99,6 +99,13 @@ void dev_pair_open(struct dev_node nodes[2], const struct am_dev_ops *ops,
                                                 bytes[1], 1, &nodes[0],
                                                 &nodes[0].ep),
                      AM_OK);
+}
+
+void dev_pair_open(struct dev_node nodes[2], const struct am_dev_ops *ops,
+                   struct am_env *env, const struct am_option *options,
+                   uint32_t option_count)
+{
+    dev_pair_meet(nodes, ops, env, options, option_count);
     dev_pair_send(nodes);
 }
 

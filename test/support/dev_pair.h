@@ -20,7 +20,12 @@ struct dev_node {
     struct am_log log; /* silent */
 };
 
-/* Open nodes[0] and nodes[1] in `env`, able to sleep; node 0 connects to node 1. */
+/* Open nodes[0] and nodes[1] in `env`, able to sleep; node 0 connects to node 1, which
+ * hears nothing of it. */
+void dev_pair_meet(struct dev_node nodes[2], const struct am_dev_ops *ops,
+                   struct am_env *env, const struct am_option *options,
+                   uint32_t option_count);
+/* The same, and node 0 sends a request. */
 void dev_pair_open(struct dev_node nodes[2], const struct am_dev_ops *ops,
                    struct am_env *env, const struct am_option *options,
                    uint32_t option_count);

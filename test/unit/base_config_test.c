@@ -286,9 +286,11 @@ static void test_print(void **state)
     }
 }
 
-/* A secret is read, and printed is only whether there is one. */
+/* A secret is read, and printed is only whether there is one; nor is one shown that is
+ * not good. */
 static void test_secret(void **state)
 {
+    char longest[AM_CONFIG_TEXT_BYTES + 1];
     char text[64];
 
     assert_int_equal(load("AM_T_SECRET", "0123abcd"), AM_OK);
@@ -298,6 +300,11 @@ static void test_secret(void **state)
     assert_int_equal(load("AM_T_SECRET", ""), AM_OK);
     am_config_print(&rows[SECRET], &values, text, sizeof(text));
     assert_string_equal(text, "");
+    memset(longest, '7', sizeof(longest));
+    longest[AM_CONFIG_TEXT_BYTES] = '\0';
+    assert_bad(SECRET, longest,
+               "AM_T_SECRET is \"(hidden)\"; accepted: text of at most 255 "
+               "bytes");
 }
 
 static void test_random_round_trip(void **state)

@@ -84,6 +84,22 @@ static void test_halves(void **state)
     pair_close(pair);
 }
 
+/* The end of what a loss counted for does not stay behind: once 2^31 packets have gone
+ * it would be ahead, and no loss would count. */
+static void test_stale(void **state)
+{
+    struct pair *pair = pair_open_adapting();
+    const struct am_window_tx *tx = &pair->end[0].window.tx[REQUEST];
+
+    pair_lose(pair, 0, AM_CHAN_DATA, REQUEST, 3, 1);
+    for (int i = 0; i < 100; i++) {
+        flood(pair);
+    }
+    assert_true(tx->rate.lost);
+    assert_false(am_seq_before(tx->rate.lost_end, tx->seq.una));
+    pair_close(pair);
+}
+
 static fate_t fate_hundredth(struct pair *pair, uint32_t from,
                          const struct pair_packet *packet)
 {
@@ -227,10 +243,14 @@ static void test_rests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_grows),    cmocka_unit_test(test_halves),
-            cmocka_unit_test(test_least),    cmocka_unit_test(test_slow_peer),
-            cmocka_unit_test(test_lost_end), cmocka_unit_test(test_rests),
+            cmocka_unit_test(test_grows),
+            cmocka_unit_test(test_halves),
+            cmocka_unit_test(test_least),
+            cmocka_unit_test(test_slow_peer),
+            cmocka_unit_test(test_lost_end),
+            cmocka_unit_test(test_rests),
             cmocka_unit_test(test_random_losses),
+            cmocka_unit_test(test_stale),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,24 +82,31 @@ static void send_much(struct dev_node nodes[2])
     }
 }
 
-static void silent(const char *provider, bool gets, bool cuts)
+static void job_open(struct dev_node nodes[2], const char *provider)
 {
     const struct am_option options[] = {{"AM_OFI_PROVIDER", provider},
                                         {"AM_OFI_DOMAIN", "lo"},
                                         {"AM_OFI_READS", "on"},
                                         {"AM_OFI_PACKET", "64k"},
                                         {"AM_OFI_SILENCE", "3"}};
-    static struct dev_node nodes[2];
-    struct am_env_ops ops = *am_env_real()->ops;
-    struct am_env env = {.ops = &ops};
-    struct am_dev *dev;
+    static struct am_env_ops ops;
+    static struct am_env env = {.ops = &ops};
 
+    ops = *am_env_real()->ops;
     ops.now = clock_now;
     ops.random = random_any;
     now_ps = 100 * LOOK_PS;
     ended = 0;
     dev_pair_open(nodes, &am_ofi_ops, &env, options,
                   sizeof(options) / sizeof(options[0]));
+}
+
+static void silent(const char *provider, bool gets, bool cuts)
+{
+    static struct dev_node nodes[2];
+    struct am_dev *dev;
+
+    job_open(nodes, provider);
     dev = nodes[0].dev;
     nodes[1].dev->up.packet = packet_any;
     if (gets) {
@@ -147,11 +154,31 @@ static void test_sockets(void **state)
     silent("sockets", false, false);
 }
 
+/* The time in which this process does not look is not the peer's silence. */
+static void test_away(void **state)
+{
+    static struct dev_node nodes[2];
+
+    job_open(nodes, "tcp;ofi_rxm");
+    for (int round = 0; round < 5; round++) {
+        now_ps += 1000 * LOOK_PS;
+        for (int i = 0; i < 2; i++) {
+            nodes[i].dev->ops->check(nodes[i].dev);
+        }
+        for (int i = 0; i < POLLS; i++) {
+            dev_pair_poll(nodes);
+        }
+    }
+    assert_int_equal(nodes[0].dead + nodes[1].dead, 0);
+    now_ps = 0;
+    dev_pair_close(nodes);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rxm),
-                                       cmocka_unit_test(test_net),
-                                       cmocka_unit_test(test_sockets)};
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_rxm), cmocka_unit_test(test_net),
+            cmocka_unit_test(test_sockets), cmocka_unit_test(test_away)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

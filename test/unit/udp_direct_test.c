@@ -99,6 +99,31 @@ static void test_churn(void **state)
     }
 }
 
+/* What is staged for one that ends is forgotten, and what follows it to another one
+ * does not go out with its bytes. */
+static void test_forgotten(void **state)
+{
+    struct udp_dev *hub = star_hub();
+    const uint32_t to[] = {1, 2, 1};
+
+    hub->base.more = true;
+    for (uint64_t i = 0; i < 3; i++) {
+        struct am_dev_ep *ep = star_nodes[0].eps[to[i]];
+        const uint64_t hdr[2] = {0, i};
+
+        assert_int_equal(hub->base.ops->send(ep, AM_DEV_REQUEST, hdr,
+                                             sizeof(hdr), NULL, 0),
+                         AM_OK);
+        if (i == 1) {
+            udp_tx_forget(hub, udp_ep_of(ep));
+        }
+    }
+    hub->base.more = false;
+    (void)star_poll(0);
+    star_poll_until(1, 0, 2);
+    assert_int_equal(atomic_load(&star_nodes[2].got[0]), 0);
+}
+
 /* What lies in a socket that is connected to another peer then, or parked, is
  * read there: nobody polls until all is sent. */
 static void test_left_in_socket(void **state)
@@ -288,6 +313,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test_setup_teardown(test_churn, star_open, star_close),
+            cmocka_unit_test_setup_teardown(test_forgotten, star_open,
+                                            star_close),
             cmocka_unit_test_setup_teardown(test_left_in_socket, star_open,
                                             star_close),
             cmocka_unit_test_setup_teardown(test_favourite, star_open,

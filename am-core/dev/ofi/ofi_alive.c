@@ -40,14 +40,17 @@ void ofi_ep_doom(struct ofi_dev *dev, struct ofi_ep *ep, int error)
     am_list_push(&dev->doomed, &ep->doomed_link);
 }
 
-/* Longer than a buffer, which no peer of this device sends. */
-static void rx_failed(struct ofi_dev *dev, struct ofi_rx *rx, int error)
+/* Longer than a buffer, which no peer of this device sends.  A buffer of many packets
+ * comes back by FI_MULTI_RECV; but ofi_rxm of libfabric 1.17 lets go of one that a
+ * packet was too long for without saying so, and would in the end have none left. */
+static void rx_failed(struct ofi_dev *dev, struct ofi_rx *rx, int error,
+                      uint64_t flags)
 {
     if (error == FI_ECANCELED) {
         return;
     }
     dev->stats[AM_DEV_STAT_RX_BAD]++;
-    if (!dev->multi) {
+    if (!dev->multi || (flags & FI_MULTI_RECV) != 0 || error == FI_ETRUNC) {
         rx->next_unposted = dev->unposted;
         dev->unposted = rx;
     }
@@ -77,7 +80,7 @@ void ofi_error_read(struct ofi_dev *dev)
     default:
         rx_failed(dev,
                   am_container(entry.op_context, struct ofi_rx, context),
-                  entry.err);
+                  entry.err, entry.flags);
     }
 }
 
@@ -163,9 +166,26 @@ static void ep_probe(struct ofi_dev *dev, struct ofi_ep *ep, uint64_t now_ps)
 }
 
 /* One that this end has let go of is not pinged, but what waits for it would wait
- * for ever if it had ended. */
-static void ep_look(struct ofi_dev *dev, struct ofi_ep *ep, uint64_t now_ps)
+ * for ever if it had ended.  One that was not greeted yet knows nothing of this end,
+ * and would not answer. */
+static void ep_ask(struct ofi_dev *dev, struct ofi_ep *ep, uint64_t now_ps)
 {
+    if (ep->open && !ep->greets && !ep->pinged &&
+        ofi_tx_control(ep, OFI_FLAG_PING)) {
+        ep->pinged = true;
+        ep->pinged_ps = now_ps;
+    } else if (!ep->pinged || now_ps - ep->pinged_ps >= PING_PS) {
+        ep_probe(dev, ep, now_ps);
+    }
+}
+
+/* `away_ps` of the time since the last look this process heard nobody, and what came
+ * meanwhile may be unread: that is no silence of the peer's, who is asked again. */
+static void ep_look(struct ofi_dev *dev, struct ofi_ep *ep, uint64_t now_ps,
+                    uint64_t away_ps)
+{
+    ep->heard_ps += away_ps;
+    ep->pinged = ep->pinged && away_ps == 0;
     if (ep->heard) {
         ep->heard = ep->pinged = false;
         ep->heard_ps = now_ps;
@@ -174,15 +194,9 @@ static void ep_look(struct ofi_dev *dev, struct ofi_ep *ep, uint64_t now_ps)
     if (now_ps - ep->heard_ps < PING_PS) {
         return;
     }
-    if (!ep->open) {
-        ep_probe(dev, ep, now_ps);
-    } else if (!ep->pinged) {
-        ep->pinged = ofi_tx_control(ep, OFI_FLAG_PING);
-        ep->pinged_ps = now_ps;
-    } else if (now_ps - ep->pinged_ps >= PING_PS) {
-        ep_probe(dev, ep, now_ps);
-    }
-    if (dev->config.silence_s != 0 &&
+    ep_ask(dev, ep, now_ps);
+    if (dev->config.silence_s != 0 && away_ps == 0 && !ep->greets &&
+        (!ep->pinged || now_ps - ep->pinged_ps >= PING_PS) &&
         (now_ps - ep->heard_ps) / PS_PER_S >= dev->config.silence_s) {
         ofi_ep_doom(dev, ep, FI_ETIMEDOUT);
     }
@@ -192,8 +206,9 @@ void ofi_check(struct am_dev *base)
 {
     struct ofi_dev *dev = ofi_dev_of(base);
     uint64_t now_ps = am_env_now(dev->env);
+    uint64_t gap_ps = now_ps - dev->check_ps;
 
-    if (dev->forked || now_ps - dev->check_ps < CHECK_PS) {
+    if (dev->forked || gap_ps < CHECK_PS) {
         return;
     }
     dev->check_ps = now_ps;
@@ -203,7 +218,7 @@ void ofi_check(struct am_dev *base)
 
         if ((ep->open || !am_list_is_empty(&ep->queue)) && !ep->dead &&
             !ep->left) {
-            ep_look(dev, ep, now_ps);
+            ep_look(dev, ep, now_ps, gap_ps > PING_PS ? gap_ps - PING_PS : 0);
         }
     }
     if (!am_list_is_empty(&dev->doomed)) {

@@ -26,7 +26,8 @@ static bool address_take(const struct ofi_dev *dev, const void *part,
 {
     uint32_t format = dev->info->addr_format;
 
-    if (part == NULL || bytes < OFI_ADDRESS_HEAD || bytes > sizeof(*address)) {
+    if (part == NULL || bytes < OFI_ADDRESS_HEAD ||
+        bytes > OFI_ADDRESS_HEAD + OFI_NAME_MAX) { /* the struct is padded */
         return false;
     }
     memset(address, 0, sizeof(*address));
@@ -39,21 +40,31 @@ static bool address_take(const struct ofi_dev *dev, const void *part,
                    ofi_name_is_loopback(format, dev->me.name);
 }
 
+/* The same where names are text, of no fixed length, which the provider reads up to
+ * its end. */
+static bool text_take(const struct ofi_dev *dev, const void *part, size_t bytes,
+                      struct ofi_address *address)
+{
+    if (part == NULL || bytes <= OFI_ADDRESS_HEAD ||
+        bytes > OFI_ADDRESS_HEAD + OFI_NAME_MAX) {
+        return false;
+    }
+    memset(address, 0, sizeof(*address));
+    memcpy(address, part, bytes);
+    return bytes == ofi_address_bytes(address) &&
+           address->version == OFI_WIRE_VERSION &&
+           address->kind == dev->me.kind &&
+           address->name[address->name_bytes - 1] == '\0';
+}
+
 bool ofi_reachable(struct am_dev *base, const void *part, size_t bytes)
 {
     struct ofi_dev *dev = ofi_dev_of(base);
     struct ofi_address address;
 
-    /* names of some providers have no fixed length */
-    if (dev->info->addr_format == FI_ADDR_STR && part != NULL &&
-        bytes > OFI_ADDRESS_HEAD && bytes <= sizeof(address)) {
-        memset(&address, 0, sizeof(address));
-        memcpy(&address, part, bytes);
-        return bytes == ofi_address_bytes(&address) &&
-               address.version == OFI_WIRE_VERSION &&
-               address.kind == dev->me.kind;
-    }
-    return address_take(dev, part, bytes, &address);
+    return dev->info->addr_format == FI_ADDR_STR
+                   ? text_take(dev, part, bytes, &address)
+                   : address_take(dev, part, bytes, &address);
 }
 
 static bool address_read(struct ofi_dev *dev, const void *part, size_t bytes,

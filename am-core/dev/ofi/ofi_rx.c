@@ -61,8 +61,7 @@ am_status_t ofi_rx_post_all(struct ofi_dev *dev)
 
 static void taken(struct ofi_dev *dev, struct ofi_ep *ep)
 {
-    if (++ep->owed == OFI_CREDITS / 2) {
-        am_list_remove(&ep->owing_link);
+    if (++ep->owed >= OFI_CREDITS / 2 && am_list_is_empty(&ep->owing_link)) {
         am_list_push(&dev->owing, &ep->owing_link);
     }
 }
@@ -120,7 +119,7 @@ void ofi_rx_forget(struct ofi_ep *ep)
 {
     while (!am_list_is_empty(&ep->held)) {
         free(am_container(am_list_pop(&ep->held), struct ofi_held, link));
-        ep->owed++;
+        taken(ofi_dev_of(ep->base.dev), ep);
     }
     ep->held_count = 0;
     am_list_remove(&ep->held_link);

@@ -28,6 +28,7 @@
 #define WAIT_YIELD    4096 /* then yield, then sleep */
 #define WAIT_SLEEP_MS 20   /* dead peers are looked for */
 #define WAIT_BRIEF_MS 1    /* what is sent again is looked for */
+#define NS_PER_MS     UINT64_C(1000000)
 #define SLICE_PS      (PS_PER_S / 1000) /* a yield for so long: somebody computes */
 
 /* ----------------------------------------------------------------- refusals */
@@ -169,16 +170,19 @@ void udp_refused_tell(struct udp_dev *dev)
 
 /* ------------------------------------------------------------------ silence */
 
-/* True: it was pinged. */
-static bool ep_look(struct udp_dev *dev, struct udp_ep *ep, uint64_t now_ps,
-                    bool may_ping)
+/* What of the time since the last look says nothing about the peers: this process was
+ * away, and heard nobody. */
+static uint64_t away_ps(const struct udp_dev *dev, uint64_t now_ps)
 {
-    if (ep->heard) {
-        ep->heard = false;
-        ep->heard_ps = now_ps;
-    }
-    if (!may_ping || now_ps - ep->heard_ps < PING_PS ||
-        now_ps - ep->pinged_ps < PING_PS) {
+    uint64_t gap_ps = now_ps - dev->check_ps;
+
+    return gap_ps > PING_PS ? gap_ps - PING_PS : 0;
+}
+
+/* True: it was pinged. */
+static bool ep_ping(struct udp_ep *ep, uint64_t now_ps)
+{
+    if (now_ps - ep->heard_ps < PING_PS || now_ps - ep->pinged_ps < PING_PS) {
         return false;
     }
     ep->pinged_ps = now_ps;
@@ -186,13 +190,16 @@ static bool ep_look(struct udp_dev *dev, struct udp_ep *ep, uint64_t now_ps,
     return true;
 }
 
-/* Has it said nothing for longer than it may?  Then tell. */
+/* Has it said nothing for longer than it may, and not answered a ping either?  Then
+ * tell.  An answer to what was sent before this process was away may be unread. */
 static bool ep_silent(struct udp_dev *dev, struct udp_ep *ep, uint64_t now_ps)
 {
     char why[128], where[64];
 
     if (dev->config.silence_s == 0 ||
-        (now_ps - ep->heard_ps) / PS_PER_S < dev->config.silence_s) {
+        (now_ps - ep->heard_ps) / PS_PER_S < dev->config.silence_s ||
+        ep->pinged_ps < ep->heard_ps || ep->pinged_ps < dev->back_ps ||
+        now_ps - ep->pinged_ps < PING_PS) {
         return false;
     }
     ep->dead = true;
@@ -203,10 +210,30 @@ static bool ep_silent(struct udp_dev *dev, struct udp_ep *ep, uint64_t now_ps)
     return true;
 }
 
+/* Of an endpoint that is open, at each look.  True: the upcall may have let go of
+ * any. */
+static bool ep_look(struct udp_dev *dev, struct udp_ep *ep, uint64_t now_ps,
+                    uint64_t away, uint32_t *pings)
+{
+    ep->heard_ps += away;
+    if (ep->heard) {
+        ep->heard = false;
+        ep->heard_ps = now_ps;
+    }
+    if (ep_silent(dev, ep, now_ps)) {
+        return true;
+    }
+    if (*pings < PINGS_MAX) {
+        *pings += ep_ping(ep, now_ps);
+    }
+    return false;
+}
+
 void udp_check(struct am_dev *base)
 {
     struct udp_dev *dev = udp_dev_of(base);
     uint64_t now_ps = am_env_now(dev->env);
+    uint64_t away = away_ps(dev, now_ps);
     struct am_list *link = dev->eps.next;
     uint32_t pings = 0;
 
@@ -214,18 +241,15 @@ void udp_check(struct am_dev *base)
         return;
     }
     dev->check_ps = now_ps;
+    dev->back_ps = away > 0 ? now_ps : dev->back_ps;
     udp_errors_read(dev);
     udp_direct_check(dev, now_ps);
     while (link != &dev->eps) {
         struct udp_ep *ep = am_container(link, struct udp_ep, link);
 
         link = link->next;
-        if (ep->dead) {
-            continue;
-        }
-        pings += ep_look(dev, ep, now_ps, pings < PINGS_MAX);
-        if (ep_silent(dev, ep, now_ps)) {
-            link = dev->eps.next; /* the upcall may have let go of any */
+        if (!ep->dead && ep_look(dev, ep, now_ps, away, &pings)) {
+            link = dev->eps.next;
         }
     }
 }
@@ -240,11 +264,15 @@ am_status_t udp_watch(struct am_dev *base, int epoll)
 }
 
 /* A datagram that waits is seen by who looks at the descriptor, which does not
- * tell on which socket: the next poll looks at both. */
+ * tell on which socket: the next poll looks at both.  It does not tell either when the
+ * kernel has space for what is staged. */
 am_status_t udp_arm(struct am_dev *base, uint64_t *most_ns)
 {
     struct udp_dev *dev = udp_dev_of(base);
 
+    if (!udp_drained(base)) {
+        am_dev_sleep_less(most_ns, WAIT_BRIEF_MS * NS_PER_MS);
+    }
     if (dev->socks[UDP_DIRECT].fd >= 0) {
         dev->socks[!dev->turn].quiet = false;
         dev->looks = 1;

@@ -327,7 +327,8 @@ struct udp_ep *udp_ep_stranger(struct udp_dev *dev,
         dev->stats[AM_DEV_STAT_RX_FOREIGN]++;
         return NULL;
     }
-    if ((hdr->flags & (UDP_FLAG_ANSWER | UDP_FLAG_PING | UDP_FLAG_PONG)) != 0) {
+    if ((hdr->flags & (UDP_FLAG_ANSWER | UDP_FLAG_PONG)) != 0 ||
+        (address == NULL && (hdr->flags & UDP_FLAG_PING) != 0)) {
         dev->stats[AM_DEV_STAT_RX_STALE]++; /* of a connection that is over */
         return NULL;
     }

@@ -82,12 +82,17 @@ static struct udp_ep *rx_judge(struct udp_dev *dev,
 }
 
 /* Is it for an open endpoint, or may it open one?  A rank may come back after
- * this end has let go of it. */
+ * this end has let go of it, and one that only asks is told that this end is
+ * there: it may have said nothing yet, and would count it as dead. */
 static bool rx_is_wanted(struct udp_dev *dev, struct udp_ep *ep,
                          const struct udp_hdr *hdr)
 {
     if (ep->open) {
         return !ep->dead;
+    }
+    if (!ep->dead && ep->conn == 0 && (hdr->flags & UDP_FLAG_PING) != 0) {
+        udp_tx_control(ep, UDP_FLAG_PONG);
+        return false;
     }
     if (ep->dead || (ep->known && ep->conn != 0) ||
         (hdr->flags & (UDP_FLAG_PING | UDP_FLAG_PONG)) != 0) {

@@ -39,14 +39,16 @@ static bool tx_fits(const struct udp_tx *tx, uint32_t class, size_t bytes)
     return tx->bytes + bytes <= bytes_max && tx->run_end < runs_max;
 }
 
-/* Bytes at the end of the last run, or of a new one. */
+/* Bytes at the end of the last run, or of a new one.  Behind the last run lie bytes of
+ * one that was forgotten, perhaps; then nothing can be added to it. */
 static uint8_t *tx_take(struct udp_dev *dev, struct udp_ep *ep, uint32_t bytes)
 {
     struct udp_tx *tx = &dev->tx;
     uint8_t *at = tx->memory + tx->bytes;
     struct udp_run *run = tx->runs + tx->run_end - (tx->run_end > 0);
-    bool more = dev->segments && tx->run_end > tx->run_first &&
-                run->ep == ep && run->bytes == run->count * run->segment_bytes &&
+    bool more = dev->segments && tx->run_end > tx->run_first && run->ep == ep &&
+                run->offset + run->bytes == tx->bytes &&
+                run->bytes == run->count * run->segment_bytes &&
                 bytes <= run->segment_bytes && run->count < RUN_SEGMENTS_MAX &&
                 run->bytes + bytes <= RUN_BYTES_MAX;
 
