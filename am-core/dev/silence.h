@@ -17,7 +17,8 @@
     {                                                                         \
         _name, "7200", AM_CONFIG_COUNT, "s",                                  \
                 "how long a peer may say nothing before it counts as dead; "  \
-                "one that computes without a call says nothing; 0: for ever", \
+                "one that computes without a call says nothing, and what "    \
+                "this process computes does not count; 0: for ever",          \
                 offsetof(_struct, silence_s), NULL, NULL                      \
     }
 
