@@ -13,13 +13,13 @@
 #define AM_DEV_SILENCE_MAX_S (UINT64_C(30) * 24 * 3600)
 
 /* The row `_name` of a table that fills `silence_s` of a struct. */
-#define AM_DEV_SILENCE_ROW(_name, _struct)                                    \
-    {                                                                         \
-        _name, "7200", AM_CONFIG_COUNT, "s",                                  \
-                "how long a peer may say nothing before it counts as dead; "  \
-                "one that computes without a call says nothing, and what "    \
-                "this process computes does not count; 0: for ever",          \
-                offsetof(_struct, silence_s), NULL, NULL                      \
+#define AM_DEV_SILENCE_ROW(_name, _struct)                                   \
+    {                                                                        \
+        _name, "7200", AM_CONFIG_COUNT, "s",                                 \
+                "how long a peer may say nothing before it counts as dead; " \
+                "one that computes without a call says nothing, and what "   \
+                "this process computes does not count; 0: for ever",         \
+                offsetof(_struct, silence_s), NULL, NULL                     \
     }
 
 /* What the variable gave, in seconds; 0: for ever. */
