@@ -33,6 +33,21 @@ static bool counts_are_there(const struct am_coll_call *call, bool is_root)
     }
 }
 
+/* Is there anything in `send`, of a kind that cannot be in place? */
+static bool gives(const struct am_coll_group *group,
+                  const struct am_coll_call *call)
+{
+    uint32_t i = 0;
+
+    if (!call->is_vector || call->kind != AM_COLL_ALLTOALL) {
+        return call->is_vector || call->count > 0;
+    }
+    while (i < group->size && call->send_counts[i] == 0) {
+        i++;
+    }
+    return i < group->size;
+}
+
 static bool is_sound(const struct am_coll_group *group,
                      const struct am_coll_call *call)
 {
@@ -47,13 +62,13 @@ static bool is_sound(const struct am_coll_group *group,
         (call->op.reduce == NULL || unit == 0)) {
         return false;
     }
-    if (call->send == NULL && !am_coll_may_be_in_place(call->kind) &&
-        (call->count > 0 || call->is_vector)) {
-        return false;
-    }
     if (call->is_vector &&
         (!has_blocks(call->kind) ||
          !counts_are_there(call, call->root == group->rank))) {
+        return false;
+    }
+    if (call->send == NULL && !am_coll_may_be_in_place(call->kind) &&
+        gives(group, call)) {
         return false;
     }
     return !__builtin_mul_overflow(call->count, unit, &bytes) &&

@@ -50,10 +50,11 @@ static const struct am_config_row chan_rows[] = {
                  keepalive_polls,
                  "Polls without an acknowledgement after which the peer is "
                  "asked what it wants (nack); doubles each time."),
-        CHAN_ROW("AM_CHAN_RTO", "1000", AM_CONFIG_COUNT, "us", rto_us,
-                 "Time without an acknowledgement after which all is sent "
-                 "again (timer) or the peer is asked (nack), over udp until the "
-                 "way there and back is measured; doubles each time."),
+        CHAN_ROW(
+                "AM_CHAN_RTO", "1000", AM_CONFIG_COUNT, "us", rto_us,
+                "Time without an acknowledgement after which all is sent "
+                "again (timer) or the peer is asked (nack), over udp until the "
+                "way there and back is measured; doubles each time."),
         CHAN_ROW("AM_CHAN_RTO_MAX", "100000", AM_CONFIG_COUNT, "us", rto_max_us,
                  "Largest AM_CHAN_RTO after doubling."),
         CHAN_ROW("AM_CHAN_ACK_DELAY", "100", AM_CONFIG_COUNT, "us",
@@ -61,11 +62,12 @@ static const struct am_config_row chan_rows[] = {
                  "Time after which a packet is acknowledged at the latest "
                  "(timer)."),
         CHAN_ROW("AM_CHAN_LINGER", "200", AM_CONFIG_COUNT, "ms", linger_ms,
-                 "How long a close waits for peers that say nothing."),
+                 "How long a close waits for peers that say nothing, and a "
+                 "connection that was left for the other end's goodbye."),
         CHAN_ROW("AM_CHAN_GIVE_UP", "7200", AM_CONFIG_COUNT, "s", give_up_s,
                  "How long a peer that owes an acknowledgement may say nothing "
-                 "before it counts as dead; a peer that computes says nothing. "
-                 "0: for ever."),
+                 "before it counts as dead; a peer that computes says nothing, "
+                 "and what this process computes does not count. 0: for ever."),
 };
 
 const struct am_config_table am_chan_config = {

@@ -343,8 +343,8 @@ struct am_dev {
     uint8_t reliability; /* what makes packets reliable above the device: an
                           * am_reliability_t of chan/chan.h; set by who opens the
                           * stack */
-    bool abandoned; /* set before close: the job did not come about, so to peers
-                     * that wait for this rank it has not left in order */
+    bool abandoned; /* set before close: the job did not come about, or is not a fork's
+                     * child's; to peers that wait for this rank it has not left in order */
     const char *error; /* why connect_all or connect failed, or connected will never
                         * be true, as one sentence that lives as long as the device;
                         * NULL: the status says it */

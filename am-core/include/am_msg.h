@@ -82,7 +82,9 @@ enum {
 /*
  * Send `data` to peer `dest`.  AM_DONE: the data may be reused.  AM_OK: a
  * request is pending in *req_p; `done` may be given now or, before the next
- * poll, by am_msg_attach.  Errors: AM_ERR_INVALID, AM_ERR_MEMORY, AM_ERR_PEER
+ * poll, by am_msg_attach; it gets AM_OK, AM_ERR_PEER, AM_ERR_CANCELLED, or AM_ERR_MEMORY
+ * (the receiver had none for a message that waits for an answer, as those with
+ * AM_MSG_SYNC and by rendezvous do).  Errors: AM_ERR_INVALID, AM_ERR_MEMORY, AM_ERR_PEER
  * (it is dead or cannot be reached), AM_ERR_FORKED.
  */
 AM_API am_status_t am_msg_isend(struct am_ctx *ctx, uint32_t dest,

@@ -212,6 +212,7 @@ send_general(struct am_msg *msg, uint32_t dest,
     send->arg = arg;
     send->mp = mp;
     send->sync = (flags & AM_MSG_SYNC) != 0;
+    send->status = AM_OK;
     status = send_run(send);
     if (status == AM_OK) {
         *req_p = send;

@@ -64,7 +64,7 @@ static am_turn_t stream_run(struct am_op *op)
         return count == 0 ? AM_TURN_MORE : AM_TURN_NO_SPACE;
     }
     if (status != AM_OK) {
-        am_msg_send_finish(send, status == AM_DONE ? AM_OK : status);
+        am_msg_send_finish(send, status == AM_DONE ? send->status : status);
     }
     return AM_TURN_LAST;
 }

@@ -278,12 +278,17 @@ static void end_handle(struct am_token *token, const uint64_t *words,
     if (send == NULL) {
         return;
     }
-    if (send->state == AM_REQ_STREAM && send->sync) {
-        send->sync = false; /* matched before its last packet left */
+    if (status > 0 || status < AM_ERR_CANCELLED ||
+        (status == AM_ERR_CANCELLED && !send->cancel)) {
+        msg->stats[AM_MSG_RX_BAD_ID]++;
         return;
     }
-    if (!awaits_answer(send) || status > 0 || status < AM_ERR_CANCELLED ||
-        (status == AM_ERR_CANCELLED && !send->cancel)) {
+    if (send->state == AM_REQ_STREAM && send->sync) {
+        send->sync = false; /* matched, or lost, before its last packet left */
+        send->status = (am_status_t)status;
+        return;
+    }
+    if (!awaits_answer(send)) {
         msg->stats[AM_MSG_RX_BAD_ID]++;
         return;
     }

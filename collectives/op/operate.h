@@ -14,7 +14,7 @@ static inline void am_coll_operate(struct am_coll *coll,
 {
     coll->refuses = AM_ERR_HANDLER;
     op->reduce(op->arg, left, inout, count);
-    coll->refuses = AM_OK;
+    coll->refuses = coll->forked ? AM_ERR_FORKED : AM_OK; /* by the operator */
 }
 
 #endif

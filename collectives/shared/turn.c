@@ -263,7 +263,7 @@ static void look(struct am_coll_group *group)
     bool waits = am_ctx_is_waiting(group->coll->ctx);
 
     am_shared_run(group, NULL, waits ? am_shared_patience(group) : 0);
-    if (waits) {
+    if (waits && first != &group->turns) {
         am_shared_learn(group, group->turns.next != first);
     }
 }

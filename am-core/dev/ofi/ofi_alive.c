@@ -40,6 +40,12 @@ void ofi_ep_doom(struct ofi_dev *dev, struct ofi_ep *ep, int error)
     am_list_push(&dev->doomed, &ep->doomed_link);
 }
 
+/* What libam knows of the provider ofi_rxm, and supposes of no other. */
+static bool is_rxm(const struct ofi_dev *dev)
+{
+    return strstr(dev->info->fabric_attr->prov_name, "ofi_rxm") != NULL;
+}
+
 /* Longer than a buffer, which no peer of this device sends.  A buffer of many packets
  * comes back by FI_MULTI_RECV; but ofi_rxm of libfabric 1.17 lets go of one that a
  * packet was too long for without saying so, and would in the end have none left. */
@@ -50,7 +56,8 @@ static void rx_failed(struct ofi_dev *dev, struct ofi_rx *rx, int error,
         return;
     }
     dev->stats[AM_DEV_STAT_RX_BAD]++;
-    if (!dev->multi || (flags & FI_MULTI_RECV) != 0 || error == FI_ETRUNC) {
+    if (!dev->multi || (flags & FI_MULTI_RECV) != 0 ||
+        (error == FI_ETRUNC && is_rxm(dev))) {
         rx->next_unposted = dev->unposted;
         dev->unposted = rx;
     }
@@ -84,24 +91,19 @@ void ofi_error_read(struct ofi_dev *dev)
     }
 }
 
-/* Is the connection to a peer cut when its address is removed, so that the provider
- * gives back all that it has of it?  ofi_rxm does with FI_AV_REMOVE_CLEANUP, which
- * ofi_lib.c sets.  Without that variable, and with other providers, nothing is given
- * back as long as the peer's host is silent; sockets and shm would go on using what
- * they have of an address that was removed. */
-static bool removal_cuts(const struct ofi_dev *dev)
-{
-    return strstr(dev->info->fabric_attr->prov_name, "ofi_rxm") != NULL;
-}
-
 /* Nothing goes to this peer any more, and what the provider still has is not waited
- * for.  Another context may have got the address meanwhile: it keeps its connection. */
+ * for.  Another context may have got the address meanwhile: it keeps its connection.
+ * ofi_rxm cuts the connection to a peer when its address is removed, and gives back all
+ * that it has of it, with FI_AV_REMOVE_CLEANUP, which ofi_lib.c sets.  Without that
+ * variable, and with other providers, nothing is given back as long as the peer's host
+ * is silent; sockets and shm would go on using what they have of an address that was
+ * removed. */
 static void ep_cut(struct ofi_dev *dev, struct ofi_ep *ep)
 {
     ep->told = true;
     ep->told_ps = am_env_now(dev->env);
     dev->tx_lost += ep->flying;
-    if (ep->flying + ep->rmas == 0 || !removal_cuts(dev)) {
+    if (ep->flying + ep->rmas == 0 || !is_rxm(dev)) {
         return;
     }
     for (struct am_list *link = dev->eps.next; link != &dev->eps;

@@ -179,6 +179,7 @@ struct udp_dev {
     uint64_t number_base; /* higher than any number of an ep that is gone */
     uint64_t check_ps;    /* the last look at who is alive */
     uint64_t back_ps;     /* the last one that followed a while without any */
+    uint32_t ping_from; /* of the endpoints: the next look pings from here on */
     struct udp_address me;
     struct udp_key key; /* of what is sent to this context */
     struct udp_address *job;

@@ -21,7 +21,7 @@
 #define PS_PER_S      UINT64_C(1000000000000)
 #define PING_PS       PS_PER_S        /* after so long without a word */
 #define CHECK_PS      (PS_PER_S / 10) /* between looks */
-#define PINGS_MAX     64              /* in one look; the others' turn comes */
+#define PINGS_MAX     64              /* in one look; the next goes on behind */
 #define ERRORS_MAX    64              /* read at a time */
 #define WAIT_SPIN     64   /* empty waits, about 0.1 ms: look on, */
 #define WAIT_LOOKS    4    /* so often more in the poll that follows */
@@ -210,23 +210,40 @@ static bool ep_silent(struct udp_dev *dev, struct udp_ep *ep, uint64_t now_ps)
     return true;
 }
 
+/* One look at all endpoints. */
+struct look {
+    uint64_t now_ps;
+    uint32_t index, pings, next_from;
+};
+
 /* Of an endpoint that is open, at each look.  True: the upcall may have let go of
  * any. */
-static bool ep_look(struct udp_dev *dev, struct udp_ep *ep, uint64_t now_ps,
-                    uint64_t away, uint32_t *pings)
+static bool ep_look(struct udp_dev *dev, struct udp_ep *ep, struct look *look)
 {
-    ep->heard_ps += away;
+    uint32_t index = look->index++;
+
     if (ep->heard) {
         ep->heard = false;
-        ep->heard_ps = now_ps;
+        ep->heard_ps = look->now_ps;
     }
-    if (ep_silent(dev, ep, now_ps)) {
+    if (ep_silent(dev, ep, look->now_ps)) {
         return true;
     }
-    if (*pings < PINGS_MAX) {
-        *pings += ep_ping(ep, now_ps);
+    if (index >= dev->ping_from && look->pings < PINGS_MAX) {
+        look->pings += ep_ping(ep, look->now_ps);
+        look->next_from = index + 1;
     }
     return false;
+}
+
+/* This process is back: what it was away for is nobody's silence. */
+static void come_back(struct udp_dev *dev, uint64_t now_ps, uint64_t away)
+{
+    dev->back_ps = now_ps;
+    for (struct am_list *link = dev->eps.next; link != &dev->eps;
+         link = link->next) {
+        am_container(link, struct udp_ep, link)->heard_ps += away;
+    }
 }
 
 void udp_check(struct am_dev *base)
@@ -234,24 +251,28 @@ void udp_check(struct am_dev *base)
     struct udp_dev *dev = udp_dev_of(base);
     uint64_t now_ps = am_env_now(dev->env);
     uint64_t away = away_ps(dev, now_ps);
+    struct look look = {.now_ps = now_ps};
     struct am_list *link = dev->eps.next;
-    uint32_t pings = 0;
 
     if (!udp_is_open(dev) || now_ps - dev->check_ps < CHECK_PS) {
         return;
     }
     dev->check_ps = now_ps;
-    dev->back_ps = away > 0 ? now_ps : dev->back_ps;
+    if (away > 0) {
+        come_back(dev, now_ps, away);
+    }
     udp_errors_read(dev);
     udp_direct_check(dev, now_ps);
     while (link != &dev->eps) {
         struct udp_ep *ep = am_container(link, struct udp_ep, link);
 
         link = link->next;
-        if (!ep->dead && ep_look(dev, ep, now_ps, away, &pings)) {
+        if (!ep->dead && ep_look(dev, ep, &look)) {
             link = dev->eps.next;
+            look.index = 0;
         }
     }
+    dev->ping_from = look.pings == PINGS_MAX ? look.next_from : 0;
 }
 
 /* ------------------------------------------------------------------ waiting */

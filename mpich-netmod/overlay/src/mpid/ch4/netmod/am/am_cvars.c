@@ -106,8 +106,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         How long a peer that owes an acknowledgement may say nothing before it counts as
-        dead; a peer that computes says nothing. 0: for ever. Unit: s. libam's default:
-        7200.
+        dead; a peer that computes says nothing, and what this process computes does not
+        count. 0: for ever. Unit: s. libam's default: 7200.
     - name        : MPIR_CVAR_CH4_AM_CHAN_KEEPALIVE
       category    : CH4_AM
       type        : string
@@ -126,7 +126,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        How long a close waits for peers that say nothing. Unit: ms. libam's default: 200.
+        How long a close waits for peers that say nothing, and a connection that was left
+        for the other end's goodbye. Unit: ms. libam's default: 200.
     - name        : MPIR_CVAR_CH4_AM_CHAN_PACKET_BYTES
       category    : CH4_AM
       type        : string
@@ -480,7 +481,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         how long a peer may say nothing before it counts as dead; one that computes
-        without a call says nothing; 0: for ever. Unit: s. libam's default: 7200.
+        without a call says nothing, and what this process computes does not count; 0: for
+        ever. Unit: s. libam's default: 7200.
     - name        : MPIR_CVAR_CH4_AM_OFI_WRITES
       category    : CH4_AM
       type        : string
@@ -727,7 +729,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         how long a peer may say nothing before it counts as dead; one that computes
-        without a call says nothing; 0: for ever. Unit: s. libam's default: 7200.
+        without a call says nothing, and what this process computes does not count; 0: for
+        ever. Unit: s. libam's default: 7200.
     - name        : MPIR_CVAR_CH4_AM_UNEXP_MAX
       category    : CH4_AM
       type        : string

@@ -258,7 +258,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoallv(const void *sendbuf,
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ibarrier(MPIR_Comm * comm, MPIR_Request ** request)
 {
-    if (MPIDI_AM_BY_GROUP(comm, IBARRIER) && MPIDI_AM_group_ibarrier(comm, MPIDI_AM_BY_CALLS, request)) {
+    if (MPIDI_AM_BY_GROUP(comm, IBARRIER) &&
+        MPIDI_AM_group_ibarrier(comm, MPIDI_AM_BY_CALLS, request)) {
         return *request != NULL ? MPI_SUCCESS : MPIDI_AM_no_request();
     }
     return MPIDI_AM_generic_ibarrier(comm, request);

@@ -198,8 +198,9 @@ void MPIDI_AM_groups_abandon(void)
     }
 }
 
-/* The context id names the group: MPICH gives it again only when all members have
- * freed the communicator, and with it closed the group. */
+/* The context id names the group: MPICH gives it again when all members have freed the
+ * communicator, and with it closed the group or kept the id (context_keep; not for those of
+ * a part of a communicator). */
 static am_status_t group_open(MPIR_Comm * comm, MPIDI_AM_order_t order,
                               struct am_coll_group **group)
 {

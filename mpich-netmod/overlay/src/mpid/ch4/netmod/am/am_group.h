@@ -29,7 +29,8 @@ struct am_coll_group *MPIDI_AM_group_of(MPIR_Comm * comm, MPIDI_AM_order_t order
 struct am_coll_group *MPIDI_AM_group_shared(MPIR_Comm * comm, MPIDI_AM_order_t order);
 
 /* Let the members of the group of calls, which is there, tell each other what they have in common:
- * once, by a barrier that all make with the same collective.  And has that been? */
+ * once, by a barrier that all make with the same collective.  And has that been?  Never in the group
+ * of starts, in which nobody waits for all: so the network itself does none of those. */
 void MPIDI_AM_group_ask(MPIR_Comm * comm, MPIDI_AM_errflag_t * errflag);
 bool MPIDI_AM_group_is_asked(MPIR_Comm * comm, MPIDI_AM_order_t order);
 

@@ -7,8 +7,8 @@
  *
  * A message goes with the context and the tag of the blocking one, or of its kind of those that go
  * by starts.  Both ranks call the collectives of a communicator in one order, and each posts its
- * messages in the call, so that they meet in that order.  The user gets the message's own request, that of the receive if there
- * are two, of the kind of a collective's: nobody can cancel it.
+ * messages in the call, so that they meet in that order.  The user gets the message's own request,
+ * that of the receive if there are two, of the kind of a collective's: nobody can cancel it.
  */
 #include <mpidimpl.h>
 #include "am_impl.h"

@@ -236,7 +236,8 @@ bool MPIDI_AM_group_ireduction(am_coll_kind_t kind, const void *sendbuf, void *r
 
 bool MPIDI_AM_group_ireduce_scatter(const void *sendbuf, void *recvbuf,
                                     const MPI_Aint * recvcounts, MPI_Datatype datatype, MPI_Op op,
-                                    MPIR_Comm * comm, MPIDI_AM_order_t order, MPIR_Request ** request)
+                                    MPIR_Comm * comm, MPIDI_AM_order_t order,
+                                    MPIR_Request ** request)
 {
     struct pending *pending = pending_new();
     bool is = MPIDI_AM_as_scattered(&pending->c, sendbuf, recvbuf, recvcounts, datatype, op, comm);
