@@ -14,6 +14,8 @@
  *
  * Each rank that lives prints "RANK well", or what was wrong.
  */
+#include "well.h"
+
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,15 +24,6 @@
 #include <unistd.h>
 
 static int rank, size;
-
-#define CHECK(_condition)                                                      \
-    do {                                                                       \
-        if (!(_condition)) {                                                   \
-            printf("%d line %d: %s\n", rank, __LINE__, #_condition);           \
-            fflush(stdout);                                                    \
-            _exit(1);                                                          \
-        }                                                                      \
-    } while (0)
 
 static int class_of(int rc)
 {

@@ -5,19 +5,12 @@
  *
  * Each rank that lives prints "RANK well", or what was wrong.
  */
+#include "well.h"
+
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
-
-#define CHECK(_condition)                                            \
-    do {                                                             \
-        if (!(_condition)) {                                         \
-            printf("%d line %d: %s\n", rank, __LINE__, #_condition); \
-            fflush(stdout);                                          \
-            _exit(1);                                                \
-        }                                                            \
-    } while (0)
 
 static int rank;
 

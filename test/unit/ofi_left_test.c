@@ -69,12 +69,23 @@ static struct am_dev *dev_make(struct dev_node *node, struct am_env *env,
     return node->dev;
 }
 
+/* The address of a device that was closed without a word. */
+static size_t gone_address(struct dev_node *node, struct am_env *env,
+                           uint8_t address[AM_ADDRESS_BYTES])
+{
+    struct am_dev *gone = dev_make(node, env, "0");
+    size_t bytes = gone->ops->address(gone, address, AM_ADDRESS_BYTES);
+
+    gone->ops->close(gone);
+    return bytes;
+}
+
 static void test_left(void **state)
 {
     static struct dev_node nodes[2];
     struct am_env_ops ops = *am_env_real()->ops;
     struct am_env env = {.ops = &ops};
-    struct am_dev *dev, *gone;
+    struct am_dev *dev;
     struct am_dev_ep *ep;
     uint8_t address[AM_ADDRESS_BYTES];
     const uint64_t hdr[2] = {0};
@@ -82,9 +93,7 @@ static void test_left(void **state)
 
     ops.now = clock_now;
     dev = dev_make(&nodes[0], &env, "0");
-    gone = dev_make(&nodes[1], &env, "0");
-    bytes = gone->ops->address(gone, address, sizeof(address));
-    gone->ops->close(gone);
+    bytes = gone_address(&nodes[1], &env, address);
     assert_int_equal(dev->ops->connect(dev, address, bytes, UINT32_MAX,
                                        &nodes[0], &ep),
                      AM_OK);
@@ -109,16 +118,14 @@ static void test_no_buffer(void **state)
     static struct dev_node nodes[2];
     struct am_env_ops ops = *am_env_real()->ops;
     struct am_env env = {.ops = &ops};
-    struct am_dev *dev, *gone;
+    struct am_dev *dev;
     struct am_dev_ep *ep;
     uint8_t address[AM_ADDRESS_BYTES];
     size_t bytes;
 
     ops.now = clock_now;
     dev = dev_make(&nodes[0], &env, "0");
-    gone = dev_make(&nodes[1], &env, "0");
-    bytes = gone->ops->address(gone, address, sizeof(address));
-    gone->ops->close(gone);
+    bytes = gone_address(&nodes[1], &env, address);
     dev->up.dead = count_dead;
     assert_int_equal(dev->ops->connect(dev, address, bytes, 1, &nodes[0], &ep),
                      AM_OK);
