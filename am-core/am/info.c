@@ -72,7 +72,8 @@ static const struct am_config_row ctx_rows[] = {
          offsetof(struct am_values, sim_machine), NULL, NULL},
         {"AM_SIM_COMPUTE", "none", AM_CONFIG_TEXT, "",
          "time that a program's own computation takes on a simulated machine "
-         "(am_sim --mpi): none; declared, what it tells am_compute; measured:F, "
+         "(am_sim --mpi): none; declared, what it tells am_compute; "
+         "measured:F, "
          "its processor time times F, which is not the same in every run",
          offsetof(struct am_values, sim_compute), NULL, NULL},
         {"AM_SIM_ENGINE", "", AM_CONFIG_TEXT, "",
@@ -91,9 +92,9 @@ static const struct am_config_row ctx_rows[] = {
          "the costs that protocols are chosen by follow what long copies are "
          "seen to take: yes, where that differs by a quarter; much, only where "
          "it differs by a factor of eight, or, while both ends send, where the "
-         "two copies of a stream together cost more than half as much again, "
-         "as when the cores turn out to be far from each other; no, they stay "
-         "as they are at the start",
+         "two copies of a stream together cost a quarter more than a single "
+         "copy, as when the cores turn out to be far from each other; no, they "
+         "stay as they are at the start",
          offsetof(struct am_values, learn), "no|much|yes", NULL},
         {"AM_WAIT", "auto", AM_CONFIG_CHOICE, "",
          "what a waiting process does: auto spins, yields when others want "

@@ -205,8 +205,7 @@ const char *am_distance_name(am_distance_t distance)
 const char *am_from_text(am_from_t from)
 {
     static const char *const texts[AM_FROM_COUNT] = {
-            "built in", "profile", "measured at start", "measured in this run",
-            "less than the stream"};
+            "built in", "profile", "measured at start", "measured in this run"};
 
     return texts[from];
 }

@@ -12,9 +12,8 @@
  * With AM_LEARN_YES enough is a quarter.  With AM_LEARN_MUCH, the default, what is
  * seen counts only where it is eight times the prior, and the prior stays in use
  * elsewhere; the unseen does not fade, but is tried for four samples after 4,096 of
- * others.  Both ways a stream is then judged as a whole: from 25/16 of its prior on
- * it is dear, is tried again after 16,384 single copies, and one of these counts as
- * a sixth less than the stream.
+ * others.  Both ways a stream is then judged as a whole: when its two copies cost 5/4 of
+ * a single copy's prior it is dear, and is tried again after 16,384 single copies.
  *
  * One way and both ways are told apart, as two ends that stream to each other
  * make both copies of each byte on the same two cores: each way has numbers of
@@ -52,7 +51,6 @@ typedef enum {
     AM_FROM_PROFILE, /* AM_PROFILE */
     AM_FROM_START,   /* measured when the device was opened */
     AM_FROM_RUN,     /* measured since */
-    AM_FROM_STREAM,  /* of a single copy: by what a dear stream takes */
     AM_FROM_COUNT
 } am_from_t;
 

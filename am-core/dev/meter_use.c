@@ -1,7 +1,7 @@
 /*
  * What a meter uses: the numbers that it began with or what was seen, and when it tries
  * again what it has left.  Each number is judged by itself, except both ways with
- * AM_LEARN_MUCH, where the stream is judged as a whole.
+ * AM_LEARN_MUCH, where the stream as a whole is judged beside the single copy.
  */
 #include "config.h"
 
@@ -17,14 +17,12 @@ enum {
      * once it is used: what lies at the limit does not go to and fro */
     METER_MUCH = 8,
     METER_MUCH_LESS = 4,
-    /* A stream both ways is dear from 25/16 of its prior on, until it costs no more
-     * than 20/16: between far cores it took 27/16 to 35/16 of what is built in,
-     * between near ones 16/16 to 23/16. */
-    METER_DEAR = 16,
-    METER_DEAR_ON = 25,
-    METER_DEAR_OFF = 20,
-    /* A single copy then counts as one in so many less. */
-    METER_DEAR_LESS = 6,
+    /* A stream both ways is dear when its two copies cost 5/4 of what a single copy was
+     * measured to cost, until they cost no more than that: where it was measured last, they
+     * took 2 to 3 times as much between far cores, and 0.6 to 1.1 between near ones. */
+    METER_DEAR = 4,
+    METER_DEAR_ON = 5,
+    METER_DEAR_OFF = 4,
     /* A stream both ways that costs a third of its prior, which is a wrong profile,
      * counts as it is seen, until it costs half. */
     METER_CHEAP_ON = 3,
@@ -162,12 +160,6 @@ static bool use_each(struct am_meter *meter, am_copy_t copy)
 
 /* ------------------------------------------------- both ways, as a whole */
 
-/* One core makes both copies, which am_cost_stream_ps adds so. */
-static uint64_t both_fs(uint64_t in_fs, uint64_t out_fs)
-{
-    return in_fs + (in_fs > out_fs ? in_fs : out_fs);
-}
-
 static bool use_other(struct am_rate *rate, uint64_t byte_fs, am_from_t from)
 {
     if (!differs(byte_fs, rate->used_fs, METER_RATIO_SEEN) &&
@@ -184,22 +176,15 @@ static bool use_prior_or_seen(struct am_rate *rate, bool prior)
                  : use_other(rate, rate->seen_fs, AM_FROM_RUN);
 }
 
-/* A single copy beside a stream that is dear: less than it, whatever single copies are
- * seen to take, if that is not another magnitude.  Between far cores they were the
- * faster way from 256 KiB on, or as fast; but what one end sees of them while the other
- * end still streams is up to twice what they take when both ends make them. */
-static bool use_beside_dear(struct am_rate *single, uint64_t stream_fs)
+/* Beside a stream that is dear a single copy costs what was measured before, unless it
+ * is seen to take another magnitude: what one end sees while the other end still streams
+ * is up to twice what single copies take when both ends make them. */
+static bool is_outdone(const struct am_rate *single, uint64_t stream_fs)
 {
-    uint64_t less_fs = stream_fs - stream_fs / METER_DEAR_LESS;
     uint64_t most_fs =
             single->used_fs > stream_fs ? stream_fs / 2 * 3 : stream_fs * 2;
-    bool as_seen = is_sure(single) &&
-                   (single->seen_fs > most_fs || single->seen_fs < less_fs / 2);
 
-    if (as_seen || single->prior_fs < less_fs) {
-        return use_prior_or_seen(single, !as_seen);
-    }
-    return use_other(single, less_fs, AM_FROM_STREAM);
+    return is_sure(single) && single->seen_fs > most_fs;
 }
 
 /* Use what follows from whether the stream is dear.  Is it something else now? */
@@ -214,13 +199,9 @@ static bool use_both(struct am_meter *meter, uint64_t seen_fs,
     bool changed = use_prior_or_seen(&both[AM_COPY_IN], prior);
 
     changed = use_prior_or_seen(&both[AM_COPY_OUT], prior) || changed;
-    if ((meter->learns >> AM_COPY_SINGLE & 1) == 0) {
-        return changed;
-    }
-    prior = !is_sure(single) || !differs_much(meter, single);
-    return (meter->dear ? use_beside_dear(single, seen_fs)
-                        : use_prior_or_seen(single, prior)) ||
-           changed;
+    prior = meter->dear ? !is_outdone(single, seen_fs)
+                        : !is_sure(single) || !differs_much(meter, single);
+    return use_prior_or_seen(single, prior) || changed;
 }
 
 /* A dear stream is tried again with both its copies, which are timed after a while in
@@ -238,8 +219,9 @@ static bool use_stream(struct am_meter *meter, am_copy_t copy)
 {
     struct am_rate *both = meter->rates[AM_WAYS_BOTH];
     struct am_rate *in = &both[AM_COPY_IN], *out = &both[AM_COPY_OUT];
-    uint64_t prior_fs = both_fs(in->prior_fs, out->prior_fs);
-    uint64_t seen_fs = both_fs(in->seen_fs, out->seen_fs), limit_fs;
+    /* one core makes both copies */
+    uint64_t prior_fs = in->prior_fs + out->prior_fs;
+    uint64_t seen_fs = in->seen_fs + out->seen_fs, limit_fs;
 
     for (int i = 0; i < AM_COPY_COUNT; i++) {
         both[i].unseen += i != (int)copy;
@@ -260,8 +242,8 @@ static bool use_stream(struct am_meter *meter, am_copy_t copy)
     if (!is_sure(in) || !is_sure(out)) {
         return use_both(meter, prior_fs, prior_fs);
     }
-    limit_fs = prior_fs * (meter->dear ? METER_DEAR_OFF : METER_DEAR_ON) /
-               METER_DEAR;
+    limit_fs = both[AM_COPY_SINGLE].prior_fs *
+               (meter->dear ? METER_DEAR_OFF : METER_DEAR_ON) / METER_DEAR;
     if (!meter->dear &&
         seen_fs > limit_fs) { /* beside streams it took longer */
         forget(&both[AM_COPY_SINGLE], AM_METER_SURE);
@@ -272,7 +254,9 @@ static bool use_stream(struct am_meter *meter, am_copy_t copy)
 
 bool am_meter_use(struct am_meter *meter, am_copy_t copy)
 {
-    return meter->learn == AM_LEARN_MUCH && meter->perf.both_ways
+    bool single = (meter->learns >> AM_COPY_SINGLE & 1) != 0;
+
+    return meter->learn == AM_LEARN_MUCH && meter->perf.both_ways && single
                    ? use_stream(meter, copy)
                    : use_each(meter, copy);
 }
