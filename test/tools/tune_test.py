@@ -53,6 +53,13 @@ def test_profile(folder):
                "not used" in got.stderr, "a foreign one is left: " + got.stderr)
 
 
+def test_gives_up():
+    """What one of the two cannot send, the other does not wait for."""
+    got = job.run(TUNE, "--check", "--sizes", "max", "--rounds", "1")
+    check.that(got.returncode == 1 and got.stderr.count("\n") == 1,
+               "am_tune ends when a message cannot be: %r" % got)
+
+
 def test_check(folder):
     got = job.run(TUNE, "--check", "--sizes", "1,16k", "--rounds", "1")
     check.that(got.returncode == 0 and got.stderr == "",
@@ -84,6 +91,7 @@ def test_check(folder):
 test_options()
 if len(os.sched_getaffinity(0)) < 2:
     sys.exit(job.SKIP)  # there is nothing to measure
+test_gives_up()
 with tempfile.TemporaryDirectory() as folder:
     test_profile(folder)
     test_check(folder)
