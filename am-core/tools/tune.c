@@ -310,6 +310,18 @@ static int options_parse(int argc, char **argv, struct tune_options *options,
     return 0;
 }
 
+/* What was found is where it belongs, or it is said that it is not. */
+static int printed(int result)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && ferror(stdout) == 0) {
+        return result;
+    }
+    fprintf(stderr, "am_tune: cannot write what was found: %s\n",
+            strerror(errno != 0 ? errno : EIO));
+    return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     struct tune_options options = {0};
@@ -324,5 +336,5 @@ int main(int argc, char **argv)
         fprintf(stderr, "am_tune: %s\n", error);
         return EXIT_FAILURE;
     }
-    return run(&options);
+    return printed(run(&options));
 }
