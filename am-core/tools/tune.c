@@ -237,8 +237,15 @@ static int measure_all(const struct tune_options *options,
 static int run(const struct tune_options *options)
 {
     struct tune_cores cores[AM_DISTANCE_COUNT] = {{0}};
+    struct perf_cores allowed;
     bool any = false;
 
+    perf_cores_allowed(&allowed);
+    if (allowed.count == 0) {
+        fputs("am_tune: cannot see on which cores this process may run\n",
+              stderr);
+        return EXIT_FAILURE;
+    }
     cores_find(cores);
     for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
         any = any || cores[i].given;
