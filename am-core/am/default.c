@@ -39,13 +39,15 @@ static void forget_launcher(void)
 
 static am_status_t join_job(void)
 {
+    uint64_t timeout_ms = am_connect_timeout_ms(NULL, 0);
     am_status_t status;
 
     if (process.pmi_open) {
+        process.pmi.timeout_ms = timeout_ms;
         return AM_OK;
     }
     process.pmi.fd = -1;
-    status = am_pmi_open(&process.pmi);
+    status = am_pmi_open(&process.pmi, timeout_ms);
     if (status != AM_OK) {
         snprintf(process.error, sizeof(process.error), "%s", process.pmi.error);
         return status;
@@ -72,7 +74,6 @@ am_status_t am_init(void)
     if (status != AM_OK) {
         return status;
     }
-    process.pmi.timeout_ms = am_connect_timeout_ms(NULL, 0);
     params.rank = process.pmi.rank;
     params.size = process.pmi.size;
     status = am_open(&params, &process.ctx);

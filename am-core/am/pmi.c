@@ -205,12 +205,13 @@ static am_status_t ask_name(struct am_pmi *pmi, char *line)
 }
 
 am_status_t am_pmi_attach(struct am_pmi *pmi, int fd, uint32_t rank,
-                          uint32_t size)
+                          uint32_t size, uint64_t timeout_ms)
 {
     char line[AM_PMI_LINE_BYTES];
     am_status_t status;
 
-    *pmi = (struct am_pmi){.fd = fd, .rank = rank, .size = size};
+    *pmi = (struct am_pmi){
+            .fd = fd, .rank = rank, .size = size, .timeout_ms = timeout_ms};
     /* Programs that this one starts must not speak for it. */
     (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
     status = ask(pmi, "init", "cmd=init pmi_version=1 pmi_subversion=1\n",

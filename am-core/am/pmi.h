@@ -47,14 +47,15 @@ struct am_pmi {
  * Join the job named by PMI_FD, PMI_RANK and PMI_SIZE.  Without any of them
  * the job is this process alone (rank 0 of 1, fd -1).  AM_ERR_SYSTEM, with
  * the reason in pmi->error, when they are incomplete, PMI_FD is neither a socket
- * nor a pipe, or the launcher does not answer as it should.  Blocks for the
- * launcher.  Not in a handler.
+ * nor a pipe, or the launcher does not answer as it should, or not within
+ * timeout_ms (0: it may take for ever), which counts for all that follows as
+ * well.  Blocks for the launcher.  Not in a handler.
  */
-am_status_t am_pmi_open(struct am_pmi *pmi);
+am_status_t am_pmi_open(struct am_pmi *pmi, uint64_t timeout_ms);
 
 /* The same over the connected socket `fd`, which the client then owns. */
 am_status_t am_pmi_attach(struct am_pmi *pmi, int fd, uint32_t rank,
-                          uint32_t size);
+                          uint32_t size, uint64_t timeout_ms);
 
 /*
  * An am_allgather_fn; `arg` is the struct am_pmi.  All ranks put their blob,

@@ -56,7 +56,7 @@ static am_status_t check_fd(struct am_pmi *pmi, unsigned long fd)
             fd);
 }
 
-am_status_t am_pmi_open(struct am_pmi *pmi)
+am_status_t am_pmi_open(struct am_pmi *pmi, uint64_t timeout_ms)
 {
     unsigned long fd = 0, rank = 0, size = 0;
     am_status_t status;
@@ -90,5 +90,6 @@ am_status_t am_pmi_open(struct am_pmi *pmi)
     if (status != AM_OK) {
         return status;
     }
-    return am_pmi_attach(pmi, (int)fd, (uint32_t)rank, (uint32_t)size);
+    return am_pmi_attach(pmi, (int)fd, (uint32_t)rank, (uint32_t)size,
+                         timeout_ms);
 }

@@ -10,11 +10,14 @@
 #include <errno.h>
 #include <libconfig.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Beyond a millisecond a number is a mistake. */
 #define PROFILE_PS_MAX UINT64_C(1000000000)
+/* One of four distances has 2 KiB; this is no profile. */
+#define PROFILE_BYTES_MAX ((size_t)256 * 1024)
 
 struct number {
     const char *name;
@@ -186,20 +189,47 @@ static am_status_t root_read(const struct reader *reader,
     return status;
 }
 
+/* All of a file.  libconfig is not to read it: it ends the process when the system
+ * cannot, as of a folder.  NULL, with errno. */
+static char *text_take(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char *text = file == NULL ? NULL : malloc(PROFILE_BYTES_MAX + 1);
+    size_t length = 0;
+    int error = errno;
+
+    if (text != NULL) {
+        length = fread(text, 1, PROFILE_BYTES_MAX + 1, file);
+        error = ferror(file) != 0            ? errno
+                : length > PROFILE_BYTES_MAX ? EFBIG
+                                             : 0;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    if (text != NULL && error == 0) {
+        text[length] = '\0';
+        return text;
+    }
+    free(text);
+    errno = error;
+    return NULL;
+}
+
 am_status_t am_profile_read(const char *path, struct am_profile *profile,
                             char *error, size_t error_bytes)
 {
     const struct reader reader = {path, error, error_bytes};
-    FILE *file = fopen(path, "re");
+    char *text = text_take(path);
     am_status_t status;
     config_t config;
 
-    if (file == NULL) {
+    if (text == NULL) {
         return AM_ERR_SYSTEM;
     }
     memset(profile, 0, sizeof(*profile));
     config_init(&config);
-    if (config_read(&config, file) == CONFIG_TRUE) {
+    if (config_read_string(&config, text) == CONFIG_TRUE) {
         status = root_read(&reader, config_root_setting(&config), profile);
     } else {
         snprintf(error, error_bytes,
@@ -208,7 +238,7 @@ am_status_t am_profile_read(const char *path, struct am_profile *profile,
         status = AM_ERR_CONFIG;
     }
     config_destroy(&config);
-    fclose(file);
+    free(text);
     return status;
 }
 

@@ -10,6 +10,7 @@
 #include "base/config.h"
 #include "dev/dev.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,6 +161,18 @@ static void print_text(const struct info_options *options, struct am_ctx *ctx,
     }
 }
 
+/* What was printed is where it belongs, or it is said that it is not. */
+static int printed(void)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && ferror(stdout) == 0) {
+        return EXIT_SUCCESS;
+    }
+    fprintf(stderr, "am_info: cannot write what was asked for: %s\n",
+            strerror(errno != 0 ? errno : EIO));
+    return EXIT_FAILURE;
+}
+
 /* In a cluster such as -vx getopt says only which letter it was. */
 static void unknown_option(const char *word)
 {
@@ -198,7 +211,7 @@ static bool parse(int argc, char **argv, struct info_options *options,
         options->markdown |= c == 'm';
         if (c == 'h') {
             fputs(usage, stdout);
-            *exit_p = EXIT_SUCCESS;
+            *exit_p = printed();
             return false;
         }
         if (c == '?') {
@@ -288,7 +301,7 @@ static int print(const struct info_options *options, struct am_ctx *ctx)
         }
     }
     free(text);
-    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return printed();
 }
 
 int main(int argc, char **argv)

@@ -9,6 +9,7 @@
 #include "am/ctx.h"
 #include "base/config.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,17 @@ static int start_job(struct perf *perf)
     return perf_ok(perf, am_barrier(), "starting");
 }
 
+/* Are the results where they belong?  Only rank 0 has any. */
+static int results_written(struct perf *perf)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && ferror(stdout) == 0) {
+        return 0;
+    }
+    return perf_fail(perf, "cannot write the results: %s",
+                     strerror(errno != 0 ? errno : EIO));
+}
+
 int perf_run_test(struct perf *perf, const char *pinning)
 {
     const struct perf_test *test = perf->options->test;
@@ -106,6 +118,9 @@ int perf_run_test(struct perf *perf, const char *pinning)
         result = perf_barrier(perf);
     }
     perf_report_close(perf->report);
+    if (result == 0) {
+        result = results_written(perf);
+    }
     if (result != 0) {
         fprintf(stderr, "am_perf: %s: %s\n", test->name, perf->error);
     }

@@ -10,17 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Linux wants room for all CPUs that the machine may have, which can be more than
+ * one cpu_set_t has bits. */
 void perf_cores_allowed(struct perf_cores *cores)
 {
-    cpu_set_t set;
+    cpu_set_t sets[8];
 
     cores->count = 0;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof(set), &set) != 0) {
+    memset(sets, 0, sizeof(sets));
+    if (sched_getaffinity(0, sizeof(sets), sets) != 0) {
         return;
     }
-    for (uint16_t i = 0; i < CPU_SETSIZE && i < PERF_CORES_MAX; i++) {
-        if (CPU_ISSET(i, &set)) {
+    for (uint16_t i = 0; i < CPU_SETSIZE && cores->count < PERF_CORES_MAX;
+         i++) {
+        if (CPU_ISSET_S(i, sizeof(sets), sets)) {
             cores->core[cores->count++] = i;
         }
     }

@@ -237,8 +237,15 @@ static int measure_all(const struct tune_options *options,
 static int run(const struct tune_options *options)
 {
     struct tune_cores cores[AM_DISTANCE_COUNT] = {{0}};
+    struct perf_cores allowed;
     bool any = false;
 
+    perf_cores_allowed(&allowed);
+    if (allowed.count == 0) {
+        fputs("am_tune: cannot see on which cores this process may run\n",
+              stderr);
+        return EXIT_FAILURE;
+    }
     cores_find(cores);
     for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
         any = any || cores[i].given;
@@ -310,6 +317,18 @@ static int options_parse(int argc, char **argv, struct tune_options *options,
     return 0;
 }
 
+/* What was found is where it belongs, or it is said that it is not. */
+static int printed(int result)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && ferror(stdout) == 0) {
+        return result;
+    }
+    fprintf(stderr, "am_tune: cannot write what was found: %s\n",
+            strerror(errno != 0 ? errno : EIO));
+    return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     struct tune_options options = {0};
@@ -324,5 +343,5 @@ int main(int argc, char **argv)
         fprintf(stderr, "am_tune: %s\n", error);
         return EXIT_FAILURE;
     }
-    return run(&options);
+    return printed(run(&options));
 }

@@ -21,7 +21,8 @@
 
 enum {
     OPTIONS_MAX = 8,
-    MEET_LOOKS = 2000 /* before the core is left to others */
+    MEET_LOOKS = 2000, /* before the core is left to others */
+    WAIT_LOOKS = 256   /* between looks whether the other is there */
 };
 
 /* How often each has come to a meeting; the two are a line apart. */
@@ -154,6 +155,7 @@ struct am_ctx *tune_ctx_open(struct tune_pair *pair,
 /* --------------------------------------------------------------- messages */
 
 struct flow {
+    const struct tune_pair *pair;
     struct am_ctx *ctx;
     uint32_t rank;
     int pending;
@@ -222,13 +224,17 @@ static am_status_t start_one(struct flow *flow, size_t bytes, int slot,
     return status < 0 ? status : AM_OK;
 }
 
+/* The other may have given up in order, which is no death to its peer. */
 static int flow_wait(struct flow *flow)
 {
-    while (flow->pending > 0 && flow->status == AM_OK) {
+    for (uint32_t looks = 1; flow->pending > 0 && flow->status == AM_OK;
+         looks++) {
         int count = am_ctx_poll_wait(flow->ctx);
 
         if (count < 0) {
             flow->status = (am_status_t)count;
+        } else if (looks % WAIT_LOOKS == 0 && is_alone(flow->pair)) {
+            return -1; /* it has said why */
         }
     }
     if (flow->status != AM_OK) {
@@ -242,7 +248,7 @@ static int flow_wait(struct flow *flow)
 int tune_move(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
               int sends, int receives)
 {
-    struct flow flow = {.ctx = ctx, .rank = pair->rank};
+    struct flow flow = {.pair = pair, .ctx = ctx, .rank = pair->rank};
 
     for (int at = 0; at < sends || at < receives; at += TUNE_WINDOW) {
         for (int i = 0; i < TUNE_WINDOW && flow.status == AM_OK; i++) {

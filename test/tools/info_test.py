@@ -3,6 +3,7 @@
 variables that it prints."""
 import json
 import os
+import subprocess
 
 import job
 
@@ -100,6 +101,18 @@ def test_bad_options():
         check.that(got.stdout == "", "am_info %s prints nothing else" % args)
 
 
+def test_full():
+    """What does not get there is no success, and why is said once."""
+    for args in (["-v"], ["-c"], ["-c", "--json"], ["--help"]):
+        with open("/dev/full", "w") as full:
+            got = subprocess.run([INFO, *args], stdout=full, text=True,
+                                 stderr=subprocess.PIPE, timeout=job.LIMIT_S,
+                                 env=job.clean_env())
+        check.that(got.returncode == 1 and got.stderr.count("\n") == 1 and
+                   "No space left on device" in got.stderr,
+                   "am_info %s to a full disk: %r" % (args, got))
+
+
 def test_bad_value():
     got = info("-c", AM_EAGER_MAX="banana")
     check.that(got.returncode == 1, "a bad value fails")
@@ -130,6 +143,7 @@ test_version()
 test_variables()
 test_other_parts()
 test_bad_options()
+test_full()
 test_bad_value()
 test_variables_page()
 check.finish()

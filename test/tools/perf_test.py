@@ -3,6 +3,7 @@
 rows it prints, and what it says about bad arguments."""
 import json
 import os
+import subprocess
 import tempfile
 
 import job
@@ -212,6 +213,18 @@ def test_limits():
                "a group of probes alone: %r" % got)
 
 
+def test_full():
+    """What does not get there is no success, and why is said once."""
+    with open("/dev/full", "w") as full:
+        got = subprocess.run([PERF, "--iterations", "1", "--op", "flag",
+                              "limits"], stdout=full, stderr=subprocess.PIPE,
+                             text=True, timeout=job.LIMIT_S,
+                             env=job.clean_env())
+    check.that(got.returncode == 1 and got.stderr.count("\n") == 1 and
+               "cannot write the results" in got.stderr,
+               "am_perf limits to a full disk: %r" % got)
+
+
 def test_pmi_server():
     """The tools run under the tests' own server, and say farewell to it."""
     started = job.Job(2, [PERF, "--iterations", "40", "rtt"])
@@ -230,4 +243,5 @@ test_settings_shown()
 test_files()
 test_text()
 test_limits()
+test_full()
 check.finish()

@@ -3,6 +3,7 @@
 with, and what is said of one that is not; that --check compares.  What the
 numbers are is not checked: others may want the cores."""
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -53,6 +54,25 @@ def test_profile(folder):
                "not used" in got.stderr, "a foreign one is left: " + got.stderr)
 
 
+def test_gives_up():
+    """What one of the two cannot send, the other does not wait for."""
+    got = job.run(TUNE, "--check", "--sizes", "max", "--rounds", "1")
+    check.that(got.returncode == 1 and got.stderr.count("\n") == 1,
+               "am_tune ends when a message cannot be: %r" % got)
+
+
+def test_full():
+    """What does not get there is no success, and why is said once."""
+    with open("/dev/full", "w") as full:
+        got = subprocess.run([TUNE, "--check", "--sizes", "1", "--rounds",
+                              "1"], stdout=full, stderr=subprocess.PIPE,
+                             text=True, timeout=job.LIMIT_S,
+                             env=job.clean_env())
+    check.that(got.returncode == 1 and got.stderr.count("\n") == 1 and
+               "No space left on device" in got.stderr,
+               "am_tune --check to a full disk: %r" % got)
+
+
 def test_check(folder):
     got = job.run(TUNE, "--check", "--sizes", "1,16k", "--rounds", "1")
     check.that(got.returncode == 0 and got.stderr == "",
@@ -84,6 +104,8 @@ def test_check(folder):
 test_options()
 if len(os.sched_getaffinity(0)) < 2:
     sys.exit(job.SKIP)  # there is nothing to measure
+test_gives_up()
+test_full()
 with tempfile.TemporaryDirectory() as folder:
     test_profile(folder)
     test_check(folder)

@@ -27,7 +27,7 @@ static am_status_t attach(struct am_pmi *pmi, int *server_p, const char *lines,
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     assert_int_equal(write(pair[1], lines, strlen(lines)), strlen(lines));
     *server_p = pair[1];
-    return am_pmi_attach(pmi, pair[0], rank, size);
+    return am_pmi_attach(pmi, pair[0], rank, size, 0);
 }
 
 static void detach(struct am_pmi *pmi, int server)
@@ -266,6 +266,27 @@ static void test_timeout(void **state)
     }
 }
 
+/* Nor does it say a word at the beginning, or it stops within a line. */
+static void test_timeout_at_start(void **state)
+{
+    static const char *const answers[] = {
+            "", "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\ncm"};
+    static const char *const said[] = {"did not answer init within 20 ms",
+                                       "did not answer get_maxes within 20 ms"};
+
+    for (int i = 0; i < 2; i++) {
+        struct am_pmi pmi;
+        int pair[2];
+
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+        assert_int_equal(write(pair[1], answers[i], strlen(answers[i])),
+                         strlen(answers[i]));
+        assert_int_equal(am_pmi_attach(&pmi, pair[0], 0, 2, 20), AM_ERR_SYSTEM);
+        assert_non_null(strstr(pmi.error, said[i]));
+        detach(&pmi, pair[1]);
+    }
+}
+
 static int late_server, alarms;
 
 static void on_alarm(int signal)
@@ -321,7 +342,7 @@ static void expect_open_error(const char *text)
 {
     struct am_pmi *pmi = malloc(sizeof(*pmi));
 
-    assert_int_equal(am_pmi_open(pmi), AM_ERR_SYSTEM);
+    assert_int_equal(am_pmi_open(pmi, 0), AM_ERR_SYSTEM);
     assert_non_null(strstr(pmi->error, text));
     assert_int_equal(pmi->fd, -1);
     free(pmi);
@@ -335,7 +356,7 @@ static void test_environment(void **state)
     unsetenv("PMI_RANK");
     unsetenv("PMI_SIZE");
     unsetenv("PMI_PORT");
-    assert_int_equal(am_pmi_open(pmi), AM_OK);
+    assert_int_equal(am_pmi_open(pmi, 0), AM_OK);
     assert_int_equal(pmi->size, 1);
     assert_int_equal(pmi->rank, 0);
     assert_int_equal(am_pmi_barrier_enter(pmi), AM_OK);
@@ -389,6 +410,7 @@ int main(void)
             cmocka_unit_test(test_value_too_long),
             cmocka_unit_test(test_launcher_gone),
             cmocka_unit_test(test_timeout),
+            cmocka_unit_test(test_timeout_at_start),
             cmocka_unit_test(test_timeout_with_alarms),
             cmocka_unit_test(test_barrier_in_pieces),
             cmocka_unit_test(test_environment),

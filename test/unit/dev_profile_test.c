@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/am_profile_XXXXXX";
@@ -247,6 +248,22 @@ static void test_context(void **state)
     assert_non_null(strstr(error, "/nowhere/profile"));
 }
 
+/* What can be opened and not read, or has no end, does not end the process. */
+static void test_no_file(void **state)
+{
+    static const char *const names[] = {folder, "/dev/zero"};
+    struct am_dev_perf perf;
+
+    for (int i = 0; i < 2; i++) {
+        char error[512] = "";
+
+        assert_int_equal(open_with(names[i], error, &perf), AM_ERR_CONFIG);
+        assert_non_null(strstr(error, "AM_PROFILE names"));
+        assert_non_null(strstr(error, names[i]));
+        assert_non_null(strstr(error, strerror(i == 0 ? EISDIR : EFBIG)));
+    }
+}
+
 /* One that the user did not name is found; what is wrong with it does no harm. */
 static void test_automatic(void **state)
 {
@@ -271,6 +288,10 @@ static void test_automatic(void **state)
     assert_int_equal(open_with("auto", error, &with), AM_OK);
     assert_memory_equal(&with, &none, sizeof(none));
     assert_int_equal(unlink(own), 0);
+    assert_int_equal(mkdir(own, 0700), 0); /* a folder of that name */
+    assert_int_equal(open_with("auto", error, &with), AM_OK);
+    assert_memory_equal(&with, &none, sizeof(none));
+    assert_int_equal(rmdir(own), 0);
     snprintf(sub, sizeof(sub), "%s/libam", folder);
     assert_int_equal(rmdir(sub), 0);
 }
@@ -281,6 +302,7 @@ int main(void)
             cmocka_unit_test(test_no_room),    cmocka_unit_test(test_link),
             cmocka_unit_test(test_round_trip), cmocka_unit_test(test_mistakes),
             cmocka_unit_test(test_context),    cmocka_unit_test(test_automatic),
+            cmocka_unit_test(test_no_file),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -148,6 +148,31 @@ static int taken_back(struct shm_dev *dev)
     return 0;
 }
 
+/* A rank may run on this CPU only. */
+static void cpu_say(struct shm_rank *rank, uint32_t cpu)
+{
+    for (uint32_t i = 0; i < SHM_CPU_WORDS; i++) {
+        atomic_store(&rank->cpus[i], 0);
+    }
+    atomic_store(&rank->cpus[cpu / 64 % SHM_CPU_WORDS], UINT64_C(1)
+                                                                << cpu % 64);
+}
+
+/* On a large machine each has a core of its own, then two share one. */
+static int crowd(struct shm_dev *dev)
+{
+    for (uint32_t r = 0; r < RANKS; r++) {
+        cpu_say(shm_seg_rank(dev->job, r), 44 + 256 * r);
+    }
+    dev->crowd_known = false;
+    if (shm_is_crowded(dev)) {
+        return __LINE__;
+    }
+    cpu_say(shm_seg_rank(dev->job, RANKS - 1), 44);
+    dev->crowd_known = false;
+    return shm_is_crowded(dev) ? 0 : __LINE__;
+}
+
 static int tried(int (*body)(struct shm_dev *dev), struct shm_dev *dev)
 {
     int line = -1;
@@ -188,6 +213,9 @@ static int spread_body(struct rank *me)
         line = tried(scenario, dev);
         if (line == 0) {
             line = tried(taken_back, dev);
+        }
+        if (line == 0) {
+            line = crowd(dev);
         }
     }
     return part(me, line);

@@ -33,12 +33,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SHM_MAGIC      0x616d2d73686d3034ull /* "am-shm04" */
+#define SHM_MAGIC      0x616d2d73686d3035ull /* "am-shm05" */
 #define SHM_LINE       64
 #define SHM_SLOT_BYTES 56 /* header, words and payload inside a slot */
 #define SHM_EXT_BYTES  48 /* header and words in a slot with a payload out */
 #define SHM_TILE       8  /* lanes lie in squares of so many ranks */
-#define SHM_CPU_WORDS  4  /* 256 CPUs of affinity; more count as all */
+#define SHM_CPU_WORDS  16 /* 1024 CPUs of affinity; 1024 counts as 0 */
 #define SHM_PAGE       4096
 
 /*
@@ -114,16 +114,17 @@ struct shm_rank {
     _Atomic uint32_t state;
     _Atomic uint32_t pid;  /* 0 until the rank has mapped the segment */
     _Atomic uint32_t core; /* 1 + the CPU on which it waits; 0: not awake */
-    _Atomic uint64_t cpus[SHM_CPU_WORDS];
     _Atomic uint64_t bell_nonce; /* names the socket of SHM_SLEEP_DATAGRAM */
-    char pad0[SHM_LINE - 24 - 8 * SHM_CPU_WORDS];
-    /* line 1: written by senders that ring or attach */
+    char pad0[SHM_LINE - 24];
+    /* lines 1 and 2: written by the owner, once */
+    _Atomic uint64_t cpus[SHM_CPU_WORDS];
+    /* line 3: written by senders that ring or attach */
     _Atomic uint32_t bell;
     _Atomic uint32_t attached; /* lanes opened to this rank, counted */
     char pad1[SHM_LINE - 8];
 };
 
-static_assert(sizeof(struct shm_rank) == 2 * SHM_LINE, "two cache lines");
+static_assert(sizeof(struct shm_rank) == 4 * SHM_LINE, "four cache lines");
 
 struct shm_header {
     uint64_t magic;

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,17 +42,27 @@
 #define NAP_BLIND_NS   200000   /* when nobody rings: no membarrier */
 #define NAP_SPACE_NS   50000    /* space that gets free rings no bell */
 
+/* Linux wants room for all CPUs that the machine may have: of one cpu_set_t, which
+ * is for 1024, it may not be enough. */
+struct cpus {
+    cpu_set_t parts[8];
+};
+
+/* On which this process may run; false: nobody knows. */
+static bool cpus_read(struct cpus *cpus)
+{
+    memset(cpus, 0, sizeof(*cpus));
+    return sched_getaffinity(0, sizeof(*cpus), cpus->parts) == 0;
+}
+
 void shm_cpus_publish(struct shm_rank *me)
 {
-    cpu_set_t set;
+    struct cpus cpus;
     uint64_t words[SHM_CPU_WORDS] = {0};
+    bool known = cpus_read(&cpus);
 
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof(set), &set) != 0) {
-        words[0] = UINT64_MAX;
-    }
-    for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &set)) {
+    for (unsigned cpu = 0; cpu < 8 * sizeof(cpus); cpu++) {
+        if (!known || CPU_ISSET_S(cpu, sizeof(cpus), cpus.parts)) {
             words[cpu / 64 % SHM_CPU_WORDS] |= 1ull << cpu % 64;
         }
     }
@@ -63,13 +74,11 @@ void shm_cpus_publish(struct shm_rank *me)
 /* A process that is bound to one CPU learns nothing about the others'. */
 uint32_t shm_cpu_count(void)
 {
-    cpu_set_t set;
+    struct cpus cpus;
+    int count = cpus_read(&cpus) ? CPU_COUNT_S(sizeof(cpus), cpus.parts) : 0;
 
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) == 1) {
-        return (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-    }
-    return (uint32_t)CPU_COUNT(&set);
+    return count <= 1 ? (uint32_t)sysconf(_SC_NPROCESSORS_ONLN)
+                      : (uint32_t)count;
 }
 
 /* Count the ranks that may run where I may, and the CPUs they have.  A rank

@@ -17,7 +17,7 @@
 #define TELL_YIELDS 8
 #define REST_YIELDS 4096 /* when it did not help; doubles each time */
 #define REST_MAX    (1u << 20)
-#define CPUS_MAX    256 /* cores looked at */
+#define CPUS_MAX    1024 /* cores looked at: those of a cpu_set_t */
 
 /* How many ranks were last seen on each core, `mine` among them; ranks that
  * sleep are on none, and those of my process go where I go.  False: others that
