@@ -76,6 +76,9 @@ targets 'os = ["0 us", "5", "none at all"];
 '
 told "$x:4: os: its target is 0, of which there is no percentage" \
     --check "$x" sp-thin
+# Numbers that are possible alone, and not for the adapter.
+told 'myrinet-ppro: net.side can be 1 to 40 ports of a grid, as a '"node's"' number has 16 bits' \
+    --set 'net.side=41 ports' --explain myrinet-ppro
 # A get, whose memory is elsewhere in each run.
 hash=$("$sim" --json --figure get bgp | hash_in)
 for way in --no-sleep --spin --threads --no-progress; do
