@@ -79,6 +79,11 @@ told "$x:4: os: its target is 0, of which there is no percentage" \
 # Numbers that are possible alone, and not for the adapter.
 told 'myrinet-ppro: net.side can be 1 to 40 ports of a grid, as a '"node's"' number has 16 bits' \
     --set 'net.side=41 ports' --explain myrinet-ppro
+for memory in 'send_memory=16 MiB' 'receive_memory=256 MiB'; do
+    told 'myrinet-ppro: nic.receive_memory must hold 4 to 65535 packets and nic.send_memory 32 to 4096; a packet is 2048 B' \
+        --set "nic.$memory" --set 'nic.sram=512 MiB' \
+        --set 'host.shared_memory=64 MiB' --speed myrinet-ppro
+done
 # A get, whose memory is elsewhere in each run.
 hash=$("$sim" --json --figure get bgp | hash_in)
 for way in --no-sleep --spin --threads --no-progress; do
