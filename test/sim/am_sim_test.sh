@@ -84,6 +84,10 @@ for memory in 'send_memory=16 MiB' 'receive_memory=256 MiB'; do
         --set "nic.$memory" --set 'nic.sram=512 MiB' \
         --set 'host.shared_memory=64 MiB' --speed myrinet-ppro
 done
+told '--set: nic.send_fifo is "16 entries": that is not possible here; it can be 20 to 4096' \
+    --set 'nic.send_fifo=16 entries' --explain sp-thin
+"$sim" --set 'nic.send_fifo=20 entries' --explain sp-thin >"$work/out" ||
+    bad "the shortest send FIFO goes"
 # A get, whose memory is elsewhere in each run.
 hash=$("$sim" --json --figure get bgp | hash_in)
 for way in --no-sleep --spin --threads --no-progress; do
