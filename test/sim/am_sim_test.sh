@@ -88,6 +88,11 @@ told '--set: nic.send_fifo is "16 entries": that is not possible here; it can be
     --set 'nic.send_fifo=16 entries' --explain sp-thin
 "$sim" --set 'nic.send_fifo=20 entries' --explain sp-thin >"$work/out" ||
     bad "the shortest send FIFO goes"
+# LogP where a round trip takes longer than replies are waited for at first.
+latency=$("$sim" --json --figure latency --set nic.pcie=200us pcie4 |
+    sed -n 's/.*"value":\([0-9]*\).*/\1/p')
+[ "${latency:-0}" -gt 400000 ] && [ "$latency" -lt 401000 ] ||
+    bad "two ways over PCIe of 200 us: a latency of $latency ns"
 # A get, whose memory is elsewhere in each run.
 hash=$("$sim" --json --figure get bgp | hash_in)
 for way in --no-sleep --spin --threads --no-progress; do
