@@ -93,6 +93,16 @@ latency=$("$sim" --json --figure latency --set nic.pcie=200us pcie4 |
     sed -n 's/.*"value":\([0-9]*\).*/\1/p')
 [ "${latency:-0}" -gt 400000 ] && [ "$latency" -lt 401000 ] ||
     bad "two ways over PCIe of 200 us: a latency of $latency ns"
+# What a file of targets sets counts, or is told.
+targets 'os = ["1 us", "5", "none at all"];
+'
+echo 'set = "host.pio=2 us";' >>"$x"
+told "$x:6: set must be up to 4 texts \"key=value\"" --check "$x" sp-thin
+targets 'os = ["1 us", "5", "none at all"];
+'
+echo 'sets = ["host.pio=2 us"];' >>"$x"
+told "$x:6: unknown key sets; there are machine, set and the group expect" \
+    --check "$x" sp-thin
 # A get, whose memory is elsewhere in each run.
 hash=$("$sim" --json --figure get bgp | hash_in)
 for way in --no-sleep --spin --threads --no-progress; do
