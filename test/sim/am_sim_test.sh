@@ -116,7 +116,8 @@ done
 "$sim" --alltoall sp-thin >"$work/out" 2>&1 && bad "all-to-all needs a torus"
 "$sim" --set 'net.buffer=256 B' --explain bgp >"$work/out" 2>"$work/err" &&
     bad "a torus that can deadlock is refused"
-grep -q 'fill up' "$work/err" || bad "and told why"
+grep -q 'net.buffer must hold two packets, 512 B' "$work/err" ||
+    bad "and told why"
 
 # A receive FIFO of two entries overflows; the window recovers, byte exact.
 "$perf" --sim sp-thin --set 'nic.receive_fifo=2 entries' \
