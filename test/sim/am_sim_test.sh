@@ -103,6 +103,12 @@ targets 'os = ["1 us", "5", "none at all"];
 echo 'sets = ["host.pio=2 us"];' >>"$x"
 told "$x:6: unknown key sets; there are machine, set and the group expect" \
     --check "$x" sp-thin
+# A machine of any name, printed and read again.
+sed 's/^machine = .*/machine = "a \\"b\\\\";/' "$machines/sp-thin.conf" \
+    >"$work/x.conf"
+"$sim" --print "$work/x.conf" >"$work/y.conf"
+"$sim" --print "$work/y.conf" | cmp - "$work/y.conf" ||
+    bad "a name with quotation marks"
 # A get, whose memory is elsewhere in each run.
 hash=$("$sim" --json --figure get bgp | hash_in)
 for way in --no-sleep --spin --threads --no-progress; do
