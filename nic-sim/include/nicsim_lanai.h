@@ -67,6 +67,8 @@ enum {
     NS_LANAI_SEND_COPIED,     /* tell the sender of copy NOTICE that it is in */
 };
 
+/* Descriptors that there are registers for, before NS_LANAI_REG_FREE. */
+#define NS_LANAI_SLOTS_MAX  (0x10000 / NS_LANAI_DESC_BYTES)
 #define NS_LANAI_KIND_SHIFT 13
 #define NS_LANAI_BYTES_MASK 0x1fff
 #define NS_LANAI_TLB_NONE   UINT32_MAX

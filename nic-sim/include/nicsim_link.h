@@ -201,10 +201,19 @@ NS_API bool ns_link_home(const struct ns_link *link);
 /* Time that packets waited for credits, over all channels. */
 NS_API uint64_t ns_link_stall_ps(const struct ns_link *link);
 
-/* Time that `bytes` take at `bytes_per_second`, rounded up to 1 ps. */
+/* Time that `bytes` take at `bytes_per_second`, rounded up to 1 ps.  A packet's
+ * product has 64 bits; a copy of more than 18 MB needs more. */
 static inline uint64_t ns_bytes_ps(uint64_t bytes, uint64_t bytes_per_second)
 {
-    return (bytes * NS_PS_PER_SECOND + bytes_per_second - 1) / bytes_per_second;
+    uint64_t ps;
+
+    if (__builtin_mul_overflow(bytes, NS_PS_PER_SECOND, &ps) ||
+        __builtin_add_overflow(ps, bytes_per_second - 1, &ps)) {
+        return (uint64_t)(((unsigned __int128)bytes * NS_PS_PER_SECOND +
+                           bytes_per_second - 1) /
+                          bytes_per_second);
+    }
+    return ps / bytes_per_second;
 }
 
 #endif

@@ -117,7 +117,7 @@ const char *ns_torus_deadlock(const struct ns_torus_settings *settings,
     const char *wrong = NULL;
 
     if (settings->buffer_bytes < 2 * NS_TORUS_BYTES_MAX) {
-        return "a ring can fill up: its buffers do not hold two packets";
+        return "net.buffer must hold two packets, 512 B, or a ring can fill up";
     }
     for (uint32_t way = 0; way < NS_TORUS_WAYS; way++) {
         graph.first[way + 1] =

@@ -43,6 +43,7 @@ struct sim_options {
     uint32_t nodes; /* of --run, --speed and so on; 0: the default */
     const char *only;      /* of --predict: how names begin, or NULL: all */
     struct sim_rows *into; /* keep rows here and print none; NULL: print */
+    bool *any;             /* set by the first row; NULL: nobody asks */
     const char *reproduce; /* the comparison of this name, or NULL */
     const char *plot;      /* of --reproduce: where to draw it, or NULL */
     bool every_machine;    /* of --reproduce: none was given */

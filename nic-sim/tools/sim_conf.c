@@ -87,7 +87,9 @@ void sim_machine_print(const struct ns_machine *machine)
 {
     printf("# The machine %s, all settings, as am_sim --print tells them.\n\n",
            machine->name);
-    printf("machine = \"%s\";\nadapter = \"%s\";\nnetwork = \"%s\";\n",
-           machine->name, machine->nic, machine->network);
+    fputs("machine = ", stdout);
+    text_print(machine->name);
+    printf(";\nadapter = \"%s\";\nnetwork = \"%s\";\n", machine->nic,
+           machine->network);
     group_print(machine, "", 0, 0);
 }

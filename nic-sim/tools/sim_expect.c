@@ -68,10 +68,12 @@ static int sets_read(const char *path, const config_t *config,
                      size_t error_bytes)
 {
     const config_setting_t *list = config_lookup(config, "set");
-    int count = list == NULL ? 0 : config_setting_length(list);
+    bool is_list = list == NULL || config_setting_is_aggregate(list);
+    int count = list == NULL ? 0 : is_list ? config_setting_length(list) : 1;
 
     for (int i = 0; i < count; i++) {
-        const char *text = config_setting_get_string_elem(list, i);
+        const char *text =
+                is_list ? config_setting_get_string_elem(list, i) : NULL;
 
         if (text == NULL || i == SIM_TARGET_SETS_MAX) {
             snprintf(error, error_bytes,
@@ -82,6 +84,29 @@ static int sets_read(const char *path, const config_t *config,
         }
         snprintf(targets->set[targets->set_count++], NS_MACHINE_TEXT, "%s",
                  text);
+    }
+    return 0;
+}
+
+/* A misspelt key would leave its settings out. */
+static int keys_check(const char *path, const config_t *config, char *error,
+                      size_t error_bytes)
+{
+    const config_setting_t *root = config_root_setting(config);
+
+    for (int i = 0; i < config_setting_length(root); i++) {
+        const config_setting_t *item =
+                config_setting_get_elem(root, (unsigned)i);
+        const char *name = config_setting_name(item);
+
+        if (strcmp(name, "machine") != 0 && strcmp(name, "set") != 0 &&
+            strcmp(name, "expect") != 0) {
+            snprintf(error, error_bytes,
+                     "%s:%d: unknown key %s; there are machine, set and the "
+                     "group expect",
+                     path, (int)config_setting_source_line(item), name);
+            return -1;
+        }
     }
     return 0;
 }
@@ -105,6 +130,9 @@ static int targets_read(const char *path, const config_t *config,
         return -1;
     }
     snprintf(targets->machine, sizeof(targets->machine), "%s", machine);
+    if (keys_check(path, config, error, error_bytes) != 0) {
+        return -1;
+    }
     if (sets_read(path, config, targets, error, error_bytes) != 0) {
         return -1;
     }

@@ -240,6 +240,21 @@ static int run_explain(const struct sim_options *options,
                    : sim_fail("the stages do not add up");
 }
 
+/* All predictions, or those of --only, of which there must be one. */
+static int run_predict(const struct sim_options *options,
+                       const struct ns_machine *machine)
+{
+    struct sim_options with = *options;
+    bool any = false;
+    int status;
+
+    with.any = &any;
+    status = sim_predict(&with, machine);
+    return status != EXIT_SUCCESS || any
+                   ? status
+                   : sim_fail("no prediction has a name that begins so");
+}
+
 int main(int argc, char **argv)
 {
     struct sim_options options;
@@ -278,7 +293,7 @@ int main(int argc, char **argv)
     } else if (options.explain) {
         status = run_explain(&options, machine);
     } else if (options.predict) {
-        status = sim_predict(&options, machine);
+        status = run_predict(&options, machine);
     } else if (options.sensitivity) {
         status = sim_sensitivity(&options, machine);
     } else if (options.alltoall) {

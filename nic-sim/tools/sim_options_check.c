@@ -93,6 +93,10 @@ static int jobs_check(struct sim_options *options)
 
 int sim_options_ways(struct sim_options *options)
 {
+    if (options->mpi && options->params.threads) {
+        fputs("am_sim: --mpi runs processes; leave --threads out\n", stderr);
+        return EXIT_USAGE;
+    }
     if (options->params.processes &&
         ((options->run == NULL && !options->mpi && !options->speed) ||
          options->params.threads)) {

@@ -138,6 +138,9 @@ void sim_row_print(const struct sim_options *options,
                        : strcmp(row->unit, "B/s") == 0 ? "MB/s"
                                                        : row->unit;
 
+    if (options->any != NULL) {
+        *options->any = true;
+    }
     if (options->into != NULL) {
         row_keep(options->into, row);
         return;

@@ -76,6 +76,39 @@ targets 'os = ["0 us", "5", "none at all"];
 '
 told "$x:4: os: its target is 0, of which there is no percentage" \
     --check "$x" sp-thin
+# Numbers that are possible alone, and not for the adapter.
+told 'myrinet-ppro: net.side can be 1 to 40 ports of a grid, as a '"node's"' number has 16 bits' \
+    --set 'net.side=41 ports' --explain myrinet-ppro
+for memory in 'send_memory=16 MiB' 'receive_memory=256 MiB'; do
+    told 'myrinet-ppro: nic.receive_memory must hold 4 to 65535 packets and nic.send_memory 32 to 4096; a packet is 2048 B' \
+        --set "nic.$memory" --set 'nic.sram=512 MiB' \
+        --set 'host.shared_memory=64 MiB' --speed myrinet-ppro
+done
+told '--set: nic.send_fifo is "16 entries": that is not possible here; it can be 20 to 4096' \
+    --set 'nic.send_fifo=16 entries' --explain sp-thin
+"$sim" --set 'nic.send_fifo=20 entries' --explain sp-thin >"$work/out" ||
+    bad "the shortest send FIFO goes"
+# LogP where a round trip takes longer than replies are waited for at first.
+latency=$("$sim" --json --figure latency --set nic.pcie=200us pcie4 |
+    sed -n 's/.*"value":\([0-9]*\).*/\1/p')
+[ "${latency:-0}" -gt 400000 ] && [ "$latency" -lt 401000 ] ||
+    bad "two ways over PCIe of 200 us: a latency of $latency ns"
+# What a file of targets sets counts, or is told.
+targets 'os = ["1 us", "5", "none at all"];
+'
+echo 'set = "host.pio=2 us";' >>"$x"
+told "$x:6: set must be up to 4 texts \"key=value\"" --check "$x" sp-thin
+targets 'os = ["1 us", "5", "none at all"];
+'
+echo 'sets = ["host.pio=2 us"];' >>"$x"
+told "$x:6: unknown key sets; there are machine, set and the group expect" \
+    --check "$x" sp-thin
+# A machine of any name, printed and read again.
+sed 's/^machine = .*/machine = "a \\"b\\\\";/' "$machines/sp-thin.conf" \
+    >"$work/x.conf"
+"$sim" --print "$work/x.conf" >"$work/y.conf"
+"$sim" --print "$work/y.conf" | cmp - "$work/y.conf" ||
+    bad "a name with quotation marks"
 # A get, whose memory is elsewhere in each run.
 hash=$("$sim" --json --figure get bgp | hash_in)
 for way in --no-sleep --spin --threads --no-progress; do
@@ -89,7 +122,8 @@ done
 "$sim" --alltoall sp-thin >"$work/out" 2>&1 && bad "all-to-all needs a torus"
 "$sim" --set 'net.buffer=256 B' --explain bgp >"$work/out" 2>"$work/err" &&
     bad "a torus that can deadlock is refused"
-grep -q 'fill up' "$work/err" || bad "and told why"
+grep -q 'net.buffer must hold two packets, 512 B' "$work/err" ||
+    bad "and told why"
 
 # A receive FIFO of two entries overflows; the window recovers, byte exact.
 "$perf" --sim sp-thin --set 'nic.receive_fifo=2 entries' \

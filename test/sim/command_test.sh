@@ -42,6 +42,7 @@ refused '--explain.*not both' --explain --predict sp-thin
 refused 'not both' --figure round_trip --check "$work/none" sp-thin
 refused '--trace is for' --trace "$work/trace.json" sp-thin
 refused '--trace is for' --trace "$work/trace.json" --predict sp-thin
+refused '--mpi runs processes; leave --threads out' --mpi --threads sp-thin -- true
 refused '--nodes is for' -n 4 --explain sp-thin
 refused '--print has no JSON' --print --json sp-thin
 refused '--list has no JSON' --list --json

@@ -9,6 +9,9 @@ machines=$source/nic-sim/machines
 "$sim" --no-progress --sensitivity --only I-none myrinet-p3 >"$work/out" \
     2>"$work/err" && bad "a name that nothing has"
 grep -q 'no prediction has a name' "$work/err" || bad "and told so"
+"$sim" --no-progress --predict --only I-none myrinet-p3 >"$work/out" \
+    2>"$work/err" && bad "--predict of a name that nothing has"
+grep -q 'no prediction has a name' "$work/err" || bad "and told so"
 "$sim" --only os sp-thin 2>"$work/err" && bad "--only without its use"
 grep -q -e '--only is for' "$work/err" || bad "and told so"
 [ "$("$sim" --no-progress --predict --only I-pio. myrinet-p3 | wc -l)" = 5 ] ||

@@ -344,13 +344,27 @@ static void test_bubble(void **state)
     assert_true(ring_run(0) < 8 * RING);
 }
 
+/* A host's copy is as long as its program likes. */
+static void test_long(void **state)
+{
+    (void)state;
+    assert_int_equal(ns_bytes_ps(1, RATE), BYTE_PS);
+    for (uint64_t bytes = 1 << 20; bytes <= UINT64_C(1) << 40; bytes *= 2) {
+        assert_int_equal(ns_bytes_ps(bytes, RATE), bytes * BYTE_PS);
+        /* the sum's last bits are rounded up */
+        assert_int_equal(ns_bytes_ps(bytes + 1, 2 * NS_PS_PER_SECOND),
+                         bytes / 2 + 1);
+    }
+    assert_int_equal(ns_bytes_ps(18446744, NS_PS_PER_SECOND), 18446744);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_link),       cmocka_unit_test(test_channels),
             cmocka_unit_test(test_units),      cmocka_unit_test(test_spare),
             cmocka_unit_test(test_slow_fast),  cmocka_unit_test(test_freed),
-            cmocka_unit_test(test_bubble),
+            cmocka_unit_test(test_bubble),     cmocka_unit_test(test_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,11 +73,16 @@ bool ns_lanai_fits(const struct ns_machine *machine, uint32_t nodes,
                  ns_lanai_buffers(settings));
         return false;
     }
-    if (ns_lanai_buffers(settings) < 4 || ns_lanai_slots(settings) < 32) {
+    /* A packet tells of credits in 16 bits. */
+    if (ns_lanai_buffers(settings) < 4 ||
+        ns_lanai_buffers(settings) > UINT16_MAX ||
+        ns_lanai_slots(settings) < 32 ||
+        ns_lanai_slots(settings) > NS_LANAI_SLOTS_MAX) {
         snprintf(error, error_bytes,
-                 "%s: nic.receive_memory must hold 4 packets and "
-                 "nic.send_memory 32; a packet is %" PRIu32 " B",
-                 machine->name, ns_lanai_mtu(settings));
+                 "%s: nic.receive_memory must hold 4 to %d packets and "
+                 "nic.send_memory 32 to %d; a packet is %" PRIu32 " B",
+                 machine->name, UINT16_MAX, NS_LANAI_SLOTS_MAX,
+                 ns_lanai_mtu(settings));
         return false;
     }
     return true;

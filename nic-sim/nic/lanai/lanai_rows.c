@@ -77,6 +77,10 @@ const char *ns_lanai_check(const struct ns_machine *machine)
 {
     const struct ns_lanai_settings *settings = &machine->lanai;
 
+    if (ns_myrinet_nodes_max(&machine->myrinet) > UINT16_MAX) {
+        return "net.side can be 1 to 40 ports of a grid, as a node's number "
+               "has 16 bits";
+    }
     if (settings->reliability == NS_LANAI_HOST &&
         settings->transfer == NS_LANAI_RCPY) {
         return "lanai.reliability=host does not go with lanai.transfer=rcpy: a "

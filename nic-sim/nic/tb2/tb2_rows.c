@@ -10,7 +10,8 @@ const struct ns_machine_row ns_tb2_rows[] = {
         NS_ROW("nic.clock", FREQUENCY, 1, 1000000, TB2(clock_ps)),
         NS_ROW("nic.packet", CYCLES, 1, 1000000, TB2(packet_cycles)),
         NS_ROW("nic.dma_start", TIME, 0, NS_ROW_MS, TB2(dma_start_ps)),
-        NS_ROW("nic.send_fifo", COUNT, 4, 4096, TB2(send_entries)),
+        /* the driver keeps 16 for replies: with no more, no request goes */
+        NS_ROW("nic.send_fifo", COUNT, 20, 4096, TB2(send_entries)),
         NS_ROW("nic.receive_fifo", COUNT, 2, 4096, TB2(receive_entries)),
         NS_ROW("nic.fifo", BYTES, 512, 1 << 20, TB2(fifo_bytes)),
         NS_ROW("nic.pop_batch", COUNT, 1, 4096, TB2(pop_batch)),
