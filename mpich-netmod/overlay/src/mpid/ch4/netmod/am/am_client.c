@@ -85,9 +85,20 @@ static void deliver(const struct MPIDI_AM_queue *queue, const MPIDI_AM_hdr_t * h
     }
 }
 
+/* It waited behind a long message of a rank that has died meanwhile: what waits for an answer of
+ * that rank has ended, and its locks are given back. */
+static bool is_late(const struct MPIDI_AM_queue *queue)
+{
+    return unlikely(MPIDI_AM_global.trouble != 0) &&
+        am_peer_is_dead(MPIDI_AM_global.ctx[queue->all->vci], queue->source);
+}
+
 /* What failed to land was of a rank that died, or is told of by the next progress. */
 static void arrival_end(struct MPIDI_AM_queues *queues, struct MPIDI_AM_arrival *arrival)
 {
+    if (is_late(arrival->queue)) {
+        arrival->status = AM_ERR_PEER;
+    }
     if (arrival->status == AM_OK) {
         deliver(arrival->queue, &arrival->hdr, arrival->am_hdr, arrival->payload, arrival->bytes);
     } else if (arrival->status != AM_ERR_PEER) {
