@@ -5,6 +5,11 @@
  * The origin's requests without an answer are in a table; those to a rank that dies
  * end with an error, and the window's counts fall as an answer would make them.
  *
+ * Where the target's datatype does not fit in a header it goes first (PUT_DT_REQ, ...),
+ * and the data when that is answered (PUT_DT_ACK, PUT_DAT_REQ).  The origin's request has a
+ * reference to its own type until the data is on its way (has_type), and what sends that
+ * has it then.
+ *
  * A lock that a dead rank held, or is granted, is given back for it.  What ends
  * of synchronisations is in am_rma_sync.c.
  */
@@ -36,10 +41,23 @@ bool MPIDI_AM_rma_awaits(int handler_id)
         handler_id == MPIDIG_GET_REQ || is_accumulate(handler_id);
 }
 
+static bool is_type(int handler_id)
+{
+    return handler_id == MPIDIG_PUT_DT_REQ || handler_id == MPIDIG_ACC_DT_REQ ||
+        handler_id == MPIDIG_GET_ACC_DT_REQ;
+}
+
+static bool is_type_answer(int handler_id)
+{
+    return handler_id == MPIDIG_PUT_DT_ACK || handler_id == MPIDIG_ACC_DT_ACK ||
+        handler_id == MPIDIG_GET_ACC_DT_ACK;
+}
+
 void MPIDI_AM_rma_begin(MPIR_Request * sreq, int vci)
 {
     struct table *table = &pending[vci];
 
+    PART(sreq).has_type = is_type(PART(sreq).handler_id);
     if (table->count == table->max) {
         table->max = table->max * 2 + 64;
         table->requests = MPL_realloc(table->requests, table->max * sizeof(*table->requests),
@@ -59,7 +77,7 @@ static void take_out(MPIR_Request * sreq, int vci)
     PART(last).place = PART(sreq).place;
 }
 
-/* An answer has come: each begins with the origin's request. */
+/* An answer has come: most begin with the origin's request. */
 void MPIDI_AM_rma_answer(int vci, int handler_id, const void *am_hdr)
 {
     MPIR_Request *sreq;
@@ -69,6 +87,9 @@ void MPIDI_AM_rma_answer(int vci, int handler_id, const void *am_hdr)
         handler_id == MPIDIG_CSWAP_ACK) {
         memcpy(&sreq, am_hdr, sizeof(sreq));
         take_out(sreq, vci);
+    } else if (is_type_answer(handler_id)) {
+        sreq = ((const MPIDIG_put_dt_ack_msg_t *) am_hdr)->origin_preq_ptr;
+        PART(sreq).has_type = false;
     }
 }
 
@@ -92,6 +113,9 @@ static void fail(MPIR_Request * sreq, int vci, int mpi_errno)
         MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, req->areq.result_datatype));
     } else if (handler_id == MPIDIG_CSWAP_REQ) {
         MPL_free(MPIDIG_REQUEST(sreq, req->creq.data));
+    }
+    if (PART(sreq).has_type) {
+        MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, datatype));
     }
     MPID_Request_complete(sreq);
 }
