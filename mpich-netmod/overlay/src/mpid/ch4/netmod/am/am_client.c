@@ -67,8 +67,12 @@ static void deliver(const struct MPIDI_AM_queue *queue, const MPIDI_AM_hdr_t * h
     uint32_t attr = 0;
     int mpi_errno;
 
-    if (unlikely(hdr->handler_id == MPIDI_AM_HANDLER_REFUSED)) {
-        MPIDI_AM_refused(hdr->dst_vci, am_hdr);
+    if (unlikely(hdr->handler_id >= MPIDI_AM_HANDLERS_MAX)) {
+        if (hdr->handler_id == MPIDI_AM_HANDLER_REFUSED) {
+            MPIDI_AM_refused(hdr->dst_vci, am_hdr);
+        } else {
+            MPIDI_AM_rma_without(hdr->dst_vci, am_hdr);
+        }
         return;
     }
     if (hdr->handler_id >= MPIDIG_PUT_REQ && hdr->handler_id <= MPIDIG_CSWAP_ACK) {
@@ -231,7 +235,8 @@ static bool is_handled(const MPIDI_AM_hdr_t * hdr, int vci)
     if (hdr->dst_vci != vci || hdr->src_vci >= vcis_known()) {
         return false;
     }
-    if (hdr->handler_id == MPIDI_AM_HANDLER_REFUSED) {
+    if (hdr->handler_id == MPIDI_AM_HANDLER_REFUSED ||
+        hdr->handler_id == MPIDI_AM_HANDLER_WITHOUT) {
         return hdr->am_hdr_sz == sizeof(MPIR_Request *);
     }
     return hdr->handler_id < MPIDI_AM_HANDLERS_MAX &&
