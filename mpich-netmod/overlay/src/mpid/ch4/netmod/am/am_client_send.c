@@ -68,6 +68,20 @@ static void layout_end(MPIR_Request * sreq)
     }
 }
 
+/* It did not arrive although its peer lives, which has no memory for it, say.  No answer will come
+ * to an operation; of all else nobody else says why. */
+static void lost(MPIR_Request * sreq, int handler_id)
+{
+    int vci = MPIDI_Request_get_vci(sreq), mpi_errno = sreq->status.MPI_ERROR;
+
+    if (MPIDI_AM_rma_awaits(handler_id)) {
+        MPIDI_AM_win_failed(sreq->u.rma.win, mpi_errno);
+        MPIDI_AM_rma_refused(sreq, vci, mpi_errno);
+    } else {
+        MPIDI_AM_failed(vci, mpi_errno);
+    }
+}
+
 static void sent(void *arg, am_status_t status)
 {
     MPIR_Request *sreq = arg;
@@ -82,8 +96,8 @@ static void sent(void *arg, am_status_t status)
             MPIDIG_REQUEST(sreq, req->part_am_req.part_req_ptr)->status.MPI_ERROR =
                 sreq->status.MPI_ERROR;
         }
-        if (status != AM_ERR_PEER) {    /* no answer will come, and nobody else says why */
-            MPIDI_AM_failed(MPIDI_Request_get_vci(sreq), sreq->status.MPI_ERROR);
+        if (status != AM_ERR_PEER) {
+            lost(sreq, handler_id);
         }
     }
     MPIDIG_global.origin_cbs[handler_id] (sreq);
