@@ -281,8 +281,7 @@ am_status_t am_peer_send_charged(struct am_dev_ep *ep, uint32_t class,
 /* A number for `object`: index | generation << 32, never 0; 0 = no memory. */
 uint64_t am_handle_new(struct am_ctx *ctx, am_handle_kind_t kind, void *object);
 /* The object, or NULL (counted) when the number is stale or of another kind. */
-void *am_handle_find(struct am_ctx *ctx, uint64_t handle,
-                     am_handle_kind_t kind);
+void *am_handle_find(struct am_ctx *ctx, uint64_t handle, am_handle_kind_t kind);
 void am_handle_free(struct am_ctx *ctx, uint64_t handle);
 
 /* ---------------------------------------------------------------- post.c */
@@ -339,8 +338,7 @@ void am_client_fini(struct am_ctx *ctx);
 /* The transfer has ended: its done function is called later in the poll. */
 void am_bulk_end(struct am_bulk *bulk, am_status_t status);
 
-/* Answers of a peer are taken only for what is out: all of it is sent, nothing
- * of it is in a queue any more, or with the device. */
+/* Answers of a peer are taken only for what is out: sent, and not with the device. */
 static inline bool am_op_is_out(const struct am_op *op,
                                 const struct am_peer *peer)
 {
@@ -370,6 +368,8 @@ int am_bulk_finish(struct am_ctx *ctx);
 /* am_ctx_poll_wait; `for_space`: the caller waits for space at a peer, which
  * rings no bell, so do not sleep. */
 int am_poll_blocked(struct am_ctx *ctx, bool for_space);
+/* What a poll inside another call has returned: the next one reports a death. */
+void am_poll_owe(struct am_ctx *ctx, int result);
 /* Look for dead peers, if the last look was some time ago.  Not in a poll. */
 void am_check_peers(struct am_ctx *ctx);
 /* The next poll does what polls do rarely, too. */

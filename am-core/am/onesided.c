@@ -139,6 +139,7 @@ am_status_t am_ctx_store(struct am_ctx *ctx, uint32_t dest, const void *local,
 {
     struct outcome outcome = {0};
     am_status_t status;
+    int worst = 0; /* that a poll returned */
 
     if (ctx->polling) {
         return AM_ERR_HANDLER;
@@ -155,8 +156,11 @@ am_status_t am_ctx_store(struct am_ctx *ctx, uint32_t dest, const void *local,
         return status;
     }
     while (!outcome.known) {
-        (void)am_ctx_poll_wait(ctx);
+        int result = am_ctx_poll_wait(ctx);
+
+        worst = result < worst ? result : worst;
     }
+    am_poll_owe(ctx, worst);
     return outcome.status;
 }
 
@@ -290,7 +294,7 @@ am_status_t am_ctx_fetch_add(struct am_ctx *ctx, uint32_t dest,
     fetch->arg = arg;
     am_op_queue(&fetch->op, peer, fetch_run, AM_OP_ORDERED);
     if (!ctx->polling) {
-        (void)am_ctx_poll(ctx);
+        am_poll_owe(ctx, am_ctx_poll(ctx));
     }
     return AM_OK;
 }

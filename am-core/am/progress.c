@@ -312,6 +312,13 @@ int am_ctx_poll(struct am_ctx *ctx)
     return count;
 }
 
+void am_poll_owe(struct am_ctx *ctx, int result)
+{
+    if (result == AM_ERR_PEER) {
+        ctx->failed = ctx->attention = true;
+    }
+}
+
 void am_poll_rare_next(struct am_ctx *ctx)
 {
     ctx->polls |= RARE_POLLS - 1;

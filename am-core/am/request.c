@@ -104,14 +104,18 @@ request_wait(struct am_peer *peer, uint32_t handler, const uint64_t *words,
 {
     struct am_ctx *ctx = peer->ctx;
     am_status_t status;
+    int worst = 0; /* that a poll returned */
 
     if (ctx->polling) {
         return request_queue(peer, handler, words, word_count, data, bytes);
     }
     do {
-        (void)am_poll_blocked(ctx, true);
+        int result = am_poll_blocked(ctx, true);
+
+        worst = result < worst ? result : worst;
         status = am_peer_send(peer, handler, 0, words, word_count, data, bytes);
     } while (status == AM_ERR_AGAIN);
+    am_poll_owe(ctx, worst);
     return status;
 }
 
@@ -167,7 +171,11 @@ am_status_t am_ctx_request(struct am_ctx *ctx, uint32_t dest, uint32_t handler,
     }
     ctx->stats[AM_STAT_TX_REQUESTS]++;
     if (!ctx->polling) {
-        (void)am_ctx_poll(ctx);
+        int result = am_ctx_poll(ctx);
+
+        if (am_unlikely(result < 0)) {
+            am_poll_owe(ctx, result);
+        }
     }
     return AM_OK;
 }

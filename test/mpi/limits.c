@@ -7,6 +7,9 @@
  *   rput N       the same for MPI_Rput
  *   target N     the target of strided puts has posted N receives: a flush at
  *                the origin ends, with an error
+ *   fetch N      the same of get-accumulates
+ *   second N     the origin has posted them, when the target asks for the data
+ *   memory N     the target has no memory for N MiB that are added to its own
  *   truncate N   N MiB come for a receive of little room: the text of the error
  *                names no negative number
  *
@@ -17,10 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #define PUTS  400
 #define WORDS 64
 #define SPARE 4
+#define PARTS 8 /* of a type that does not fit in a header */
 
 static int failures, rank;
 static MPI_Request *requests;
@@ -144,11 +149,16 @@ static void part_sends(int count)
 }
 
 /* The memory is never written, so that it costs none. */
+static void *untouched(size_t bytes)
+{
+    return mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
 static void part_truncate(int count)
 {
     size_t bytes = (size_t)count << 20;
-    char *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *data = untouched(bytes);
     char text[MPI_MAX_ERROR_STRING] = "";
     MPI_Datatype mebibyte;
     int error, length;
@@ -171,20 +181,25 @@ static void part_truncate(int count)
 /* ------------------------------------------------------ RMA */
 
 static MPI_Win win;
-static int memory[WORDS];
+static int memory[WORDS], fetched[WORDS];
 
 static int one_rput(MPI_Request *request)
 {
     return MPI_Rput(words, 1, MPI_INT, 1, 0, 1, MPI_INT, win, request);
 }
 
+static void window_over(void *base, size_t bytes)
+{
+    MPI_Win_create(base, (MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                   &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Win_lock_all(0, win);
+}
+
 static void window(int begins)
 {
     if (begins) {
-        MPI_Win_create(memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD,
-                       &win);
-        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-        MPI_Win_lock_all(0, win);
+        window_over(memory, sizeof(memory));
     } else {
         MPI_Win_unlock_all(win);
         MPI_Win_free(&win);
@@ -225,7 +240,7 @@ static void target(int count)
     }
 }
 
-static void origin(void)
+static void origin(int fetches)
 {
     int error;
     MPI_Datatype strided;
@@ -235,7 +250,15 @@ static void origin(void)
     MPI_Type_commit(&strided);
     error = MPI_SUCCESS;
     for (int i = 0; i < PUTS; i++) {
-        (void)MPI_Put(words, 2, MPI_INT, 1, 0, 1, strided, win);
+        if (fetches && i % 2 == 0) {
+            (void)MPI_Get_accumulate(words, 2, MPI_INT, fetched, 2, MPI_INT, 1,
+                                     0, 2, MPI_INT, MPI_SUM, win);
+        } else if (fetches) {
+            (void)MPI_Get_accumulate(words, 2, MPI_INT, fetched, 2, MPI_INT, 1,
+                                     0, 1, strided, MPI_SUM, win);
+        } else {
+            (void)MPI_Put(words, 2, MPI_INT, 1, 0, 1, strided, win);
+        }
     }
     error = MPI_Win_flush(1, win);
     check_error(error, "a flush of what the target has no requests for", 0);
@@ -244,17 +267,109 @@ static void origin(void)
     MPI_Type_free(&strided);
 }
 
-static void part_target(int count)
+static void of_target(int count, int fetches)
 {
     window(1);
     if (rank == 1) {
         MPI_Irecv(words, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &requests[0]);
         target(count);
     } else {
-        origin();
+        origin(fetches);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     window(0);
+}
+
+static void part_target(int count)
+{
+    of_target(count, 0);
+}
+
+static void part_fetch(int count)
+{
+    of_target(count, 1);
+}
+
+static void part_second(int count)
+{
+    int lengths[PARTS], places[PARTS], started, error;
+    MPI_Datatype parts;
+
+    for (int i = 0; i < PARTS; i++) {
+        lengths[i] = 1;
+        places[i] = i * i;
+    }
+    MPI_Type_indexed(PARTS, lengths, places, MPI_INT, &parts);
+    MPI_Type_commit(&parts);
+    window(1);
+    if (rank == 0) {
+        for (int i = 0; i < PUTS; i++) {
+            MPI_Accumulate(words, PARTS, MPI_INT, 1, 0, 1, parts, MPI_SUM, win);
+        }
+        started = start(count, one_receive, "receives");
+        error = MPI_Win_flush(1, win);
+        check_error(error, "a flush of what this rank has no requests for", 0);
+        check(MPI_Win_flush(1, win) == MPI_SUCCESS, "it is told once", 0);
+        for (int i = 0; i < started; i++) {
+            MPI_Cancel(&requests[i]);
+            MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+        }
+        MPI_Get_accumulate(words, PARTS, MPI_INT, fetched, PARTS, MPI_INT, 1, 0,
+                           1, parts, MPI_SUM, win);
+        check(MPI_Win_flush(1, win) == MPI_SUCCESS, "others go on", 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    window(0);
+    MPI_Type_free(&parts);
+}
+
+/* So many more bytes, and this process has no more. */
+static void memory_limit(size_t bytes)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    struct rlimit limit;
+
+    check(file != NULL && fscanf(file, "%ld", &pages) == 1, "its size", 0);
+    fclose(file);
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = (size_t)pages * 4096 + bytes;
+    check(setrlimit(RLIMIT_AS, &limit) == 0, "its limit", 0);
+}
+
+static void part_memory(int count)
+{
+    size_t bytes = (size_t)count << 20;
+    void *data = untouched(bytes);
+    MPI_Request request;
+    int flag = 0, error;
+
+    window_over(data, bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) {
+        MPI_Irecv(words, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &request);
+        memory_limit(bytes / 2);
+        while (!flag) { /* it is told of each */
+            (void)MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        }
+    } else {
+        MPI_Accumulate(data, count << 18, MPI_INT, 1, 0, count << 18, MPI_INT,
+                       MPI_SUM, win);
+        error = MPI_Win_flush(1, win);
+        check_error(error, "a flush of what the target has no memory for", 0);
+        check(MPI_Win_flush(1, win) == MPI_SUCCESS, "it is told once", 0);
+        error = MPI_Raccumulate(data, count << 18, MPI_INT, 1, 0, count << 18,
+                                MPI_INT, MPI_SUM, win, &request);
+        error = error != MPI_SUCCESS ? error
+                                     : MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check_error(error, "its request", 0);
+        (void)MPI_Win_flush(1, win);
+        MPI_Send(words, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);
+    }
+    while (MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS) {
+    }
+    window(0);
+    munmap(data, bytes);
 }
 
 static const struct part {
@@ -264,6 +379,9 @@ static const struct part {
              {"sends", part_sends},
              {"rput", part_rput},
              {"target", part_target},
+             {"fetch", part_fetch},
+             {"second", part_second},
+             {"memory", part_memory},
              {"truncate", part_truncate}};
 
 int main(int argc, char **argv)

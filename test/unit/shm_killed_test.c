@@ -182,12 +182,35 @@ static int sleeper_body(struct rank *me)
     return status == AM_ERR_PEER ? 0 : 3;
 }
 
+/* Rank 1 is killed.  Rank 0 finds out in the poll that a request ends with, whose
+ * result it does not see: its own next poll must tell, once. */
+static int asking_body(struct rank *me)
+{
+    static const struct am_option quiet[] = {{"AM_LOG", "none"}};
+    uint64_t word = 0;
+
+    if (rank_open_pings(me, quiet, 1) != 0) {
+        return 2;
+    }
+    rank_meet(me, 0, 2);
+    if (me->rank == 1) {
+        raise(SIGKILL);
+    }
+    while (!am_peer_is_dead(me->ctx, 1)) {
+        (void)am_ctx_request(me->ctx, 0, RANK_PING, &word, 1, NULL, 0);
+    }
+    return am_ctx_poll(me->ctx) != AM_ERR_PEER ? 3
+           : am_ctx_poll(me->ctx) < 0          ? 4
+                                               : 0;
+}
+
 static void test_resting(void **state)
 {
     static const int expected[] = {0, -SIGKILL};
 
     run_ranks(2, resting_body, expected);
     run_ranks(2, sleeper_body, expected);
+    run_ranks(2, asking_body, expected);
 }
 
 /* Rank 2's part of the exchange: it goes no further, once rank 1 is open. */

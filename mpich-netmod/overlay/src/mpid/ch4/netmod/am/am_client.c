@@ -67,8 +67,12 @@ static void deliver(const struct MPIDI_AM_queue *queue, const MPIDI_AM_hdr_t * h
     uint32_t attr = 0;
     int mpi_errno;
 
-    if (unlikely(hdr->handler_id == MPIDI_AM_HANDLER_REFUSED)) {
-        MPIDI_AM_refused(hdr->dst_vci, am_hdr);
+    if (unlikely(hdr->handler_id >= MPIDI_AM_HANDLERS_MAX)) {
+        if (hdr->handler_id == MPIDI_AM_HANDLER_REFUSED) {
+            MPIDI_AM_refused(hdr->dst_vci, am_hdr);
+        } else {
+            MPIDI_AM_rma_without(hdr->dst_vci, am_hdr);
+        }
         return;
     }
     if (hdr->handler_id >= MPIDIG_PUT_REQ && hdr->handler_id <= MPIDIG_CSWAP_ACK) {
@@ -85,9 +89,20 @@ static void deliver(const struct MPIDI_AM_queue *queue, const MPIDI_AM_hdr_t * h
     }
 }
 
+/* It waited behind a long message of a rank that has died meanwhile: what waits for an answer of
+ * that rank has ended, and its locks are given back. */
+static bool is_late(const struct MPIDI_AM_queue *queue)
+{
+    return unlikely(MPIDI_AM_global.trouble != 0) &&
+        am_peer_is_dead(MPIDI_AM_global.ctx[queue->all->vci], queue->source);
+}
+
 /* What failed to land was of a rank that died, or is told of by the next progress. */
 static void arrival_end(struct MPIDI_AM_queues *queues, struct MPIDI_AM_arrival *arrival)
 {
+    if (is_late(arrival->queue)) {
+        arrival->status = AM_ERR_PEER;
+    }
     if (arrival->status == AM_OK) {
         deliver(arrival->queue, &arrival->hdr, arrival->am_hdr, arrival->payload, arrival->bytes);
     } else if (arrival->status != AM_ERR_PEER) {
@@ -220,7 +235,8 @@ static bool is_handled(const MPIDI_AM_hdr_t * hdr, int vci)
     if (hdr->dst_vci != vci || hdr->src_vci >= vcis_known()) {
         return false;
     }
-    if (hdr->handler_id == MPIDI_AM_HANDLER_REFUSED) {
+    if (hdr->handler_id == MPIDI_AM_HANDLER_REFUSED ||
+        hdr->handler_id == MPIDI_AM_HANDLER_WITHOUT) {
         return hdr->am_hdr_sz == sizeof(MPIR_Request *);
     }
     return hdr->handler_id < MPIDI_AM_HANDLERS_MAX &&

@@ -68,6 +68,20 @@ static void layout_end(MPIR_Request * sreq)
     }
 }
 
+/* It did not arrive although its peer lives, which has no memory for it, say.  No answer will come
+ * to an operation; of all else nobody else says why. */
+static void lost(MPIR_Request * sreq, int handler_id)
+{
+    int vci = MPIDI_Request_get_vci(sreq), mpi_errno = sreq->status.MPI_ERROR;
+
+    if (MPIDI_AM_rma_awaits(handler_id)) {
+        MPIDI_AM_win_failed(sreq->u.rma.win, mpi_errno);
+        MPIDI_AM_rma_refused(sreq, vci, mpi_errno);
+    } else {
+        MPIDI_AM_failed(vci, mpi_errno);
+    }
+}
+
 static void sent(void *arg, am_status_t status)
 {
     MPIR_Request *sreq = arg;
@@ -82,15 +96,16 @@ static void sent(void *arg, am_status_t status)
             MPIDIG_REQUEST(sreq, req->part_am_req.part_req_ptr)->status.MPI_ERROR =
                 sreq->status.MPI_ERROR;
         }
-        if (status != AM_ERR_PEER) {    /* no answer will come, and nobody else says why */
-            MPIDI_AM_failed(MPIDI_Request_get_vci(sreq), sreq->status.MPI_ERROR);
+        if (status != AM_ERR_PEER) {
+            lost(sreq, handler_id);
         }
     }
     MPIDIG_global.origin_cbs[handler_id] (sreq);
 }
 
 /* It has not left, and no answer will come.  ch4 counts an operation of RMA as two, what leaves
- * and its answer, and both end here: else the next synchronisation would wait for it. */
+ * and its answer, and both end here: else the next synchronisation would wait for it.  Data for
+ * which the type has gone before has a request of its own, which nobody waits for. */
 static void refused(MPIR_Request * sreq, int vci, bool awaits, int mpi_errno)
 {
     int handler_id = sreq->dev.ch4.am.netmod_am.am.handler_id;
@@ -100,6 +115,8 @@ static void refused(MPIR_Request * sreq, int vci, bool awaits, int mpi_errno)
     if (awaits) {
         MPIDI_AM_rma_refused(sreq, vci, mpi_errno);
         MPIDIG_global.origin_cbs[handler_id] (sreq);
+    } else if (MPIDI_AM_rma_is_data(handler_id)) {
+        MPID_Request_complete(sreq);
     }
 }
 
@@ -166,6 +183,8 @@ int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int rank, int handler_id, const 
     }
     if (sreq == NULL && handler_id >= MPIDIG_WIN_LOCK && handler_id <= MPIDIG_WIN_UNLOCKALL_ACK) {
         MPIDI_AM_rma_control(handler_id, am_hdr, rank);
+    } else if (MPIDI_AM_rma_is_type_answer(handler_id)) {
+        MPIDI_AM_rma_typed(hdr.src_vci, peer, handler_id, am_hdr);
     }
     if (contig || bytes == 0) {
         payload = am_data_contig(MPIR_get_contig_ptr(data, true_lb), bytes);

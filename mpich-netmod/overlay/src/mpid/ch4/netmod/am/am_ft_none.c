@@ -105,6 +105,29 @@ void MPIDI_AM_rma_refused(MPIR_Request * sreq, int vci, int mpi_errno)
     MPIDI_AM_end("a rank has no request or memory left for an operation of RMA");
 }
 
+bool MPIDI_AM_rma_is_type_answer(int handler_id)
+{
+    return false;
+}
+
+bool MPIDI_AM_rma_is_data(int handler_id)
+{
+    return false;
+}
+
+void MPIDI_AM_rma_typed(int vci, uint32_t peer, int handler_id, const void *am_hdr)
+{
+}
+
+void MPIDI_AM_rma_without(int vci, const void *am_hdr)
+{
+}
+
+MPIR_Request *MPIDI_AM_rma_give_up(int handler_id, const void *am_hdr, int mpi_errno)
+{
+    return NULL;
+}
+
 int MPIDI_AM_sync_trouble(void)
 {
     return MPIDI_AM_error(MPIDI_AM_global.ctx[0], AM_ERR_PEER);

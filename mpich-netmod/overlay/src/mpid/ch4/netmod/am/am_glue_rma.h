@@ -13,6 +13,8 @@
 #define MPIDI_NM_mpi_get  MPIDI_AM_generic_get
 #define MPIDI_NM_mpi_rput MPIDI_AM_generic_rput
 #define MPIDI_NM_mpi_rget MPIDI_AM_generic_rget
+#define MPIDI_NM_mpi_raccumulate MPIDI_AM_generic_raccumulate
+#define MPIDI_NM_mpi_rget_accumulate MPIDI_AM_generic_rget_accumulate
 #define MPIDI_NM_mpi_fetch_and_op MPIDI_AM_generic_fetch_and_op
 #if MPIDI_AM_FT
 #define MPIDI_NM_mpi_win_start MPIDI_AM_generic_win_start
@@ -49,6 +51,8 @@
 #undef MPIDI_NM_mpi_get
 #undef MPIDI_NM_mpi_rput
 #undef MPIDI_NM_mpi_rget
+#undef MPIDI_NM_mpi_raccumulate
+#undef MPIDI_NM_mpi_rget_accumulate
 #undef MPIDI_NM_mpi_fetch_and_op
 
 #define MPIDI_AM_RMA_PARAMETERS \
@@ -75,14 +79,27 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_get(void *origin_addr, MPIDI_AM_RMA_PA
     return is_native ? mpi_errno : MPIDI_AM_generic_get(MPIDI_AM_RMA_ARGUMENTS, winattr);
 }
 
+/* ch4 gives a request also with an error, with which MPI's caller gets none. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_AM_requested(int mpi_errno, MPIR_Request ** request)
+{
+    if (unlikely(mpi_errno != MPI_SUCCESS) && *request != NULL) {
+        MPIR_Request_free(*request);
+        *request = NULL;
+    }
+    return mpi_errno;
+}
+
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rput(const void *origin_addr, MPIDI_AM_RMA_PARAMETERS,
                                                MPIR_Request ** request)
 {
     bool is_native = false;
     int mpi_errno = MPIDI_AM_put(MPIDI_AM_RMA_ARGUMENTS, request, &is_native);
 
-    return is_native ? mpi_errno :
-        MPIDI_AM_generic_rput(MPIDI_AM_RMA_ARGUMENTS, winattr, request);
+    if (is_native) {
+        return mpi_errno;
+    }
+    mpi_errno = MPIDI_AM_generic_rput(MPIDI_AM_RMA_ARGUMENTS, winattr, request);
+    return MPIDI_AM_requested(mpi_errno, request);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rget(void *origin_addr, MPIDI_AM_RMA_PARAMETERS,
@@ -91,8 +108,40 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rget(void *origin_addr, MPIDI_AM_RMA_P
     bool is_native = false;
     int mpi_errno = MPIDI_AM_get(MPIDI_AM_RMA_ARGUMENTS, request, &is_native);
 
-    return is_native ? mpi_errno :
-        MPIDI_AM_generic_rget(MPIDI_AM_RMA_ARGUMENTS, winattr, request);
+    if (is_native) {
+        return mpi_errno;
+    }
+    mpi_errno = MPIDI_AM_generic_rget(MPIDI_AM_RMA_ARGUMENTS, winattr, request);
+    return MPIDI_AM_requested(mpi_errno, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_raccumulate(const void *origin_addr,
+        MPIDI_AM_rma_count_t origin_count, MPI_Datatype origin_datatype, int target_rank,
+        MPI_Aint target_disp, MPIDI_AM_rma_count_t target_count, MPI_Datatype target_datatype,
+        MPI_Op op, MPIR_Win * win, MPIDI_av_entry_t * addr, MPIDI_winattr_t winattr,
+        MPIR_Request ** request)
+{
+    int mpi_errno = MPIDI_AM_generic_raccumulate(origin_addr, origin_count, origin_datatype,
+                                                 target_rank, target_disp, target_count,
+                                                 target_datatype, op, win, addr, winattr, request);
+
+    return MPIDI_AM_requested(mpi_errno, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rget_accumulate(const void *origin_addr,
+        MPIDI_AM_rma_count_t origin_count, MPI_Datatype origin_datatype, void *result_addr,
+        MPIDI_AM_rma_count_t result_count, MPI_Datatype result_datatype, int target_rank,
+        MPI_Aint target_disp, MPIDI_AM_rma_count_t target_count, MPI_Datatype target_datatype,
+        MPI_Op op, MPIR_Win * win, MPIDI_av_entry_t * addr, MPIDI_winattr_t winattr,
+        MPIR_Request ** request)
+{
+    int mpi_errno = MPIDI_AM_generic_rget_accumulate(origin_addr, origin_count, origin_datatype,
+                                                     result_addr, result_count, result_datatype,
+                                                     target_rank, target_disp, target_count,
+                                                     target_datatype, op, win, addr, winattr,
+                                                     request);
+
+    return MPIDI_AM_requested(mpi_errno, request);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_fetch_and_op(const void *origin_addr, void *result_addr,

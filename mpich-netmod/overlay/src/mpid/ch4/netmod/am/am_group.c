@@ -115,8 +115,7 @@ static bool left_close(bool all)
 }
 
 /* Where a group stays open for now, other members may have closed theirs: a later communicator must
- * not get this context, as its group would have the same name.  That of a part of a communicator is
- * its parent's, which MPICH frees after this, and is not kept (-1). */
+ * not get this context, as its group would have the same name.  -1: MPICH does not give it back. */
 static int context_keep(MPIR_Comm * comm)
 {
     int context_id = comm->recvcontext_id;
@@ -130,39 +129,63 @@ static int context_keep(MPIR_Comm * comm)
     return context_id;
 }
 
-/* The communicator is gone; with the lock of vci 0. */
-static void records_leave(MPIR_Comm * comm)
+/* The parts that MPICH has made of a communicator, for its collectives. */
+#define PARTS_OF(comm_) {(comm_)->node_comm, (comm_)->node_roots_comm, (comm_)->local_comm}
+#define PARTS 3
+
+/* Is there a record of it, or of a part? */
+static bool has_records(const MPIR_Comm * comm)
 {
-    struct MPIDI_AM_comm_record *open = NULL;
+    const MPIR_Comm *parts[PARTS] = PARTS_OF(comm);
+    bool has = MPIDI_AM_COMM(comm).records[MPIDI_AM_BY_CALLS] != NULL ||
+        MPIDI_AM_COMM(comm).records[MPIDI_AM_BY_STARTS] != NULL;
+
+    for (int i = 0; i < PARTS && !has; i++) {
+        has = parts[i] != NULL && has_records(parts[i]);
+    }
+    return has;
+}
+
+/* The communicator `whole` is gone, of which this is all or a part; with the lock of vci 0.  MPICH
+ * frees the parts next, and then the context that all of them have. */
+static void records_leave(MPIR_Comm * comm, MPIR_Comm * whole, int *kept_id)
+{
+    MPIR_Comm *parts[PARTS] = PARTS_OF(comm);
 
     for (int order = 0; order < MPIDI_AM_ORDERS; order++) {
         struct MPIDI_AM_comm_record *record = MPIDI_AM_COMM(comm).records[order];
 
+        MPIDI_AM_COMM(comm).records[order] = NULL;
         if (record != NULL) {
             record->is_left = true;
             if (record->group != NULL && am_coll_group_close(record->group) == AM_ERR_AGAIN) {
-                record->kept_id = open != NULL ? open->kept_id : context_keep(comm);
-                open = record;
+                *kept_id = *kept_id >= 0 ? *kept_id : context_keep(whole);
+                record->kept_id = *kept_id;
             } else {
                 record->group = NULL;
             }
         }
     }
-    (void) left_close(false);
+    for (int i = 0; i < PARTS; i++) {
+        if (parts[i] != NULL) {
+            records_leave(parts[i], whole, kept_id);
+        }
+    }
 }
 
 /* A communicator may be freed in a poll, by the end of a request. */
 void MPIDI_AM_comm_node_free(MPIR_Comm * comm)
 {
+    int kept_id = -1;
     bool is_mine;
 
-    if (MPIDI_AM_global.n_ctx > 0 && (MPIDI_AM_COMM(comm).records[MPIDI_AM_BY_CALLS] != NULL ||
-                                      MPIDI_AM_COMM(comm).records[MPIDI_AM_BY_STARTS] != NULL)) {
+    if (MPIDI_AM_global.n_ctx > 0 && has_records(comm)) {
         is_mine = MPIDI_AM_VCI0_IS_MINE();
         if (!is_mine) {
             MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
         }
-        records_leave(comm);
+        records_leave(comm, comm, &kept_id);
+        (void) left_close(false);
         if (!is_mine) {
             MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
         }
@@ -199,8 +222,7 @@ void MPIDI_AM_groups_abandon(void)
 }
 
 /* The context id names the group: MPICH gives it again when all members have freed the
- * communicator, and with it closed the group or kept the id (context_keep; not for those of
- * a part of a communicator). */
+ * communicator, and with it closed the group or kept the id (context_keep). */
 static am_status_t group_open(MPIR_Comm * comm, MPIDI_AM_order_t order,
                               struct am_coll_group **group)
 {

@@ -90,6 +90,7 @@ typedef struct {
 } MPIDI_AM_hdr_t;
 /* Ours, behind ch4's: am_refuse.c. */
 #define MPIDI_AM_HANDLER_REFUSED MPIDI_AM_HANDLERS_MAX
+#define MPIDI_AM_HANDLER_WITHOUT (MPIDI_AM_HANDLERS_MAX + 1)
 #define MPIDI_AM_HDR_BYTES_MAX   ((MPI_Aint) (AM_INFO_BYTES_MAX - sizeof(MPIDI_AM_hdr_t)))
 #define MPIDI_AM_EAGER_BYTES_MAX ((MPI_Aint) 65536)
 
@@ -254,6 +255,14 @@ void MPIDI_AM_rma_control(int handler_id, const void *am_hdr, int rank);
 void MPIDI_AM_rma_dead(int vci, uint32_t peer);
 /* An operation has failed here, or at its target: no answer will come. */
 void MPIDI_AM_rma_refused(MPIR_Request * sreq, int vci, int mpi_errno);
+/* Operations whose type comes before their data: the target answers the type, ... */
+bool MPIDI_AM_rma_is_type_answer(int handler_id);
+void MPIDI_AM_rma_typed(int vci, uint32_t peer, int handler_id, const void *am_hdr);
+/* ... and is to do it without data.  The origin cannot handle the answer: the target's request, to
+ * which the latter is to be said; NULL: it is another message. */
+bool MPIDI_AM_rma_is_data(int handler_id);
+void MPIDI_AM_rma_without(int vci, const void *am_hdr);
+MPIR_Request *MPIDI_AM_rma_give_up(int handler_id, const void *am_hdr, int mpi_errno);
 /* Called around those synchronisations that wait for others; what to do for the dead. */
 typedef enum {
     MPIDI_AM_SYNC_START,

@@ -26,11 +26,11 @@ typedef struct {
     struct MPIDI_AM_layout *layout;     /* of data that is not contiguous */
 } MPIDI_AM_request_t;
 
-/* A send of ch4's active messages.  The origin's requests of RMA that await an
- * answer are in a table (am_rma.c). */
+/* A send of ch4's active messages.  Requests of RMA that await a message are in a
+ * table (am_rma.c). */
 typedef struct {
     struct MPIDI_AM_layout *layout;
-    uint32_t handler_id:8, place:24;
+    uint32_t handler_id:8, has_type:1, place:23;        /* has_type: am_rma.c */
     uint32_t peer;
     size_t bytes;               /* that am_flow.c counts; 0: it does not count this */
 } MPIDI_AM_am_request_t;

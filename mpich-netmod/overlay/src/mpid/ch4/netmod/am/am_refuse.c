@@ -7,6 +7,13 @@
  *   PUT_REQ, GET_REQ, ... ------------->  ch4's handler fails: MPIDI_AM_refuse
  *   MPIDI_AM_refused      <-------------  MPIDI_AM_HANDLER_REFUSED, the origin's request
  *
+ * The same where the origin cannot send the data of an operation whose type has gone before
+ * (am_rma.c): its target does it without, so that nothing waits behind it there, and answers.
+ *
+ *   ch4's handler fails  <-------------  PUT_DT_ACK, ...
+ *   MPIDI_AM_HANDLER_WITHOUT --------->  MPIDI_AM_rma_without
+ *                        <-------------  PUT_ACK, ...
+ *
  * Of all else (an answer, a lock, a partitioned message) somebody would wait for ever
  * who cannot be told: the job ends with one sentence.
  */
@@ -47,7 +54,7 @@ static void end_job(int mpi_errno)
 void MPIDI_AM_refuse(int vci, uint32_t source, const MPIDI_AM_hdr_t * hdr, const void *am_hdr,
                      int mpi_errno)
 {
-    MPIR_Request *request = origin_request(hdr->handler_id, am_hdr);
+    MPIR_Request *request = origin_request(hdr->handler_id, am_hdr), *target = NULL;
     int class = MPIR_ERR_GET_CLASS(mpi_errno);
     struct am_data nothing = am_data_contig(NULL, 0);
     struct {
@@ -59,12 +66,19 @@ void MPIDI_AM_refuse(int vci, uint32_t source, const MPIDI_AM_hdr_t * hdr, const
         MPIDI_AM_failed(vci, mpi_errno);        /* who waits finds out like us */
         return;
     }
+    if (request == NULL) {
+        target = MPIDI_AM_rma_give_up(hdr->handler_id, am_hdr, mpi_errno);
+        answer.hdr.handler_id = MPIDI_AM_HANDLER_WITHOUT;
+        answer.request = request = target;
+    }
     if (request == NULL ||
         am_send(MPIDI_AM_global.client[vci], source, &answer, sizeof(answer), &nothing, NULL,
                 NULL) < 0) {
         end_job(mpi_errno);
     }
-    MPIDI_AM_failed(vci, mpi_errno);
+    if (target == NULL) {       /* else the window's next synchronisation says so */
+        MPIDI_AM_failed(vci, mpi_errno);
+    }
 }
 
 void MPIDI_AM_refused(int vci, const void *am_hdr)

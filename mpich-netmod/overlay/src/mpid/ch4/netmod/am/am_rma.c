@@ -5,6 +5,20 @@
  * The origin's requests without an answer are in a table; those to a rank that dies
  * end with an error, and the window's counts fall as an answer would make them.
  *
+ * Where the target's datatype does not fit in a header it goes first:
+ *
+ *   origin                              target
+ *   PUT_DT_REQ, ... ----------------->  ch4 makes a request, with the type
+ *                   <-----------------  PUT_DT_ACK, ...
+ *   PUT_DAT_REQ, ... ---------------->  the operation; the request ends
+ *                   <-----------------  PUT_ACK, ...
+ *
+ * ch4 does accumulates in the order in which their types came.  So who dies before the
+ * data, or cannot send it, must not hold up all others: the requests that wait for data
+ * are in a table, too, and are then done without.  The origin's request has a reference
+ * to its own type until the data is on its way (has_type), and what sends that has it
+ * then.
+ *
  * A lock that a dead rank held, or is granted, is given back for it.  What ends
  * of synchronisations is in am_rma_sync.c.
  */
@@ -13,13 +27,36 @@
 
 #if MPIDI_AM_FT
 
-/* Those of one vci, in no order: each knows its place. */
-static struct table {
+/* In no order: each knows its place. */
+struct table {
     MPIR_Request **requests;
     uint32_t count, max;
-} pending[MPIDI_CH4_MAX_VCIS];
+};
+
+/* Of each vci: the origin's without an answer, the target's without data. */
+static struct table pending[MPIDI_CH4_MAX_VCIS], typed[MPIDI_CH4_MAX_VCIS];
 
 #define PART(req_)  ((req_)->dev.ch4.am.netmod_am.am)
+
+static void enter(struct table *table, MPIR_Request * req)
+{
+    if (table->count == table->max) {
+        table->max = table->max * 2 + 64;
+        table->requests = MPL_realloc(table->requests, table->max * sizeof(*table->requests),
+                                      MPL_MEM_RMA);
+        MPIR_Assertp(table->requests != NULL);
+    }
+    PART(req).place = table->count;
+    table->requests[table->count++] = req;
+}
+
+static void take_out(struct table *table, MPIR_Request * req)
+{
+    MPIR_Request *last = table->requests[--table->count];
+
+    table->requests[PART(req).place] = last;
+    PART(last).place = PART(req).place;
+}
 
 /* ------------------------------------------------------------- operations */
 
@@ -36,39 +73,59 @@ bool MPIDI_AM_rma_awaits(int handler_id)
         handler_id == MPIDIG_GET_REQ || is_accumulate(handler_id);
 }
 
+/* The message with the data for which one with a type, or the answer to that, is; -1: it is
+ * neither. */
+static int data_for(int handler_id)
+{
+    switch (handler_id) {
+        case MPIDIG_PUT_DT_REQ:
+        case MPIDIG_PUT_DT_ACK:
+            return MPIDIG_PUT_DAT_REQ;
+        case MPIDIG_ACC_DT_REQ:
+        case MPIDIG_ACC_DT_ACK:
+            return MPIDIG_ACC_DAT_REQ;
+        case MPIDIG_GET_ACC_DT_REQ:
+        case MPIDIG_GET_ACC_DT_ACK:
+            return MPIDIG_GET_ACC_DAT_REQ;
+        default:
+            return -1;
+    }
+}
+
+bool MPIDI_AM_rma_is_data(int handler_id)
+{
+    return handler_id == MPIDIG_PUT_DAT_REQ || handler_id == MPIDIG_ACC_DAT_REQ ||
+        handler_id == MPIDIG_GET_ACC_DAT_REQ;
+}
+
+bool MPIDI_AM_rma_is_type_answer(int handler_id)
+{
+    return handler_id == MPIDIG_PUT_DT_ACK || handler_id == MPIDIG_ACC_DT_ACK ||
+        handler_id == MPIDIG_GET_ACC_DT_ACK;
+}
+
 void MPIDI_AM_rma_begin(MPIR_Request * sreq, int vci)
 {
-    struct table *table = &pending[vci];
-
-    if (table->count == table->max) {
-        table->max = table->max * 2 + 64;
-        table->requests = MPL_realloc(table->requests, table->max * sizeof(*table->requests),
-                                      MPL_MEM_RMA);
-        MPIR_Assertp(table->requests != NULL);
-    }
-    PART(sreq).place = table->count;
-    table->requests[table->count++] = sreq;
+    PART(sreq).has_type = data_for(PART(sreq).handler_id) >= 0;
+    enter(&pending[vci], sreq);
 }
 
-static void take_out(MPIR_Request * sreq, int vci)
-{
-    struct table *table = &pending[vci];
-    MPIR_Request *last = table->requests[--table->count];
-
-    table->requests[PART(sreq).place] = last;
-    PART(last).place = PART(sreq).place;
-}
-
-/* An answer has come: each begins with the origin's request. */
+/* An answer has come: most begin with the origin's request. */
 void MPIDI_AM_rma_answer(int vci, int handler_id, const void *am_hdr)
 {
-    MPIR_Request *sreq;
+    MPIR_Request *req;
 
     if (handler_id == MPIDIG_PUT_ACK || handler_id == MPIDIG_GET_ACK ||
         handler_id == MPIDIG_ACC_ACK || handler_id == MPIDIG_GET_ACC_ACK ||
         handler_id == MPIDIG_CSWAP_ACK) {
-        memcpy(&sreq, am_hdr, sizeof(sreq));
-        take_out(sreq, vci);
+        memcpy(&req, am_hdr, sizeof(req));
+        take_out(&pending[vci], req);
+    } else if (MPIDI_AM_rma_is_type_answer(handler_id)) {
+        req = ((const MPIDIG_put_dt_ack_msg_t *) am_hdr)->origin_preq_ptr;
+        PART(req).has_type = false;
+    } else if (MPIDI_AM_rma_is_data(handler_id)) {
+        memcpy(&req, am_hdr, sizeof(req));
+        take_out(&typed[vci], req);
     }
 }
 
@@ -79,7 +136,7 @@ static void fail(MPIR_Request * sreq, int vci, int mpi_errno)
     int rank = MPIDIG_REQUEST(sreq, u.origin.target_rank);
     MPIR_Win *win = sreq->u.rma.win;
 
-    take_out(sreq, vci);
+    take_out(&pending[vci], sreq);
     sreq->status.MPI_ERROR = mpi_errno;
     MPIDIG_win_remote_cmpl_cnt_decr(win, rank);
     if (is_accumulate(handler_id)) {
@@ -93,7 +150,91 @@ static void fail(MPIR_Request * sreq, int vci, int mpi_errno)
     } else if (handler_id == MPIDIG_CSWAP_REQ) {
         MPL_free(MPIDIG_REQUEST(sreq, req->creq.data));
     }
+    if (PART(sreq).has_type) {
+        MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, datatype));
+    }
     MPID_Request_complete(sreq);
+}
+
+/* ------------------------------------------------------- types without data */
+
+void MPIDI_AM_rma_typed(int vci, uint32_t peer, int handler_id, const void *am_hdr)
+{
+    MPIR_Request *rreq = ((const MPIDIG_put_dt_ack_msg_t *) am_hdr)->target_preq_ptr;
+
+    PART(rreq).handler_id = data_for(handler_id);
+    PART(rreq).peer = peer;
+    enter(&typed[vci], rreq);
+}
+
+/* No data will come: do what ch4 does with it, but with none.  It answers, and goes on with the
+ * accumulates that wait behind this one. */
+static void do_without(int vci, MPIR_Request * rreq)
+{
+    int handler_id = PART(rreq).handler_id;
+    MPIDIG_put_dat_msg_t msg = {.preq_ptr = rreq };
+
+    take_out(&typed[vci], rreq);
+    if (handler_id == MPIDIG_PUT_DAT_REQ) {
+        MPIDIG_REQUEST(rreq, req->preq.origin_data_sz) = 0;
+    } else {
+        MPIDIG_REQUEST(rreq, req->areq.op) = MPI_NO_OP;
+        MPIDIG_REQUEST(rreq, req->areq.origin_count) = 0;
+    }
+    MPIDIG_global.target_msg_cbs[handler_id] (&msg, NULL, 0, 0, NULL);
+}
+
+/* Of all who are dead: what answers them comes here again. */
+static void typed_dead(int vci)
+{
+    static bool is_at_work[MPIDI_CH4_MAX_VCIS];
+    uint32_t i = 0;
+
+    if (is_at_work[vci]) {
+        return;
+    }
+    is_at_work[vci] = true;
+    while (i < typed[vci].count) {
+        MPIR_Request *rreq = typed[vci].requests[i];
+
+        if (am_peer_is_dead(MPIDI_AM_global.ctx[vci], PART(rreq).peer)) {
+            do_without(vci, rreq);
+            i = 0;              /* others may have gone from the table meanwhile */
+        } else {
+            i++;
+        }
+    }
+    is_at_work[vci] = false;
+}
+
+/* The origin cannot send the data.  What it names is a peer's word: is there such a request? */
+void MPIDI_AM_rma_without(int vci, const void *am_hdr)
+{
+    MPIR_Request *rreq;
+
+    memcpy(&rreq, am_hdr, sizeof(rreq));
+    for (uint32_t i = 0; i < typed[vci].count; i++) {
+        if (typed[vci].requests[i] == rreq) {
+            do_without(vci, rreq);
+            break;
+        }
+    }
+}
+
+/* At the origin: the operation fails, and ends when the target has answered. */
+MPIR_Request *MPIDI_AM_rma_give_up(int handler_id, const void *am_hdr, int mpi_errno)
+{
+    const MPIDIG_put_dt_ack_msg_t *msg = am_hdr;
+    MPIR_Request *sreq;
+
+    if (!MPIDI_AM_rma_is_type_answer(handler_id)) {
+        return NULL;
+    }
+    sreq = msg->origin_preq_ptr;
+    sreq->status.MPI_ERROR = mpi_errno;
+    MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, datatype));
+    MPIDI_AM_win_failed(sreq->u.rma.win, mpi_errno);
+    return msg->target_preq_ptr;
 }
 
 /* ------------------------------------------------------------- locks */
@@ -220,6 +361,7 @@ void MPIDI_AM_rma_dead(int vci, uint32_t peer)
                  MPIDI_AM_error_peer(MPIDI_AM_global.ctx[vci], peer, AM_ERR_PEER));
         }
     }
+    typed_dead(vci);
     all_locks_return();
 }
 

@@ -17,6 +17,18 @@ static bool only_messages_add(MPIR_Win * win)
 #endif
 }
 
+/* Nobody reaches it any more. */
+static void win_close(MPIR_Win * win)
+{
+    if (MPIDI_AM_WIN(win).region != NULL) {
+        am_region_deregister(MPIDI_AM_global.ctx[MPIDI_WIN(win, am_vci)],
+                             MPIDI_AM_WIN(win).region);
+        MPIDI_AM_WIN(win).region = NULL;
+    }
+    MPL_free(MPIDI_AM_WIN(win).parts);
+    MPIDI_AM_WIN(win).parts = NULL;
+}
+
 /* Make the window's memory reachable, and learn that of the others. */
 static int win_open(MPIR_Win * win)
 {
@@ -57,6 +69,8 @@ static int win_open(MPIR_Win * win)
   fn_exit:
     return mpi_errno;
   fn_fail:
+    /* another rank may have got them all, but the caller has no window and may free its memory */
+    win_close(win);
     goto fn_exit;
 }
 
@@ -87,12 +101,7 @@ int MPIDI_AM_mpi_win_create_dynamic_hook(MPIR_Win * win)
 
 int MPIDI_AM_mpi_win_free_hook(MPIR_Win * win)
 {
-    if (MPIDI_AM_WIN(win).region != NULL) {
-        am_region_deregister(MPIDI_AM_global.ctx[MPIDI_WIN(win, am_vci)],
-                             MPIDI_AM_WIN(win).region);
-    }
-    MPL_free(MPIDI_AM_WIN(win).parts);
-    MPIDI_AM_WIN(win).parts = NULL;
+    win_close(win);
     MPIDI_AM_win_leave(win);
     return MPI_SUCCESS;
 }
