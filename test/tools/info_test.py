@@ -3,7 +3,6 @@
 variables that it prints."""
 import json
 import os
-import subprocess
 
 import job
 
@@ -104,10 +103,7 @@ def test_bad_options():
 def test_full():
     """What does not get there is no success, and why is said once."""
     for args in (["-v"], ["-c"], ["-c", "--json"], ["--help"]):
-        with open("/dev/full", "w") as full:
-            got = subprocess.run([INFO, *args], stdout=full, text=True,
-                                 stderr=subprocess.PIPE, timeout=job.LIMIT_S,
-                                 env=job.clean_env())
+        got = job.run_full(INFO, *args)
         check.that(got.returncode == 1 and got.stderr.count("\n") == 1 and
                    "No space left on device" in got.stderr,
                    "am_info %s to a full disk: %r" % (args, got))

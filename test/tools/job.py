@@ -105,11 +105,11 @@ def stop(pid):
             pass
 
 
-def run(*args, **extra):
+def run(*args, stdout=subprocess.PIPE, **extra):
     """Run a command; the result has returncode, stdout, stderr.  One that
     does not end is killed, with all that it started, after its place in the
     code is printed."""
-    with subprocess.Popen(args, stdout=subprocess.PIPE, text=True,
+    with subprocess.Popen(args, stdout=stdout, text=True,
                           stderr=subprocess.PIPE,
                           env=clean_env(**extra)) as started:
         try:
@@ -122,6 +122,12 @@ def run(*args, **extra):
             print("its output: %r %r" % (out, err), flush=True)
             raise
     return subprocess.CompletedProcess(args, started.returncode, out, err)
+
+
+def run_full(*args):
+    """The same, with standard output on a full disk."""
+    with open("/dev/full", "w") as full:
+        return run(*args, stdout=full)
 
 
 def perf(*args, ranks=2, **extra):

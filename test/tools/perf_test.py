@@ -3,7 +3,6 @@
 rows it prints, and what it says about bad arguments."""
 import json
 import os
-import subprocess
 import tempfile
 
 import job
@@ -215,11 +214,7 @@ def test_limits():
 
 def test_full():
     """What does not get there is no success, and why is said once."""
-    with open("/dev/full", "w") as full:
-        got = subprocess.run([PERF, "--iterations", "1", "--op", "flag",
-                              "limits"], stdout=full, stderr=subprocess.PIPE,
-                             text=True, timeout=job.LIMIT_S,
-                             env=job.clean_env())
+    got = job.run_full(PERF, "--iterations", "1", "--op", "flag", "limits")
     check.that(got.returncode == 1 and got.stderr.count("\n") == 1 and
                "cannot write the results" in got.stderr,
                "am_perf limits to a full disk: %r" % got)

@@ -3,7 +3,6 @@
 with, and what is said of one that is not; that --check compares.  What the
 numbers are is not checked: others may want the cores."""
 import os
-import subprocess
 import sys
 import tempfile
 
@@ -63,11 +62,7 @@ def test_gives_up():
 
 def test_full():
     """What does not get there is no success, and why is said once."""
-    with open("/dev/full", "w") as full:
-        got = subprocess.run([TUNE, "--check", "--sizes", "1", "--rounds",
-                              "1"], stdout=full, stderr=subprocess.PIPE,
-                             text=True, timeout=job.LIMIT_S,
-                             env=job.clean_env())
+    got = job.run_full(TUNE, "--check", "--sizes", "1", "--rounds", "1")
     check.that(got.returncode == 1 and got.stderr.count("\n") == 1 and
                "No space left on device" in got.stderr,
                "am_tune --check to a full disk: %r" % got)
