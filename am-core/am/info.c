@@ -72,8 +72,7 @@ static const struct am_config_row ctx_rows[] = {
          offsetof(struct am_values, sim_machine), NULL, NULL},
         {"AM_SIM_COMPUTE", "none", AM_CONFIG_TEXT, "",
          "time that a program's own computation takes on a simulated machine "
-         "(am_sim --mpi): none; declared, what it tells am_compute; "
-         "measured:F, "
+         "(am_sim --mpi): none; declared, what it tells am_compute; measured:F, "
          "its processor time times F, which is not the same in every run",
          offsetof(struct am_values, sim_compute), NULL, NULL},
         {"AM_SIM_ENGINE", "", AM_CONFIG_TEXT, "",
