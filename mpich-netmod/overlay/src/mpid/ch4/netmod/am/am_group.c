@@ -130,18 +130,35 @@ static int context_keep(MPIR_Comm * comm)
 }
 
 /* The parts that MPICH has made of a communicator, for its collectives. */
-#define PARTS_OF(comm_) {(comm_)->node_comm, (comm_)->node_roots_comm, (comm_)->local_comm}
-#define PARTS 3
+#define MAX_PARTS 3
+
+static int parts_of(const MPIR_Comm * comm, MPIR_Comm * parts[MAX_PARTS])
+{
+    MPIR_Comm *const made[MAX_PARTS] = {
+        comm->node_comm, comm->node_roots_comm,
+        /* What stands here in another kind is an earlier communicator's: MPICH does not clear it. */
+        comm->comm_kind == MPIR_COMM_KIND__INTERCOMM ? comm->local_comm : NULL
+    };
+    int n_parts = 0;
+
+    for (int i = 0; i < MAX_PARTS; i++) {
+        if (made[i] != NULL) {
+            parts[n_parts++] = made[i];
+        }
+    }
+    return n_parts;
+}
 
 /* Is there a record of it, or of a part? */
 static bool has_records(const MPIR_Comm * comm)
 {
-    const MPIR_Comm *parts[PARTS] = PARTS_OF(comm);
+    MPIR_Comm *parts[MAX_PARTS];
+    int n_parts = parts_of(comm, parts);
     bool has = MPIDI_AM_COMM(comm).records[MPIDI_AM_BY_CALLS] != NULL ||
         MPIDI_AM_COMM(comm).records[MPIDI_AM_BY_STARTS] != NULL;
 
-    for (int i = 0; i < PARTS && !has; i++) {
-        has = parts[i] != NULL && has_records(parts[i]);
+    for (int i = 0; i < n_parts && !has; i++) {
+        has = has_records(parts[i]);
     }
     return has;
 }
@@ -150,7 +167,8 @@ static bool has_records(const MPIR_Comm * comm)
  * frees the parts next, and then the context that all of them have. */
 static void records_leave(MPIR_Comm * comm, MPIR_Comm * whole, int *kept_id)
 {
-    MPIR_Comm *parts[PARTS] = PARTS_OF(comm);
+    MPIR_Comm *parts[MAX_PARTS];
+    int n_parts = parts_of(comm, parts);
 
     for (int order = 0; order < MPIDI_AM_ORDERS; order++) {
         struct MPIDI_AM_comm_record *record = MPIDI_AM_COMM(comm).records[order];
@@ -166,10 +184,8 @@ static void records_leave(MPIR_Comm * comm, MPIR_Comm * whole, int *kept_id)
             }
         }
     }
-    for (int i = 0; i < PARTS; i++) {
-        if (parts[i] != NULL) {
-            records_leave(parts[i], whole, kept_id);
-        }
+    for (int i = 0; i < n_parts; i++) {
+        records_leave(parts[i], whole, kept_id);
     }
 }
 
