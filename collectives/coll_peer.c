@@ -26,6 +26,9 @@ bool am_coll_numbers_of(struct am_ctx *ctx, uint32_t peer_index,
             .caps = peer->dev->attr.caps,
             .packet_bytes = packet_max,
             .ready_bytes = am_peer_ready_bytes(peer),
+            .lane_bytes = peer->ep == NULL || peer->ep->pages == NULL
+                                  ? 0
+                                  : peer->ep->pages->most_bytes,
             .eager_max = config->eager_max < packet_max ? config->eager_max
                                                         : packet_max};
     return true;

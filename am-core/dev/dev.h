@@ -77,6 +77,7 @@ struct am_dev_perf {
     uint64_t turn_ps; /* the other end waits so long for its turn; 0: it runs */
     uint64_t round_ps; /* the ranks of a core go round in it; 0: not measured */
     uint32_t core_ranks; /* that share a core, at most; 0: not known */
+    uint64_t cache_bytes; /* that a core has to itself; 0: not known */
     bool shared_core; /* both ends compete for a core */
     bool both_ways;   /* both ends stream, so each core makes both copies */
 };

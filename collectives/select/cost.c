@@ -33,13 +33,28 @@ static uint64_t packets(const struct am_coll_cost *c, size_t bytes)
     return bytes == 0 ? 1 : (bytes - 1) / packet + 1;
 }
 
+/* By the device, at any rate: what the lane does not hold would wait for a receiver that
+ * waits for a core (am/spare.c). */
+static bool is_spared(const struct am_coll_cost *c, size_t bytes)
+{
+    const struct am_coll_numbers *n = c->numbers;
+
+    return am_cost_is_crowded(c) && n->lane_bytes > 0 &&
+           bytes >= n->lane_bytes && (n->caps & AM_DEV_CAP_PUT) != 0;
+}
+
 /* A put by the device, where that is cheaper than a stream. */
 static uint64_t single_ps(const struct am_coll_cost *c, size_t bytes)
 {
     const struct am_coll_numbers *n = c->numbers;
     bool single;
-    uint64_t ps = am_cost_bulk_ps(&n->perf, n->caps, n->packet_bytes,
-                                  AM_COST_PUT, bytes, &single);
+    uint64_t ps;
+
+    if (is_spared(c, bytes)) {
+        return am_cost_single_ps(&n->perf, n->caps, AM_COST_PUT, bytes);
+    }
+    ps = am_cost_bulk_ps(&n->perf, n->caps, n->packet_bytes, AM_COST_PUT, bytes,
+                         &single);
 
     return single ? ps : AM_COST_NEVER;
 }
@@ -47,6 +62,13 @@ static uint64_t single_ps(const struct am_coll_cost *c, size_t bytes)
 bool am_cost_is_large(const struct am_coll_cost *c, size_t bytes)
 {
     return bytes > c->numbers->eager_max;
+}
+
+uint64_t am_cost_copies(const struct am_coll_cost *c, size_t bytes)
+{
+    return am_cost_is_large(c, bytes) && single_ps(c, bytes) != AM_COST_NEVER
+                   ? 1
+                   : 2;
 }
 
 uint64_t am_cost_send_ps(const struct am_coll_cost *c, size_t bytes)

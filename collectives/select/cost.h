@@ -27,6 +27,7 @@ struct am_coll_numbers {
     uint32_t caps; /* AM_DEV_CAP_* */
     size_t packet_bytes, eager_max;
     size_t ready_bytes; /* messages of up to so many use no new page (am/spare.h) */
+    size_t lane_bytes; /* between two members lies less than so much; 0: no such bound */
     struct am_shared_key shared;
     /* of groups that are on several nodes, of which one has two members or more;
      * else node_count is 0.  The numbers above are of members that are far then. */
@@ -63,6 +64,8 @@ static inline bool am_cost_is_crowded(const struct am_coll_cost *c)
 uint64_t am_cost_send_ps(const struct am_coll_cost *c, size_t bytes);
 uint64_t am_cost_recv_ps(const struct am_coll_cost *c, size_t bytes);
 bool am_cost_is_large(const struct am_coll_cost *c, size_t bytes);
+/* How often its bytes are copied: once by the device, or twice in a stream. */
+uint64_t am_cost_copies(const struct am_coll_cost *c, size_t bytes);
 
 /* Of an algorithm that only a variable chooses. */
 uint64_t am_cost_never(const struct am_coll_cost *c);
@@ -109,10 +112,12 @@ uint64_t am_crowd_alltoall_pairwise(const struct am_coll_cost *c);
 uint64_t am_crowd_alltoall_bruck(const struct am_coll_cost *c);
 uint64_t am_crowd_scan_doubling(const struct am_coll_cost *c);
 uint64_t am_crowd_scan_chain(const struct am_coll_cost *c);
-/* There: so many waits, and what all members do in all; and what the ranks of a core
- * take to go round, as measured, or as is built in. */
+/* There: the cores that the members have; so many waits and what all members do in all,
+ * in which so many bytes are copied; and what the ranks of a core take to go round, as
+ * measured, or as is built in. */
+uint32_t am_crowd_cores(const struct am_coll_cost *c);
 uint64_t am_crowd_ps(const struct am_coll_cost *c, uint64_t waits,
-                     uint64_t work_ps);
+                     uint64_t work_ps, uint64_t copied);
 uint64_t am_coll_round_ps(const struct am_coll_numbers *numbers);
 /* Through shared memory, in both: what has no operator and one writer; what has none and
  * all write; reductions. */

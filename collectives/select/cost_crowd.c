@@ -25,23 +25,68 @@ uint64_t am_coll_round_ps(const struct am_coll_numbers *numbers)
                               : (core_ranks(numbers) - 1) * perf->turn_ps;
 }
 
-uint64_t am_crowd_ps(const struct am_coll_cost *c, uint64_t waits,
-                     uint64_t work_ps)
+uint32_t am_crowd_cores(const struct am_coll_cost *c)
 {
     uint32_t share = core_ranks(c->numbers);
-    uint32_t cores = (c->size + share - 1) / share;
 
-    return waits * am_coll_round_ps(c->numbers) + work_ps / cores;
+    return (c->size + share - 1) / share;
+}
+
+/* What a core's cache does not hold comes from farther away.  The part of it grows with
+ * the root of what is copied (the power law of misses: Hartstein et al., On the nature of
+ * cache misses, Journal of Instruction-Level Parallelism 10, 2008), here from twice the
+ * cache on, until nothing of it is there. */
+#define MISS_FROM 2
+#define MISS_MOST 6
+#define MISS_UNIT 16 /* the root is found to one in so many */
+
+/* What copies of so many bytes, by all members together, cost more for that. */
+static uint64_t missing_ps(const struct am_coll_cost *c, uint64_t copied)
+{
+    const struct am_dev_perf *perf = &c->numbers->perf;
+    uint64_t held = MISS_FROM * perf->cache_bytes * am_crowd_cores(c);
+    uint64_t root = MISS_UNIT;
+
+    if (held == 0 || copied <= held) {
+        return 0;
+    }
+    while (root < MISS_MOST * MISS_UNIT &&
+           root * root < copied / (held / (MISS_UNIT * MISS_UNIT))) {
+        root++;
+    }
+    return am_cost_copy_ps(perf, copied) / MISS_UNIT * (root - MISS_UNIT);
+}
+
+uint64_t am_crowd_ps(const struct am_coll_cost *c, uint64_t waits,
+                     uint64_t work_ps, uint64_t copied)
+{
+    return waits * am_coll_round_ps(c->numbers) +
+           (work_ps + missing_ps(c, copied)) / am_crowd_cores(c);
 }
 
 /* So many waits and messages of so many bytes, and as many bytes copied or reduced. */
 static uint64_t crowd_ps(const struct am_coll_cost *c, uint64_t waits,
                          uint64_t messages, size_t bytes, uint64_t copied)
 {
-    return am_crowd_ps(c, waits,
-                       messages * (am_cost_send_ps(c, bytes) +
-                                   am_cost_recv_ps(c, bytes)) +
-                               am_cost_copy_ps(&c->numbers->perf, copied));
+    return am_crowd_ps(
+            c, waits,
+            messages * (am_cost_send_ps(c, bytes) + am_cost_recv_ps(c, bytes)) +
+                    am_cost_copy_ps(&c->numbers->perf, copied),
+            messages * am_cost_copies(c, bytes) * bytes + copied);
+}
+
+/* What parts that copy so many bytes in all cost more, one after the other, than each by
+ * itself (`apart_ps` of missing_ps): none finds in a cache what the others have used. */
+static uint64_t joint_ps(const struct am_coll_cost *c, uint64_t copied,
+                         uint64_t apart_ps)
+{
+    return (missing_ps(c, copied) - apart_ps) / am_crowd_cores(c);
+}
+
+static uint64_t both_ps(const struct am_coll_cost *c, uint64_t one,
+                        uint64_t other)
+{
+    return joint_ps(c, one + other, missing_ps(c, one) + missing_ps(c, other));
 }
 
 /* What a byte costs that lies in a cache which all cores share, to one of a core's own. */
@@ -63,7 +108,7 @@ static uint64_t given_ps(const struct am_coll_cost *c, uint64_t waits,
     perf->recv_overhead.per_byte_fs *= AFAR_NUM;
     perf->recv_overhead.per_byte_fs /= AFAR_DEN;
     return larger(crowd_ps(&cold, waits, messages, bytes, 0),
-                  am_crowd_ps(c, waits, 0) +
+                  am_crowd_ps(c, waits, 0, 0) +
                           own * am_cost_send_ps(&cold, bytes));
 }
 
@@ -155,10 +200,13 @@ uint64_t am_crowd_reduce_tree(const struct am_coll_cost *c)
 uint64_t am_crowd_allreduce_tree(const struct am_coll_cost *c)
 {
     uint64_t count = am_piece_count(c->bytes, c->chunk);
+    size_t piece = piece_bytes(c, c->bytes);
+    uint64_t down = (c->size - 1) * c->bytes * am_cost_copies(c, piece);
 
     return am_crowd_reduce_tree(c) +
            given_ps(c, tree_waits(c), (c->size - 1) * count,
-                    children(c) * count, piece_bytes(c, c->bytes));
+                    children(c) * count, piece) +
+           both_ps(c, down + (c->size - 1) * c->bytes, down);
 }
 
 /* Of those without a number: their values first, the result at the end. */
@@ -181,13 +229,20 @@ uint64_t am_crowd_allreduce_doubling(const struct am_coll_cost *c)
 uint64_t am_crowd_allreduce_halving(const struct am_coll_cost *c)
 {
     size_t part = c->bytes;
-    uint64_t ps = crowd_ps(c, fold_waits(c), 0, 0, 2 * c->size * c->bytes);
+    uint64_t copied = 2 * c->size * c->bytes;
+    uint64_t ps = crowd_ps(c, fold_waits(c), 0, 0, copied);
+    uint64_t apart_ps = missing_ps(c, copied);
 
     for (uint32_t i = am_cube_rounds(am_cube_floor(c->size)); i > 0; i--) {
+        uint64_t more;
+
         part /= 2;
+        more = 2 * c->size * part * am_cost_copies(c, part);
         ps += crowd_ps(c, 2 * waits_of(c, part), 2 * c->size, part, 0);
+        copied += more;
+        apart_ps += missing_ps(c, more);
     }
-    return ps;
+    return ps + joint_ps(c, copied, apart_ps);
 }
 
 /* `steps` blocks round the ring, in pieces that follow each other. */
@@ -204,9 +259,11 @@ static uint64_t ring_ps(const struct am_coll_cost *c, size_t block,
 uint64_t am_crowd_allreduce_ring(const struct am_coll_cost *c)
 {
     size_t block = c->bytes / c->size;
+    uint64_t moved = 2 * (uint64_t)c->size * (c->size - 1) * block;
 
     return ring_ps(c, block, c->chunk, true) +
-           ring_ps(c, block, SIZE_MAX, false);
+           ring_ps(c, block, SIZE_MAX, false) +
+           both_ps(c, moved + moved / 2, moved);
 }
 
 uint64_t am_crowd_gather_direct(const struct am_coll_cost *c)
@@ -269,8 +326,8 @@ uint64_t am_crowd_allgather_bruck(const struct am_coll_cost *c)
 /* Each to all others. */
 uint64_t am_crowd_exchange_direct(const struct am_coll_cost *c)
 {
-    return crowd_ps(c, waits_of(c, c->bytes),
-                    (uint64_t)c->size * (c->size - 1), c->bytes, 0);
+    return crowd_ps(c, waits_of(c, c->bytes), (uint64_t)c->size * (c->size - 1),
+                    c->bytes, 0);
 }
 
 /* Of a long message, where pages are not made ahead: as much as a copy by the device, of
@@ -294,7 +351,7 @@ uint64_t am_crowd_reduce_scatter_direct(const struct am_coll_cost *c)
     uint64_t each = am_cost_copy_ps(&c->numbers->perf, c->bytes) + pages_ps(c);
 
     return am_crowd_exchange_direct(c) +
-           am_crowd_ps(c, 0, (uint64_t)c->size * (c->size - 1) * each);
+           am_crowd_ps(c, 0, (uint64_t)c->size * (c->size - 1) * each, 0);
 }
 
 uint64_t am_crowd_reduce_scatter_ring(const struct am_coll_cost *c)

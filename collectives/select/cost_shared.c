@@ -20,12 +20,19 @@ static uint64_t flag_ps(const struct am_coll_cost *c)
            (c->size - 1) * (perf->recv_overhead.fixed_ps / 2);
 }
 
-/* `waits` for flags; each member's part is `each_ps` of work. */
+/* `waits` for flags; each member's part is `each_ps` of work, with so many bytes copied. */
 static uint64_t waits_ps(const struct am_coll_cost *c, uint64_t waits,
-                         uint64_t each_ps)
+                         uint64_t each_ps, uint64_t copied)
 {
-    return am_cost_is_crowded(c) ? am_crowd_ps(c, waits, c->size * each_ps)
-                                 : waits * flag_ps(c) + each_ps;
+    return am_cost_is_crowded(c)
+                   ? am_crowd_ps(c, waits, c->size * each_ps, c->size * copied)
+                   : waits * flag_ps(c) + each_ps;
+}
+
+static uint64_t copies_ps(const struct am_coll_cost *c, uint64_t waits,
+                          uint64_t copied)
+{
+    return waits_ps(c, waits, copy_ps(c, copied), copied);
 }
 
 static uint64_t turns(size_t bytes)
@@ -40,12 +47,16 @@ static uint64_t more_ps(const struct am_coll_cost *c, uint64_t count)
     return count * 7 * am_cost_short_ps(&c->numbers->perf) / 2;
 }
 
+/* Where cores are shared: the waits of one more turn, until all have written it, and until
+ * all have read the one before whose slots it takes (4 and 8 members of two cores). */
+#define CROWD_TURN 3
+
 /* Every member writes `in` bytes and reads `out` of others and `own`, in turns. */
 static uint64_t shared_ps(const struct am_coll_cost *c, size_t in, size_t out,
                           size_t own)
 {
     if (am_cost_is_crowded(c)) {
-        return waits_ps(c, turns(in), copy_ps(c, in + out + own));
+        return copies_ps(c, 1 + (turns(in) - 1) * CROWD_TURN, in + out + own);
     }
     return flag_ps(c) + more_ps(c, turns(in) - 1) + copy_ps(c, in + out) +
            am_cost_own_ps(&c->numbers->perf, own);
@@ -61,7 +72,9 @@ uint64_t am_cost_shared_bcast(const struct am_coll_cost *c)
     uint64_t count = turns(c->bytes);
 
     if (am_cost_is_crowded(c)) {
-        return waits_ps(c, 2 * (count / AM_SHARED_DEPTH), copy_ps(c, c->bytes));
+        return copies_ps(
+                c, count < AM_SHARED_DEPTH ? 0 : count - AM_SHARED_DEPTH + 2,
+                c->bytes);
     }
     return flag_ps(c) * (1 + count / AM_SHARED_DEPTH) + copy_ps(c, piece) +
            copy_ps(c, c->bytes) +
@@ -89,7 +102,8 @@ uint64_t am_cost_shared_reduce(const struct am_coll_cost *c)
     uint64_t count = turns(c->bytes);
 
     if (am_cost_is_crowded(c)) {
-        return waits_ps(c, 1 + (count - 1) / 2, 2 * copy_ps(c, c->bytes));
+        return copies_ps(c, count < 3 ? 1 : 1 + (count - 2) * CROWD_TURN / 2,
+                         2 * c->bytes);
     }
     return flag_ps(c) +
            more_ps(c, count > AM_SHARED_DEPTH ? count - AM_SHARED_DEPTH : 0) +
@@ -116,34 +130,33 @@ static uint64_t reads_ps(const struct am_coll_cost *c, uint64_t count,
     return count * am_cost_line_ps(&n->perf.get, bytes);
 }
 
-/* `turns` of flags, and what else each member does, if the device reads at all. */
+/* `turns` of flags, and what else each member does, if the device reads at all: so many
+ * bytes are copied. */
 static uint64_t by_reads(const struct am_coll_cost *c, uint64_t turns,
-                         uint64_t ps)
+                         uint64_t ps, uint64_t copied)
 {
-    return (c->numbers->caps & AM_DEV_CAP_GET) == 0 ? AM_COST_NEVER
-                                                    : waits_ps(c, turns, ps);
+    return (c->numbers->caps & AM_DEV_CAP_GET) == 0
+                   ? AM_COST_NEVER
+                   : waits_ps(c, turns, ps, copied);
 }
 
-/* The same where one member is read from, or reads: it runs first, or last. */
-static uint64_t by_reads_of_one(const struct am_coll_cost *c, uint64_t ps)
-{
-    return by_reads(c, am_cost_is_crowded(c) ? 1 : 2, ps);
-}
+/* Where members share cores, the same bytes are read again and again.  They lie in a
+ * core's cache when one of its members has read them, and to read them then costs a third
+ * of what it is said to (4, 8 and 16 members of two cores). */
+#define AGAIN 3
 
-/* Where members share cores, all but one read the same bytes one after the other, which
- * then lie in a cache of the cores: 41 to 48 ps for each, where a read of other bytes
- * took 59 (8 and 16 members of two cores, 256 KiB to 4 MiB). */
-#define AGAIN_NUM 3
-#define AGAIN_DEN 4
-
+/* One member is read from: it runs first, mostly. */
 uint64_t am_cost_reads_bcast(const struct am_coll_cost *c)
 {
     uint64_t ps = reads_ps(c, 1, c->bytes);
+    uint64_t others = c->size - 1, first = am_crowd_cores(c);
 
-    return by_reads_of_one(c, am_cost_is_crowded(c)
-                                      ? ps * AGAIN_NUM / AGAIN_DEN *
-                                                (c->size - 1) / c->size
-                                      : ps);
+    if (!am_cost_is_crowded(c)) {
+        return by_reads(c, 2, ps, 0);
+    }
+    first = first < others ? first : others;
+    return by_reads(c, 1,
+                    (first * ps + (others - first) * ps / AGAIN) / c->size, 0);
 }
 
 /* `given` bytes that `count` others take, each `bytes` of them, after so many waits: out
@@ -152,8 +165,10 @@ static uint64_t blocks_ps(const struct am_coll_cost *c, uint64_t waits,
                           size_t given, uint64_t count, size_t bytes)
 {
     return given <= AM_SHARED_SLOT_BYTES / 2
-                   ? by_reads(c, waits, copy_ps(c, given + count * bytes))
-                   : by_reads(c, waits + 1, reads_ps(c, count, bytes));
+                   ? by_reads(c, waits, copy_ps(c, given + count * bytes),
+                              given + count * bytes)
+                   : by_reads(c, waits + 1, reads_ps(c, count, bytes),
+                              count * bytes);
 }
 
 /* The root alone takes; where cores are shared, that is its part of all work. */
@@ -171,14 +186,19 @@ uint64_t am_cost_reads_scatter(const struct am_coll_cost *c)
                      c->bytes);
 }
 
+/* Neither what is read nor where it goes was used by the reader's core before, where what
+ * is put was: it misses the cache as if there were twice as much. */
+#define AFAR_READ 2
+
 uint64_t am_cost_reads_exchange(const struct am_coll_cost *c)
 {
     return by_reads(c, 2,
-                    reads_ps(c, c->size - 1, c->bytes) + copy_ps(c, c->bytes));
+                    reads_ps(c, c->size - 1, c->bytes) + copy_ps(c, c->bytes),
+                    AFAR_READ * c->size * c->bytes);
 }
 
 /* What a member pays for `bytes` of the result: to read them of all others, in
- * pieces, and to reduce them. */
+ * pieces, and to reduce them; and how many it copies then. */
 static uint64_t part_ps(const struct am_coll_cost *c, size_t bytes)
 {
     size_t piece = bytes < AM_SHARED_READ_BYTES ? bytes : AM_SHARED_READ_BYTES;
@@ -188,9 +208,14 @@ static uint64_t part_ps(const struct am_coll_cost *c, size_t bytes)
            copy_ps(c, c->size * bytes);
 }
 
+static uint64_t part_copied(const struct am_coll_cost *c, size_t bytes)
+{
+    return (2 * (uint64_t)c->size - 1) * bytes;
+}
+
 uint64_t am_cost_reads_reduce_scatter(const struct am_coll_cost *c)
 {
-    return by_reads(c, 2, part_ps(c, c->bytes));
+    return by_reads(c, 2, part_ps(c, c->bytes), part_copied(c, c->bytes));
 }
 
 uint64_t am_cost_reads_reduce(const struct am_coll_cost *c)
@@ -199,12 +224,14 @@ uint64_t am_cost_reads_reduce(const struct am_coll_cost *c)
     uint64_t segments = am_piece_count(part, AM_SHARED_MADE_BYTES);
 
     return by_reads(c, 2 + segments,
-                    part_ps(c, part) + reads_ps(c, c->size - 1, part));
+                    part_ps(c, part) + reads_ps(c, c->size - 1, part),
+                    part_copied(c, part) + part);
 }
 
 uint64_t am_cost_reads_allreduce(const struct am_coll_cost *c)
 {
     size_t part = c->bytes / c->size;
 
-    return by_reads(c, 3, part_ps(c, part) + reads_ps(c, c->size - 1, part));
+    return by_reads(c, 3, part_ps(c, part) + reads_ps(c, c->size - 1, part),
+                    part_copied(c, part) + (c->size - 1) * part);
 }

@@ -44,19 +44,20 @@ static void out_others(struct am_text *out,
     am_text_add(out, ":");
     for (; algorithm->name != NULL; algorithm++) {
         struct am_coll_plan plan = {.algorithm = algorithm,
-                                    .shape = algorithm->shape,
-                                    .chunk_bytes = SIZE_MAX};
+                                    .shape = algorithm->shape};
         uint64_t ps;
 
         if (!am_coll_is_fit(algorithm, numbers, wish)) {
             continue;
         }
-        ps = am_coll_plan_ps(numbers, wish, &plan);
+        ps = am_coll_pieces_find(numbers, wish, &plan);
         if (ps == AM_COST_NEVER) {
             continue;
         }
-        am_text_add(out, " %s %" PRIu64 ".%" PRIu64, algorithm->name,
-                    ps / 1000000, ps / 100000 % 10);
+        am_text_add(out, " ");
+        out_plan(out, &plan);
+        am_text_add(out, " %" PRIu64 ".%" PRIu64, ps / 1000000,
+                    ps / 100000 % 10);
     }
 }
 

@@ -97,31 +97,46 @@ static void pieces_bound(const struct am_coll_wish *wish,
     }
 }
 
-/* The cheapest piece for an algorithm; then compare with the best so far. */
-static void try(const struct am_coll_numbers *numbers,
-                const struct am_coll_wish *wish,
-                const struct am_coll_algorithm *algorithm,
-                struct am_coll_plan *best, uint64_t *best_ps)
+uint64_t am_coll_pieces_find(const struct am_coll_numbers *numbers,
+                             const struct am_coll_wish *wish,
+                             struct am_coll_plan *plan)
 {
     size_t count =
-            algorithm->has_chunk ? sizeof(chunks) / sizeof(chunks[0]) : 1;
+            plan->algorithm->has_chunk ? sizeof(chunks) / sizeof(chunks[0]) : 1;
+    struct am_coll_plan at = *plan;
+    uint64_t best_ps = AM_COST_NEVER;
 
     for (size_t i = 0; i < count; i++) {
-        struct am_coll_plan plan = {.algorithm = algorithm,
-                                    .shape = algorithm->shape,
-                                    .chunk_bytes = chunks[i],
-                                    .why = best->why};
         uint64_t ps;
 
         if (i > 0 && chunks[i] >= wish->bytes) {
             break;
         }
-        pieces_bound(wish, &plan);
-        ps = am_coll_plan_ps(numbers, wish, &plan);
-        if (ps < *best_ps) {
-            *best = plan;
-            *best_ps = ps;
+        at.chunk_bytes = chunks[i];
+        pieces_bound(wish, &at);
+        ps = am_coll_plan_ps(numbers, wish, &at);
+        if (i == 0 || ps < best_ps) {
+            *plan = at;
+            best_ps = ps;
         }
+    }
+    return best_ps;
+}
+
+/* Compare an algorithm with the best so far. */
+static void try(const struct am_coll_numbers *numbers,
+                const struct am_coll_wish *wish,
+                const struct am_coll_algorithm *algorithm,
+                struct am_coll_plan *best, uint64_t *best_ps)
+{
+    struct am_coll_plan plan = {.algorithm = algorithm,
+                                .shape = algorithm->shape,
+                                .why = best->why};
+    uint64_t ps = am_coll_pieces_find(numbers, wish, &plan);
+
+    if (ps < *best_ps) {
+        *best = plan;
+        *best_ps = ps;
     }
 }
 

@@ -57,6 +57,12 @@ struct am_coll_plan am_coll_select(const struct am_coll_config *config,
                                    const struct am_coll_numbers *numbers,
                                    const struct am_coll_wish *wish);
 
+/* The cheapest pieces of the plan's algorithm, and what it costs then, picoseconds;
+ * AM_COST_NEVER: only a variable chooses it. */
+uint64_t am_coll_pieces_find(const struct am_coll_numbers *numbers,
+                             const struct am_coll_wish *wish,
+                             struct am_coll_plan *plan);
+
 /* What the cheapest plan costs, picoseconds. */
 uint64_t am_coll_least_ps(const struct am_coll_numbers *numbers,
                           const struct am_coll_wish *wish);

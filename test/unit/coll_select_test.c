@@ -60,16 +60,13 @@ static void test_scratch(void **state)
     static const char *const names[] = {"flat", "binomial", "kary:4", "chain"};
     struct am_coll_config forced = config;
     struct am_coll_numbers numbers = numbers_of(4 * US, 8);
-    struct am_coll_wish wish = {.kind = AM_COLL_ALLREDUCE,
-                                .size = 16,
-                                .unit = 8,
-                                .commutes = true};
+    struct am_coll_wish wish = {
+            .kind = AM_COLL_ALLREDUCE, .size = 16, .unit = 8, .commutes = true};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         strcpy(forced.algorithm[AM_COLL_ALLREDUCE], names[i]);
         for (wish.bytes = 8; wish.bytes <= (size_t)1 << 30; wish.bytes *= 2) {
-            struct am_coll_plan plan =
-                    am_coll_select(&forced, &numbers, &wish);
+            struct am_coll_plan plan = am_coll_select(&forced, &numbers, &wish);
             size_t piece = plan.chunk_bytes < wish.bytes ? plan.chunk_bytes
                                                          : wish.bytes;
             size_t children = am_tree_child_count(
@@ -174,6 +171,33 @@ static void test_pages(void **state)
     }
 }
 
+/* What no core's cache holds, and lanes do not: the root of a broadcast would copy it to
+ * each itself, so it is read; what all give to all the senders put, in parallel. */
+static void test_long(void **state)
+{
+    struct am_coll_numbers n = numbers_of(13 * US, 4), pair = numbers_of(0, 1);
+    const size_t mib = (size_t)1 << 20;
+    struct am_coll_plan plan;
+
+    (void)state;
+    n.perf.get.per_byte_fs = 125000;
+    n.perf.put.per_byte_fs = 140000;
+    n.perf.cache_bytes = mib / 2;
+    n.lane_bytes = mib / 4;
+    n.ready_bytes = 8192;
+    for (uint32_t size = 8; size <= 16; size *= 2) {
+        n.perf.core_ranks = size / 2;
+        for (size_t bytes = mib; bytes <= 4 * mib; bytes *= 2) {
+            assert_plan(&n, AM_COLL_BCAST, size, bytes, "reads");
+            assert_plan(&n, AM_COLL_ALLTOALL, size, bytes, "staggered");
+        }
+        plan = plan_of(&n, AM_COLL_BCAST, size, n.lane_bytes / 4);
+        assert_true(plan.chunk_bytes == n.eager_max); /* what lanes hold */
+    }
+    pair.lane_bytes = n.lane_bytes; /* where nobody waits for a core */
+    assert_plan(&pair, AM_COLL_ALLTOALL, 2, mib, "staggered");
+}
+
 /* Slots for short ones; messages for those whose every turn would wait. */
 static void test_pair(void **state)
 {
@@ -267,7 +291,7 @@ int main(void)
             cmocka_unit_test(test_pair),       cmocka_unit_test(test_own),
             cmocka_unit_test(test_costs),      cmocka_unit_test(test_round),
             cmocka_unit_test(test_scratch),    cmocka_unit_test(test_kept),
-            cmocka_unit_test(test_pages),
+            cmocka_unit_test(test_pages),      cmocka_unit_test(test_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

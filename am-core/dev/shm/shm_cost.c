@@ -150,8 +150,10 @@ void shm_costs_crowd(struct shm_dev *dev, bool crowded, uint64_t turn_ps)
     perf->shared_core = crowded;
     perf->turn_ps = crowded ? turn_ps : 0;
     perf->core_ranks = dev->round.core_ranks;
+    perf->cache_bytes = crowded ? shm_near_core_cache("/sys") : 0;
     for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
         dev->meters[i].perf.core_ranks = perf->core_ranks;
+        dev->meters[i].perf.cache_bytes = perf->cache_bytes;
     }
     turns_set(dev);
     for (struct shm_ep *ep = dev->eps; dev->crowd_known && ep != NULL;
