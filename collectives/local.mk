@@ -29,6 +29,7 @@ libam_la_SOURCES += \
     collectives/algo/reduce.c collectives/algo/reduce_scatter.c \
     collectives/algo/ring.c collectives/algo/scan.c \
     collectives/select/variables.c collectives/select/cost.c \
+    collectives/select/cost_cache.c \
     collectives/select/cost_crowd.c collectives/select/cost_nodes.c \
     collectives/select/cost_network.c collectives/select/cost_shared.c \
     collectives/select/cost.h collectives/select/describe.c \

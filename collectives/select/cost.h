@@ -119,6 +119,9 @@ uint32_t am_crowd_cores(const struct am_coll_cost *c);
 uint64_t am_crowd_ps(const struct am_coll_cost *c, uint64_t waits,
                      uint64_t work_ps, uint64_t copied);
 uint64_t am_coll_round_ps(const struct am_coll_numbers *numbers);
+/* What copies of so many bytes, by all members together, cost more as not all of them lie
+ * in a cache (cost_cache.c). */
+uint64_t am_crowd_missing_ps(const struct am_coll_cost *c, uint64_t copied);
 /* Through shared memory, in both: what has no operator and one writer; what has none and
  * all write; reductions. */
 uint64_t am_cost_shared_bcast(const struct am_coll_cost *c);

@@ -32,36 +32,11 @@ uint32_t am_crowd_cores(const struct am_coll_cost *c)
     return (c->size + share - 1) / share;
 }
 
-/* What a core's cache does not hold comes from farther away.  The part of it grows with
- * the root of what is copied (the power law of misses: Hartstein et al., On the nature of
- * cache misses, Journal of Instruction-Level Parallelism 10, 2008), here from twice the
- * cache on, until nothing of it is there. */
-#define MISS_FROM 2
-#define MISS_MOST 6
-#define MISS_UNIT 16 /* the root is found to one in so many */
-
-/* What copies of so many bytes, by all members together, cost more for that. */
-static uint64_t missing_ps(const struct am_coll_cost *c, uint64_t copied)
-{
-    const struct am_dev_perf *perf = &c->numbers->perf;
-    uint64_t held = MISS_FROM * perf->cache_bytes * am_crowd_cores(c);
-    uint64_t root = MISS_UNIT;
-
-    if (held == 0 || copied <= held) {
-        return 0;
-    }
-    while (root < MISS_MOST * MISS_UNIT &&
-           root * root < copied / (held / (MISS_UNIT * MISS_UNIT))) {
-        root++;
-    }
-    return am_cost_copy_ps(perf, copied) / MISS_UNIT * (root - MISS_UNIT);
-}
-
 uint64_t am_crowd_ps(const struct am_coll_cost *c, uint64_t waits,
                      uint64_t work_ps, uint64_t copied)
 {
     return waits * am_coll_round_ps(c->numbers) +
-           (work_ps + missing_ps(c, copied)) / am_crowd_cores(c);
+           (work_ps + am_crowd_missing_ps(c, copied)) / am_crowd_cores(c);
 }
 
 /* So many waits and messages of so many bytes, and as many bytes copied or reduced. */
@@ -80,13 +55,15 @@ static uint64_t crowd_ps(const struct am_coll_cost *c, uint64_t waits,
 static uint64_t joint_ps(const struct am_coll_cost *c, uint64_t copied,
                          uint64_t apart_ps)
 {
-    return (missing_ps(c, copied) - apart_ps) / am_crowd_cores(c);
+    return (am_crowd_missing_ps(c, copied) - apart_ps) / am_crowd_cores(c);
 }
 
 static uint64_t both_ps(const struct am_coll_cost *c, uint64_t one,
                         uint64_t other)
 {
-    return joint_ps(c, one + other, missing_ps(c, one) + missing_ps(c, other));
+    return joint_ps(c, one + other,
+                    am_crowd_missing_ps(c, one) +
+                            am_crowd_missing_ps(c, other));
 }
 
 /* What a byte costs that lies in a cache which all cores share, to one of a core's own. */
@@ -231,7 +208,7 @@ uint64_t am_crowd_allreduce_halving(const struct am_coll_cost *c)
     size_t part = c->bytes;
     uint64_t copied = 2 * c->size * c->bytes;
     uint64_t ps = crowd_ps(c, fold_waits(c), 0, 0, copied);
-    uint64_t apart_ps = missing_ps(c, copied);
+    uint64_t apart_ps = am_crowd_missing_ps(c, copied);
 
     for (uint32_t i = am_cube_rounds(am_cube_floor(c->size)); i > 0; i--) {
         uint64_t more;
@@ -240,30 +217,42 @@ uint64_t am_crowd_allreduce_halving(const struct am_coll_cost *c)
         more = 2 * c->size * part * am_cost_copies(c, part);
         ps += crowd_ps(c, 2 * waits_of(c, part), 2 * c->size, part, 0);
         copied += more;
-        apart_ps += missing_ps(c, more);
+        apart_ps += am_crowd_missing_ps(c, more);
     }
     return ps + joint_ps(c, copied, apart_ps);
 }
 
-/* `steps` blocks round the ring, in pieces that follow each other. */
+/* Blocks round the ring, in pieces that follow each other: so many bytes of them miss the
+ * cache. */
 static uint64_t ring_ps(const struct am_coll_cost *c, size_t block,
-                        size_t chunk, bool is_added)
+                        size_t chunk, bool is_added, uint64_t missing)
 {
     uint64_t steps = c->size - 1, count = am_piece_count(block, chunk);
+    size_t piece = chunk < block ? chunk : block;
+    uint64_t added = is_added ? c->size * steps * block : 0;
 
-    return crowd_ps(c, steps + count - 1, c->size * steps * count,
-                    chunk < block ? chunk : block,
-                    is_added ? c->size * steps * block : 0);
+    return am_crowd_ps(c, steps + count - 1,
+                       c->size * steps * count *
+                                       (am_cost_send_ps(c, piece) +
+                                        am_cost_recv_ps(c, piece)) +
+                               am_cost_copy_ps(&c->numbers->perf, added),
+                       missing);
 }
 
+/* All that goes round, once. */
+static uint64_t round_bytes(const struct am_coll_cost *c, size_t block)
+{
+    return (uint64_t)c->size * (c->size - 1) * block;
+}
+
+/* A member sends, or adds, what has just come: only one of the two copies of a message
+ * misses the cache. */
 uint64_t am_crowd_allreduce_ring(const struct am_coll_cost *c)
 {
     size_t block = c->bytes / c->size;
-    uint64_t moved = 2 * (uint64_t)c->size * (c->size - 1) * block;
 
-    return ring_ps(c, block, c->chunk, true) +
-           ring_ps(c, block, SIZE_MAX, false) +
-           both_ps(c, moved + moved / 2, moved);
+    return ring_ps(c, block, c->chunk, true, 2 * round_bytes(c, block)) +
+           ring_ps(c, block, SIZE_MAX, false, 0);
 }
 
 uint64_t am_crowd_gather_direct(const struct am_coll_cost *c)
@@ -307,7 +296,7 @@ uint64_t am_crowd_scatter_tree(const struct am_coll_cost *c)
 
 uint64_t am_crowd_allgather_ring(const struct am_coll_cost *c)
 {
-    return ring_ps(c, c->bytes, SIZE_MAX, false);
+    return ring_ps(c, c->bytes, SIZE_MAX, false, 2 * round_bytes(c, c->bytes));
 }
 
 uint64_t am_crowd_allgather_bruck(const struct am_coll_cost *c)
@@ -356,7 +345,7 @@ uint64_t am_crowd_reduce_scatter_direct(const struct am_coll_cost *c)
 
 uint64_t am_crowd_reduce_scatter_ring(const struct am_coll_cost *c)
 {
-    return ring_ps(c, c->bytes, c->chunk, true);
+    return ring_ps(c, c->bytes, c->chunk, true, round_bytes(c, c->bytes));
 }
 
 uint64_t am_crowd_alltoall_pairwise(const struct am_coll_cost *c)
