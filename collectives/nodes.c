@@ -59,7 +59,9 @@ struct am_coll_near am_coll_nodes_near(const struct am_coll_group *group)
     struct am_coll_near near = {.perf = far->perf,
                                 .caps = far->caps,
                                 .packet_bytes = far->packet_bytes,
-                                .eager_max = far->eager_max};
+                                .eager_max = far->eager_max,
+                                .ready_bytes = far->ready_bytes,
+                                .lane_bytes = far->lane_bytes};
 
     for (uint32_t i = 1; i < group->size; i++) {
         struct am_coll_numbers numbers;
@@ -72,6 +74,8 @@ struct am_coll_near am_coll_nodes_near(const struct am_coll_group *group)
                     .caps = numbers.caps,
                     .packet_bytes = numbers.packet_bytes,
                     .eager_max = numbers.eager_max,
+                    .ready_bytes = numbers.ready_bytes,
+                    .lane_bytes = numbers.lane_bytes,
                     .slot_bytes = config->shared ? AM_SHARED_SLOT_BYTES : 0};
         }
     }

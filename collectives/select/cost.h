@@ -18,7 +18,7 @@
 struct am_coll_near {
     struct am_dev_perf perf;
     uint32_t caps;
-    size_t packet_bytes, eager_max;
+    size_t packet_bytes, eager_max, ready_bytes, lane_bytes; /* as below */
     uint64_t slot_bytes; /* of memory that all of a node see; 0: none */
 };
 

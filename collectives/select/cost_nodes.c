@@ -32,6 +32,8 @@ static uint64_t within_ps(const struct am_coll_cost *c, am_coll_kind_t kind,
     numbers.caps = near->caps;
     numbers.packet_bytes = near->packet_bytes;
     numbers.eager_max = near->eager_max;
+    numbers.ready_bytes = near->ready_bytes;
+    numbers.lane_bytes = near->lane_bytes;
     numbers.shared.slot_bytes =
             wish.size <= AM_SHARED_MEMBERS_MAX ? near->slot_bytes : 0;
     numbers.node_count = 0;
