@@ -70,8 +70,7 @@ struct am_dev_perf {
     uint64_t gap_byte_fs; /* G: for each byte of a stream of packets, where the
                            * network and no core is the bound; 0: it never is */
     struct am_linfn put, get;      /* whole operation, initiator's core */
-    uint64_t own_byte_fs; /* a core copies or reduces what is in its own cache; 0: as
-                           * what comes from another */
+    uint64_t own_byte_fs; /* of what its own cache has; 0: as of others */
     uint64_t step_ps; /* besides, for a message that comes while this end sends, or
                        * behind another; 0: nothing */
     uint64_t turn_ps; /* the other end waits so long for its turn; 0: it runs */
