@@ -177,7 +177,7 @@ AM_API const char *am_init_error(void);
 /*
  * Wait, polling, until all ranks of the default context's job are here (through
  * PMI).  Errors: AM_ERR_PEER (a rank is dead), AM_ERR_SYSTEM (the launcher is),
- * AM_ERR_INVALID (before am_init).  Not in a handler.
+ * AM_ERR_INVALID (before am_init), AM_ERR_HANDLER (in a handler).
  */
 AM_API am_status_t am_barrier(void);
 
