@@ -104,18 +104,18 @@ request_wait(struct am_peer *peer, uint32_t handler, const uint64_t *words,
 {
     struct am_ctx *ctx = peer->ctx;
     am_status_t status;
-    int worst = 0; /* that a poll returned */
+    bool died = false; /* somebody, as a poll said */
 
     if (ctx->polling) {
         return request_queue(peer, handler, words, word_count, data, bytes);
     }
     do {
-        int result = am_poll_blocked(ctx, true);
-
-        worst = result < worst ? result : worst;
+        died = am_poll_blocked(ctx, true) == AM_ERR_PEER || died;
         status = am_peer_send(peer, handler, 0, words, word_count, data, bytes);
     } while (status == AM_ERR_AGAIN);
-    am_poll_owe(ctx, worst);
+    if (died) {
+        am_poll_owe(ctx);
+    }
     return status;
 }
 
@@ -170,12 +170,8 @@ am_status_t am_ctx_request(struct am_ctx *ctx, uint32_t dest, uint32_t handler,
         return status;
     }
     ctx->stats[AM_STAT_TX_REQUESTS]++;
-    if (!ctx->polling) {
-        int result = am_ctx_poll(ctx);
-
-        if (am_unlikely(result < 0)) {
-            am_poll_owe(ctx, result);
-        }
+    if (!ctx->polling && am_unlikely(am_ctx_poll(ctx) == AM_ERR_PEER)) {
+        am_poll_owe(ctx);
     }
     return AM_OK;
 }
