@@ -58,9 +58,26 @@ void am_peers_drop_ops(struct am_ctx *ctx)
     }
 }
 
-/* Off the fast path: a handler may neither wait nor fail for lack of space.
- * am's own answers have no quota: peers wait for them, and bound how many there
- * are by what they ask for. */
+/* Answers of am's own that may wait for a peer.  It waits for no more of them, as what it
+ * asks with is of two pools. */
+#define ANSWERS_MAX (2 * AM_OPS_MAX)
+
+/* Is there room for one more?  A peer waits for am's own answers, so none that it may
+ * need is dropped; but one that asks on and on and reads nothing shall not fill the
+ * memory. */
+static bool queue_has_room(struct am_peer *peer, uint32_t handler)
+{
+    if (handler >= AM_HANDLER_USER) {
+        return peer->queued_count < AM_QUEUE_MAX;
+    }
+    if (peer->queued_count < AM_QUEUE_MAX + ANSWERS_MAX) {
+        return true;
+    }
+    peer->ctx->stats[AM_STAT_RX_BAD_PACKET]++;
+    return false;
+}
+
+/* Off the fast path: a handler may neither wait nor fail for lack of space. */
 static __attribute__((noinline)) am_status_t
 request_queue(struct am_peer *peer, uint32_t handler, const uint64_t *words,
               uint32_t word_count, const void *data, size_t bytes)
@@ -71,7 +88,7 @@ request_queue(struct am_peer *peer, uint32_t handler, const uint64_t *words,
     if (bytes > am_peer_payload_max(peer, word_count)) {
         return AM_ERR_INVALID; /* as the device says when there is space */
     }
-    if (peer->queued_count >= AM_QUEUE_MAX && handler >= AM_HANDLER_USER) {
+    if (!queue_has_room(peer, handler)) {
         return AM_ERR_MEMORY;
     }
     queued = malloc(sizeof(*queued) + bytes);
