@@ -67,6 +67,15 @@ static bool is_special(const char *path)
     return stat(path, &found) == 0 && !S_ISREG(found.st_mode);
 }
 
+int am_file_flush(FILE *file)
+{
+    errno = 0;
+    if (fflush(file) == 0 && ferror(file) == 0) {
+        return 0;
+    }
+    return errno != 0 ? errno : EIO; /* of an earlier write, long forgotten */
+}
+
 static bool file_write(FILE *file, print_fn print, const void *arg)
 {
     int error;
@@ -75,10 +84,10 @@ static bool file_write(FILE *file, print_fn print, const void *arg)
         return false;
     }
     print(file, arg);
-    if (fflush(file) == 0 && ferror(file) == 0) {
+    error = am_file_flush(file);
+    if (error == 0) {
         return fclose(file) == 0;
     }
-    error = errno;
     (void)fclose(file);
     errno = error;
     return false;

@@ -8,6 +8,7 @@
 #include "tools/tune.h"
 
 #include "base/config.h"
+#include "base/file.h"
 #include "dev/shm/shm_near.h"
 #include "tools/perf.h"
 
@@ -263,7 +264,6 @@ static int run(const struct tune_options *options)
                    : EXIT_FAILURE;
 }
 
-/* 0, or what the process ends with, after a sentence; *done_p: all is done. */
 /* What --check is to compare, in how many rounds; NULL: not given.  False: *error says
  * what cannot be. */
 static bool plan_parse(struct tune_plan *plan, const char *sizes,
@@ -294,6 +294,7 @@ static bool plan_parse(struct tune_plan *plan, const char *sizes,
     return true;
 }
 
+/* 0, or what the process ends with, after a sentence; *done_p: all is done. */
 static int options_parse(int argc, char **argv, struct tune_options *options,
                          bool *done_p)
 {
@@ -332,7 +333,6 @@ static int options_parse(int argc, char **argv, struct tune_options *options,
                            sizeof(error))) {
         wrong = error;
     }
-    plan->rounds = (int)round_count;
     if (wrong != NULL) {
         fprintf(stderr, "am_tune: %s; see am_tune --help\n", wrong);
         return EXIT_USAGE;
@@ -343,12 +343,13 @@ static int options_parse(int argc, char **argv, struct tune_options *options,
 /* What was found is where it belongs, or it is said that it is not. */
 static int printed(int result)
 {
-    errno = 0;
-    if (fflush(stdout) == 0 && ferror(stdout) == 0) {
+    int error = am_file_flush(stdout);
+
+    if (error == 0) {
         return result;
     }
     fprintf(stderr, "am_tune: cannot write what was found: %s\n",
-            strerror(errno != 0 ? errno : EIO));
+            strerror(error));
     return EXIT_FAILURE;
 }
 
