@@ -95,7 +95,8 @@ am_status_t am_profile_open(struct am_ctx *ctx, char *error, size_t error_bytes)
             snprintf(error, error_bytes,
                      "AM_PROFILE names %s, which cannot be read: %s; accepted: "
                      "auto, none, or a file that am_tune has written",
-                     value, strerror(errno));
+                     value,
+                     errno != 0 ? strerror(errno) : "it is no regular file");
         }
         if (status != AM_OK) {
             return AM_ERR_CONFIG;

@@ -137,6 +137,9 @@ am_status_t am_barrier(void)
     if (process.ctx->forked.is) {
         return am_forked_refuse(process.ctx);
     }
+    if (process.ctx->polling) {
+        return AM_ERR_HANDLER; /* nothing would come while it waits */
+    }
     if (am_rank_is_dead(process.ctx)) {
         return AM_ERR_PEER; /* then no barrier of the job will ever end */
     }

@@ -80,7 +80,8 @@ static const struct am_config_row ctx_rows[] = {
          "of whose machine they are ranks",
          offsetof(struct am_values, sim_engine), NULL, NULL},
         {"AM_CONNECT_TIMEOUT", CONNECT_TIMEOUT_MS, AM_CONFIG_COUNT, "ms",
-         "how long a job's ranks wait for each other when they start",
+         "how long a job's ranks wait for each other when they start; 0: for "
+         "ever",
          offsetof(struct am_values, connect_timeout_ms), NULL, NULL},
         {"AM_PROFILE", "auto", AM_CONFIG_TEXT, "",
          "file of am_tune with the costs that this machine begins with; auto: "
@@ -162,7 +163,8 @@ uint64_t am_connect_timeout_ms(const struct am_option *options,
                        sizeof(error)) != AM_OK) {
         return strtoull(CONNECT_TIMEOUT_MS, NULL, 10);
     }
-    return values.connect_timeout_ms;
+    return values.connect_timeout_ms == 0 ? UINT64_MAX
+                                          : values.connect_timeout_ms;
 }
 
 am_status_t am_variable(const struct am_ctx *ctx, uint32_t index,

@@ -20,15 +20,23 @@ static const char *device_error(const struct am_ctx *ctx)
     return NULL;
 }
 
+/* When the wait for others is over; UINT64_MAX: never. */
+static uint64_t deadline_ps(const struct am_ctx *ctx)
+{
+    uint64_t now_ps = am_env_now(ctx->env);
+    uint64_t ms = ctx->values.connect_timeout_ms;
+
+    return ms == 0 || ms > (UINT64_MAX - now_ps) / PS_PER_MS
+                   ? UINT64_MAX
+                   : now_ps + ms * PS_PER_MS;
+}
+
 /* Wait until nobody needs anybody's help to send.  Devices do their part when
  * they are asked; they are not polled, as a rank that is through may send, and
  * the handlers for that are registered after am_open. */
 static am_status_t job_wait(struct am_ctx *ctx, char *error, size_t error_bytes)
 {
-    uint64_t now_ps = am_env_now(ctx->env);
-    uint64_t ms_max = (UINT64_MAX - now_ps) / PS_PER_MS;
-    uint64_t ms = ctx->values.connect_timeout_ms;
-    uint64_t deadline = now_ps + (ms < ms_max ? ms : ms_max) * PS_PER_MS;
+    uint64_t over_ps = deadline_ps(ctx);
 
     while (!am_connected(ctx)) {
         const char *why = device_error(ctx);
@@ -42,7 +50,7 @@ static am_status_t job_wait(struct am_ctx *ctx, char *error, size_t error_bytes)
         if (ctx->stats[AM_STAT_PEERS_DEAD] != 0) {
             return AM_ERR_PEER; /* am_peer_dead wrote the sentence */
         }
-        if (am_env_now(ctx->env) > deadline) {
+        if (am_env_now(ctx->env) > over_ps) {
             snprintf(error, error_bytes,
                      "not all ranks of this node connected within %llu ms",
                      (unsigned long long)ctx->values.connect_timeout_ms);

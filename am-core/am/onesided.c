@@ -139,7 +139,7 @@ am_status_t am_ctx_store(struct am_ctx *ctx, uint32_t dest, const void *local,
 {
     struct outcome outcome = {0};
     am_status_t status;
-    int worst = 0; /* that a poll returned */
+    bool died = false; /* somebody, as a poll said */
 
     if (ctx->polling) {
         return AM_ERR_HANDLER;
@@ -156,11 +156,11 @@ am_status_t am_ctx_store(struct am_ctx *ctx, uint32_t dest, const void *local,
         return status;
     }
     while (!outcome.known) {
-        int result = am_ctx_poll_wait(ctx);
-
-        worst = result < worst ? result : worst;
+        died = am_ctx_poll_wait(ctx) == AM_ERR_PEER || died;
     }
-    am_poll_owe(ctx, worst);
+    if (died) {
+        am_poll_owe(ctx);
+    }
     return outcome.status;
 }
 
@@ -293,8 +293,8 @@ am_status_t am_ctx_fetch_add(struct am_ctx *ctx, uint32_t dest,
     fetch->done = done;
     fetch->arg = arg;
     am_op_queue(&fetch->op, peer, fetch_run, AM_OP_ORDERED);
-    if (!ctx->polling) {
-        am_poll_owe(ctx, am_ctx_poll(ctx));
+    if (!ctx->polling && am_ctx_poll(ctx) == AM_ERR_PEER) {
+        am_poll_owe(ctx);
     }
     return AM_OK;
 }

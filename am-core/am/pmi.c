@@ -136,12 +136,12 @@ static am_status_t bad_answer(struct am_pmi *pmi, const char *asked,
                        line);
 }
 
-/* For read_line: -1 when there is no limit. */
+/* For read_line: -1 when there is no limit, or one of weeks. */
 static int limit_ms(const struct am_pmi *pmi)
 {
-    return pmi->timeout_ms == 0        ? -1
-           : pmi->timeout_ms < INT_MAX ? (int)pmi->timeout_ms
-                                       : INT_MAX;
+    return pmi->timeout_ms == 0 || pmi->timeout_ms >= INT_MAX
+                   ? -1
+                   : (int)pmi->timeout_ms;
 }
 
 /* Send `request`, take one line into `line`, which must be the answer `cmd`. */

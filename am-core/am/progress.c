@@ -312,11 +312,9 @@ int am_ctx_poll(struct am_ctx *ctx)
     return count;
 }
 
-void am_poll_owe(struct am_ctx *ctx, int result)
+void am_poll_owe(struct am_ctx *ctx)
 {
-    if (result == AM_ERR_PEER) {
-        ctx->failed = ctx->attention = true;
-    }
+    ctx->failed = ctx->attention = true;
 }
 
 void am_poll_rare_next(struct am_ctx *ctx)

@@ -58,9 +58,26 @@ void am_peers_drop_ops(struct am_ctx *ctx)
     }
 }
 
-/* Off the fast path: a handler may neither wait nor fail for lack of space.
- * am's own answers have no quota: peers wait for them, and bound how many there
- * are by what they ask for. */
+/* Answers of am's own that may wait for a peer.  It waits for no more of them, as what it
+ * asks with is of two pools. */
+#define ANSWERS_MAX (2 * AM_OPS_MAX)
+
+/* Is there room for one more?  A peer waits for am's own answers, so none that it may
+ * need is dropped; but one that asks on and on and reads nothing shall not fill the
+ * memory. */
+static bool queue_has_room(struct am_peer *peer, uint32_t handler)
+{
+    if (handler >= AM_HANDLER_USER) {
+        return peer->queued_count < AM_QUEUE_MAX;
+    }
+    if (peer->queued_count < AM_QUEUE_MAX + ANSWERS_MAX) {
+        return true;
+    }
+    peer->ctx->stats[AM_STAT_RX_BAD_PACKET]++;
+    return false;
+}
+
+/* Off the fast path: a handler may neither wait nor fail for lack of space. */
 static __attribute__((noinline)) am_status_t
 request_queue(struct am_peer *peer, uint32_t handler, const uint64_t *words,
               uint32_t word_count, const void *data, size_t bytes)
@@ -71,7 +88,7 @@ request_queue(struct am_peer *peer, uint32_t handler, const uint64_t *words,
     if (bytes > am_peer_payload_max(peer, word_count)) {
         return AM_ERR_INVALID; /* as the device says when there is space */
     }
-    if (peer->queued_count >= AM_QUEUE_MAX && handler >= AM_HANDLER_USER) {
+    if (!queue_has_room(peer, handler)) {
         return AM_ERR_MEMORY;
     }
     queued = malloc(sizeof(*queued) + bytes);
@@ -104,18 +121,18 @@ request_wait(struct am_peer *peer, uint32_t handler, const uint64_t *words,
 {
     struct am_ctx *ctx = peer->ctx;
     am_status_t status;
-    int worst = 0; /* that a poll returned */
+    bool died = false; /* somebody, as a poll said */
 
     if (ctx->polling) {
         return request_queue(peer, handler, words, word_count, data, bytes);
     }
     do {
-        int result = am_poll_blocked(ctx, true);
-
-        worst = result < worst ? result : worst;
+        died = am_poll_blocked(ctx, true) == AM_ERR_PEER || died;
         status = am_peer_send(peer, handler, 0, words, word_count, data, bytes);
     } while (status == AM_ERR_AGAIN);
-    am_poll_owe(ctx, worst);
+    if (died) {
+        am_poll_owe(ctx);
+    }
     return status;
 }
 
@@ -170,12 +187,8 @@ am_status_t am_ctx_request(struct am_ctx *ctx, uint32_t dest, uint32_t handler,
         return status;
     }
     ctx->stats[AM_STAT_TX_REQUESTS]++;
-    if (!ctx->polling) {
-        int result = am_ctx_poll(ctx);
-
-        if (am_unlikely(result < 0)) {
-            am_poll_owe(ctx, result);
-        }
+    if (!ctx->polling && am_unlikely(am_ctx_poll(ctx) == AM_ERR_PEER)) {
+        am_poll_owe(ctx);
     }
     return AM_OK;
 }

@@ -1,11 +1,12 @@
 /*
  * Configuration: finds the text of each row (options, environment, default),
  * has it parsed, and names what is wrong: bad values and misspelt names.  The
- * only getenv of the library.  Calls libc only.
+ * only getenv of the library.  Calls base/text and libc only.
  */
 #include "base/config.h"
 
 #include "base/config_value.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,20 +27,6 @@ const char *am_config_getenv(const char *name)
 void am_config_setenv(const char *name, const char *value)
 {
     (void)setenv(name, value, 0);
-}
-
-/* The value as it is shown in an error: short, printable, one line. */
-static void show_value(const char *text, char *to, size_t bytes)
-{
-    size_t i = 0;
-
-    for (; text[i] != '\0' && i + 1 < bytes; i++) {
-        to[i] = text[i] >= 0x20 && text[i] < 0x7f ? text[i] : '?';
-    }
-    to[i] = '\0';
-    if (text[i] != '\0') {
-        memcpy(to + i - 3, "...", 3);
-    }
 }
 
 /* ------------------------------------------------------------- one table */
@@ -75,8 +62,8 @@ static am_status_t load_row(const struct am_config_row *row, const char *text,
         return AM_OK;
     }
     /* a key with one digit too many is nearly the key */
-    show_value(row->type == AM_CONFIG_SECRET ? "(hidden)" : text, shown,
-               sizeof(shown));
+    am_text_show(row->type == AM_CONFIG_SECRET ? "(hidden)" : text, shown,
+                 sizeof(shown));
     snprintf(error, error_bytes, "%s is \"%s\"; accepted: %s", row->name, shown,
              accepted);
     return AM_ERR_CONFIG;

@@ -1,5 +1,6 @@
 /*
- * A file is written beside the one that it replaces, and then gets its name.
+ * A file is read at once.  It is written beside the one that it replaces, and then gets
+ * its name.
  */
 #include "config.h"
 
@@ -16,12 +17,63 @@ typedef void (*print_fn)(FILE *file, const void *arg);
 
 #define MODE_NEW ((mode_t)0644)
 
+/* Its descriptor; -1 with errno as am_file_read. */
+static int regular_open(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat found = {0};
+    int error;
+
+    if (fd < 0 || (fstat(fd, &found) == 0 && S_ISREG(found.st_mode))) {
+        return fd;
+    }
+    error = S_ISDIR(found.st_mode) ? EISDIR : 0;
+    (void)close(fd);
+    errno = error;
+    return -1;
+}
+
+char *am_file_read(const char *path, size_t most)
+{
+    int fd = regular_open(path);
+    char *text = fd < 0 ? NULL : malloc(most + 1);
+    size_t length = 0;
+    ssize_t got = 0;
+    int error;
+
+    if (fd < 0) {
+        return NULL;
+    }
+    while (text != NULL && length <= most &&
+           (got = read(fd, text + length, most + 1 - length)) > 0) {
+        length += (size_t)got;
+    }
+    error = text == NULL ? ENOMEM : got < 0 ? errno : length > most ? EFBIG : 0;
+    (void)close(fd);
+    if (error == 0) {
+        text[length] = '\0';
+        return text;
+    }
+    free(text);
+    errno = error;
+    return NULL;
+}
+
 /* A terminal, say: anything that is there and no file. */
 static bool is_special(const char *path)
 {
     struct stat found;
 
     return stat(path, &found) == 0 && !S_ISREG(found.st_mode);
+}
+
+int am_file_flush(FILE *file)
+{
+    errno = 0;
+    if (fflush(file) == 0 && ferror(file) == 0) {
+        return 0;
+    }
+    return errno != 0 ? errno : EIO; /* of an earlier write, long forgotten */
 }
 
 static bool file_write(FILE *file, print_fn print, const void *arg)
@@ -32,10 +84,10 @@ static bool file_write(FILE *file, print_fn print, const void *arg)
         return false;
     }
     print(file, arg);
-    if (fflush(file) == 0 && ferror(file) == 0) {
+    error = am_file_flush(file);
+    if (error == 0) {
         return fclose(file) == 0;
     }
-    error = errno;
     (void)fclose(file);
     errno = error;
     return false;

@@ -1,11 +1,13 @@
 /*
  * Log: parses AM_LOG, opens its file, writes whole lines.  A line goes out in
  * one write, so ranks that share a file or a terminal do not mix their lines.
- * Calls libc only.
+ * Calls base/text and libc only.
  */
 #include <config.h>
 
 #include "base/log.h"
+
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +21,8 @@
 
 #define LOG_LINE_BYTES 1024
 #define LOG_PATH_BYTES 4096
+#define SHOWN_BYTES    65  /* of a bad value in its sentence, ... */
+#define SHOWN_PATH     513 /* ... and of a name of a file */
 
 static const char *const level_names[] = {"none",  "error", "warn", "info",
                                           "debug", "trace", "data"};
@@ -65,7 +69,7 @@ static bool path_expand(const char *path, uint32_t rank, char *to, size_t bytes)
 static int open_file(struct am_log *log, const char *path, char *error,
                      size_t error_bytes)
 {
-    char expanded[LOG_PATH_BYTES];
+    char expanded[LOG_PATH_BYTES], shown[SHOWN_PATH];
 
     if (*path == '\0' ||
         !path_expand(path, log->rank, expanded, sizeof(expanded))) {
@@ -76,8 +80,9 @@ static int open_file(struct am_log *log, const char *path, char *error,
     }
     log->file = fopen(expanded, "ae");
     if (log->file == NULL) {
-        snprintf(error, error_bytes, "AM_LOG names the file %.512s: %s",
-                 expanded, strerror(errno));
+        am_text_show(expanded, shown, sizeof(shown));
+        snprintf(error, error_bytes, "AM_LOG names the file %s: %s", shown,
+                 strerror(errno));
         return -1;
     }
     setvbuf(log->file, NULL, _IOFBF, LOG_LINE_BYTES * 2);
@@ -87,6 +92,7 @@ static int open_file(struct am_log *log, const char *path, char *error,
 int am_log_open(struct am_log *log, const char *spec, uint32_t rank,
                 char *error, size_t error_bytes)
 {
+    char shown[SHOWN_BYTES];
     size_t length;
     int level;
 
@@ -97,10 +103,11 @@ int am_log_open(struct am_log *log, const char *spec, uint32_t rank,
     length = strcspn(spec, ":");
     level = level_find(spec, length);
     if (level < 0) {
+        am_text_show(spec, shown, sizeof(shown));
         snprintf(error, error_bytes,
-                 "AM_LOG is \"%.64s\"; accepted: none, error, warn, info, "
+                 "AM_LOG is \"%s\"; accepted: none, error, warn, info, "
                  "debug, trace or data, and optionally :FILE (%%r is the rank)",
-                 spec);
+                 shown);
         return -1;
     }
     log->level = (am_log_level_t)level;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 void am_text_add(struct am_text *out, const char *format, ...)
 {
@@ -17,6 +18,19 @@ void am_text_add(struct am_text *out, const char *format, ...)
                   args);
     va_end(args);
     out->length += n > 0 ? (size_t)n : 0;
+}
+
+void am_text_show(const char *text, char *to, size_t bytes)
+{
+    size_t i = 0;
+
+    for (; text[i] != '\0' && i + 1 < bytes; i++) {
+        to[i] = text[i] >= 0x20 && text[i] < 0x7f ? text[i] : '?';
+    }
+    to[i] = '\0';
+    if (text[i] != '\0') {
+        memcpy(to + i - 3, "...", 3);
+    }
 }
 
 void am_text_size(struct am_text *out, size_t bytes)

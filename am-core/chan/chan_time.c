@@ -11,6 +11,8 @@
  */
 #include "chan/chan_dev.h"
 
+#include "dev/silence.h"
+
 #include <stdio.h>
 
 #define PS_PER_S UINT64_C(1000000000000)
@@ -74,16 +76,16 @@ static uint64_t end_of(uint64_t now_ps, uint64_t wait_ps)
  * long after a longer one nobody is judged, since what came may be unread. */
 static void away_count(struct chan_dev *chan, uint64_t now_ps)
 {
-    uint64_t gap_ps = now_ps - chan->look_ps;
+    uint64_t away_ps = am_dev_away_ps(now_ps - chan->look_ps, AWAY_PS);
 
     chan->look_ps = now_ps;
-    if (gap_ps <= AWAY_PS) {
+    if (away_ps == 0) {
         return;
     }
     chan->back_ps = now_ps;
     for (struct am_list *link = chan->eps.next; link != &chan->eps;
          link = link->next) {
-        am_container(link, struct chan_ep, link)->silent_ps += gap_ps - AWAY_PS;
+        am_container(link, struct chan_ep, link)->silent_ps += away_ps;
     }
 }
 

@@ -7,7 +7,6 @@
 
 #include "base/file.h"
 
-#include <errno.h>
 #include <libconfig.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,38 +188,12 @@ static am_status_t root_read(const struct reader *reader,
     return status;
 }
 
-/* All of a file.  libconfig is not to read it: it ends the process when the system
- * cannot, as of a folder.  NULL, with errno. */
-static char *text_take(const char *path)
-{
-    FILE *file = fopen(path, "re");
-    char *text = file == NULL ? NULL : malloc(PROFILE_BYTES_MAX + 1);
-    size_t length = 0;
-    int error = errno;
-
-    if (text != NULL) {
-        length = fread(text, 1, PROFILE_BYTES_MAX + 1, file);
-        error = ferror(file) != 0            ? errno
-                : length > PROFILE_BYTES_MAX ? EFBIG
-                                             : 0;
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    if (text != NULL && error == 0) {
-        text[length] = '\0';
-        return text;
-    }
-    free(text);
-    errno = error;
-    return NULL;
-}
-
 am_status_t am_profile_read(const char *path, struct am_profile *profile,
                             char *error, size_t error_bytes)
 {
     const struct reader reader = {path, error, error_bytes};
-    char *text = text_take(path);
+    /* libconfig is not to read it: it ends the process when the system cannot */
+    char *text = am_file_read(path, PROFILE_BYTES_MAX);
     am_status_t status;
     config_t config;
 

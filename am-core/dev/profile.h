@@ -43,7 +43,8 @@ struct am_profile {
 };
 
 /* Read and check the file.  AM_ERR_CONFIG: `error` says in a sentence what is
- * wrong with it; AM_ERR_SYSTEM: it cannot be opened, and errno says why. */
+ * wrong with it; AM_ERR_SYSTEM: it cannot be read, and errno says why, or is 0 when it
+ * is no regular file. */
 am_status_t am_profile_read(const char *path, struct am_profile *profile,
                             char *error, size_t error_bytes);
 /* Write it as am_profile_read takes it; false: errno says why not, and a file that was

@@ -1,6 +1,7 @@
 /*
  * How long a peer may say nothing: the variable of each device that hears of
- * peers by their packets only (udp, ofi), and its limit.
+ * peers by their packets only (udp, ofi), and its limit; and what does not count as
+ * a peer's silence, to these and to the channel.
  */
 #ifndef AM_DEV_SILENCE_H
 #define AM_DEV_SILENCE_H
@@ -26,6 +27,13 @@
 static inline uint64_t am_dev_silence_s(uint64_t given_s)
 {
     return given_s < AM_DEV_SILENCE_MAX_S ? given_s : AM_DEV_SILENCE_MAX_S;
+}
+
+/* Of `gap_ps` since the last look more than `most_ps` says nothing about the peers: this
+ * process was away, and heard nobody. */
+static inline uint64_t am_dev_away_ps(uint64_t gap_ps, uint64_t most_ps)
+{
+    return gap_ps > most_ps ? gap_ps - most_ps : 0;
 }
 
 #endif

@@ -93,8 +93,8 @@ AM_API am_status_t am_open_sized(const struct am_params *params,
 
 /*
  * How long am_open with these options waits for other ranks, in ms
- * (AM_CONNECT_TIMEOUT), for callers whose own exchange is to keep to it.  Its
- * default when am_open would not accept them.
+ * (AM_CONNECT_TIMEOUT), for callers whose own exchange is to keep to it; UINT64_MAX:
+ * for ever.  Its default when am_open would not accept them.
  */
 AM_API uint64_t am_connect_timeout_ms(const struct am_option *options,
                                       uint32_t option_count);
@@ -177,7 +177,7 @@ AM_API const char *am_init_error(void);
 /*
  * Wait, polling, until all ranks of the default context's job are here (through
  * PMI).  Errors: AM_ERR_PEER (a rank is dead), AM_ERR_SYSTEM (the launcher is),
- * AM_ERR_INVALID (before am_init).  Not in a handler.
+ * AM_ERR_INVALID (before am_init), AM_ERR_HANDLER (in a handler).
  */
 AM_API am_status_t am_barrier(void);
 

@@ -8,9 +8,9 @@
 #include "tools/info.h"
 
 #include "base/config.h"
+#include "base/file.h"
 #include "dev/dev.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,12 +164,13 @@ static void print_text(const struct info_options *options, struct am_ctx *ctx,
 /* What was printed is where it belongs, or it is said that it is not. */
 static int printed(void)
 {
-    errno = 0;
-    if (fflush(stdout) == 0 && ferror(stdout) == 0) {
+    int error = am_file_flush(stdout);
+
+    if (error == 0) {
         return EXIT_SUCCESS;
     }
     fprintf(stderr, "am_info: cannot write what was asked for: %s\n",
-            strerror(errno != 0 ? errno : EIO));
+            strerror(error));
     return EXIT_FAILURE;
 }
 

@@ -8,8 +8,8 @@
 
 #include "am/ctx.h"
 #include "base/config.h"
+#include "base/file.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,12 +80,11 @@ static int start_job(struct perf *perf)
 /* Are the results where they belong?  Only rank 0 has any. */
 static int results_written(struct perf *perf)
 {
-    errno = 0;
-    if (fflush(stdout) == 0 && ferror(stdout) == 0) {
-        return 0;
-    }
-    return perf_fail(perf, "cannot write the results: %s",
-                     strerror(errno != 0 ? errno : EIO));
+    int error = am_file_flush(stdout);
+
+    return error == 0 ? 0
+                      : perf_fail(perf, "cannot write the results: %s",
+                                  strerror(error));
 }
 
 int perf_run_test(struct perf *perf, const char *pinning)

@@ -8,6 +8,7 @@
 #include "tools/tune.h"
 
 #include "base/config.h"
+#include "base/file.h"
 #include "dev/shm/shm_near.h"
 #include "tools/perf.h"
 
@@ -42,7 +43,8 @@ static const char usage[] =
         "                     cores and on one, and says where the choice\n"
         "                     loses; takes some minutes\n"
         "      --sizes LIST   what --check compares, in bytes, as 8,4k or\n"
-        "                     1:4m:x4; else 1 to 4m, each twice the last\n"
+        "                     1:4m:x4, at most 64m; else 1 to 4m, each twice\n"
+        "                     the last\n"
         "      --rounds N     in each of which --check measures the choice\n"
         "                     and the others; 15, at most 64\n"
         "  -h, --help         this\n";
@@ -262,6 +264,36 @@ static int run(const struct tune_options *options)
                    : EXIT_FAILURE;
 }
 
+/* What --check is to compare, in how many rounds; NULL: not given.  False: *error says
+ * what cannot be. */
+static bool plan_parse(struct tune_plan *plan, const char *sizes,
+                       const char *rounds, char *error, size_t error_bytes)
+{
+    size_t round_count = TUNE_ROUNDS;
+
+    if (perf_sizes_parse(sizes == NULL ? "1:4m" : sizes, plan->sizes,
+                         &plan->size_count, error, error_bytes) != 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < plan->size_count; i++) {
+        if (plan->sizes[i] > TUNE_BYTES_MOST) {
+            snprintf(error, error_bytes,
+                     "--sizes has %zu bytes; accepted: up to 64m (%zu)",
+                     plan->sizes[i], TUNE_BYTES_MOST);
+            return false;
+        }
+    }
+    if (rounds != NULL &&
+        (am_config_parse_bytes(rounds, &round_count) != AM_OK ||
+         round_count < 1 || round_count > TUNE_ROUNDS_MOST)) {
+        snprintf(error, error_bytes, "--rounds is a number from 1 to %d",
+                 TUNE_ROUNDS_MOST);
+        return false;
+    }
+    plan->rounds = (int)round_count;
+    return true;
+}
+
 /* 0, or what the process ends with, after a sentence; *done_p: all is done. */
 static int options_parse(int argc, char **argv, struct tune_options *options,
                          bool *done_p)
@@ -273,9 +305,7 @@ static int options_parse(int argc, char **argv, struct tune_options *options,
             {"rounds", required_argument, NULL, 'r'},
             {"help", no_argument, NULL, 'h'},
             {NULL, 0, NULL, 0}};
-    struct tune_plan *plan = &options->plan;
     const char *sizes = NULL, *rounds = NULL, *wrong = NULL;
-    size_t round_count = TUNE_ROUNDS;
     char error[512];
     int c;
 
@@ -299,17 +329,10 @@ static int options_parse(int argc, char **argv, struct tune_options *options,
         wrong = "--check writes no profile";
     } else if ((sizes != NULL || rounds != NULL) && !options->check) {
         wrong = "--sizes and --rounds are for --check";
-    } else if (perf_sizes_parse(sizes == NULL ? "1:4m" : sizes, plan->sizes,
-                                &plan->size_count, error, sizeof(error)) != 0) {
-        wrong = error;
-    } else if (rounds != NULL &&
-               (am_config_parse_bytes(rounds, &round_count) != AM_OK ||
-                round_count < 1 || round_count > TUNE_ROUNDS_MOST)) {
-        snprintf(error, sizeof(error), "--rounds is a number from 1 to %d",
-                 TUNE_ROUNDS_MOST);
+    } else if (!plan_parse(&options->plan, sizes, rounds, error,
+                           sizeof(error))) {
         wrong = error;
     }
-    plan->rounds = (int)round_count;
     if (wrong != NULL) {
         fprintf(stderr, "am_tune: %s; see am_tune --help\n", wrong);
         return EXIT_USAGE;
@@ -320,12 +343,13 @@ static int options_parse(int argc, char **argv, struct tune_options *options,
 /* What was found is where it belongs, or it is said that it is not. */
 static int printed(int result)
 {
-    errno = 0;
-    if (fflush(stdout) == 0 && ferror(stdout) == 0) {
+    int error = am_file_flush(stdout);
+
+    if (error == 0) {
         return result;
     }
     fprintf(stderr, "am_tune: cannot write what was found: %s\n",
-            strerror(errno != 0 ? errno : EIO));
+            strerror(error));
     return EXIT_FAILURE;
 }
 

@@ -17,6 +17,10 @@ enum {
     TUNE_WINDOW = 4   /* long messages under way at a time */
 };
 
+/* The longest message: in windows to and fro both processes have buffers for 16 of
+ * these together, which is 1 GiB. */
+#define TUNE_BYTES_MOST ((size_t)64 << 20)
+
 /* What --check compares. */
 struct tune_plan {
     size_t sizes[PERF_SIZES_MAX];

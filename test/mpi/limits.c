@@ -15,12 +15,12 @@
  *
  * What was started before the limit still ends well.
  */
+#include "memory_limit.h"
+
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 
 #define PUTS  400
 #define WORDS 64
@@ -146,13 +146,6 @@ static void part_receives(int count)
 static void part_sends(int count)
 {
     ask(count, one_send, "sends beyond the limit", receive_one);
-}
-
-/* The memory is never written, so that it costs none. */
-static void *untouched(size_t bytes)
-{
-    return mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
 static void part_truncate(int count)
@@ -323,20 +316,6 @@ static void part_second(int count)
     MPI_Type_free(&parts);
 }
 
-/* So many more bytes, and this process has no more. */
-static void memory_limit(size_t bytes)
-{
-    long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    struct rlimit limit;
-
-    check(file != NULL && fscanf(file, "%ld", &pages) == 1, "its size", 0);
-    fclose(file);
-    getrlimit(RLIMIT_AS, &limit);
-    limit.rlim_cur = (size_t)pages * 4096 + bytes;
-    check(setrlimit(RLIMIT_AS, &limit) == 0, "its limit", 0);
-}
-
 static void part_memory(int count)
 {
     size_t bytes = (size_t)count << 20;
@@ -348,7 +327,7 @@ static void part_memory(int count)
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 1) {
         MPI_Irecv(words, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &request);
-        memory_limit(bytes / 2);
+        check(memory_limit(bytes / 2) == 0, "its limit", 0);
         while (!flag) { /* it is told of each */
             (void)MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
         }

@@ -22,7 +22,8 @@ if HAVE_CMOCKA
 check_PROGRAMS += test/unit/tools_perf_test test/unit/tools_tune_test
 TESTS += test/unit/tools_perf_test test/unit/tools_tune_test
 test_unit_tools_tune_test_SOURCES = test/unit/tools_tune_test.c \
-    am-core/tools/tune.h am-core/tools/tune_ratio.c
+    am-core/tools/tune.h am-core/tools/tune_pair.c \
+    am-core/tools/tune_ratio.c am-core/tools/perf_pin.c
 test_unit_tools_tune_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_tools_perf_test_SOURCES = test/unit/tools_perf_test.c \
     am-core/tools/perf_payload.c \

@@ -118,6 +118,15 @@ def test_never_comes():
                        "a start without rank 0: %r %r" % (code, err))
 
 
+def test_no_limit():
+    """AM_CONNECT_TIMEOUT=0 is no limit, to whoever waits."""
+    for ranks in (2, 4):
+        results = job.Job(ranks, [RANK, "again", "3"],
+                          AM_CONNECT_TIMEOUT="0").wait()
+        check.that([r[:2] for r in results] == ranks * [(0, "again\n")],
+                   "a start without a limit: %r" % results)
+
+
 def test_all_killed():
     """kill -9 of every rank in the middle of traffic leaves nothing."""
     before = shm_names()

@@ -4,7 +4,7 @@ if HAVE_CMOCKA
 am_tests = test/unit/am_address_test \
     test/unit/am_request_test test/unit/am_region_test \
     test/unit/am_client_test test/unit/am_client_order_test \
-    test/unit/am_close_test \
+    test/unit/am_close_test test/unit/am_default_test \
     test/unit/am_fd_test \
     test/unit/am_fork_test test/unit/am_forged_test \
     test/unit/am_forged_random_test \
@@ -49,6 +49,8 @@ test_unit_am_post_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_close_test_SOURCES = test/unit/am_close_test.c \
     $(msg_world)
 test_unit_am_close_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_am_default_test_SOURCES = test/unit/am_default_test.c
+test_unit_am_default_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_am_forged_test_SOURCES = test/unit/am_forged_test.c \
     test/support/forged.c test/support/forged.h $(msg_world)
 test_unit_am_forged_test_CFLAGS = $(TEST_CFLAGS)

@@ -208,6 +208,36 @@ static void test_long_send(void **state)
     forged_close(&scene);
 }
 
+/* One that asks on and on and reads no answer: at some time no more of them are kept
+ * for it. */
+static void test_unread_answers(void **state)
+{
+    struct forged scene;
+    struct am_peer *peer;
+    uint64_t words[RTS_WORDS] = {[RTS_BYTES] = SIZE_MAX - 10};
+    uint64_t before;
+    uint32_t waiting;
+
+    forged_open(&scene, forged_tiny);
+    fill_lane(&scene);
+    peer = scene.world.ctx[VICTIM]->peers[OWNER];
+    before = forged_refused(&scene, VICTIM);
+    peer->queued_count += AM_QUEUE_MAX;
+    forged_send(&scene, OWNER, VICTIM, AM_H_SEND_RTS, 0, words, RTS_WORDS, NULL,
+                0);
+    waiting = peer->ordered_count;
+    assert_true(waiting > 0); /* what handlers queue has a quota of its own */
+    assert_int_equal(forged_refused(&scene, VICTIM), before + 1);
+    peer->queued_count += 2 * AM_OPS_MAX;
+    forged_send(&scene, OWNER, VICTIM, AM_H_SEND_RTS, 0, words, RTS_WORDS, NULL,
+                0);
+    assert_int_equal(peer->ordered_count, waiting);
+    assert_int_equal(forged_refused(&scene, VICTIM), before + 3);
+    peer->queued_count -= AM_QUEUE_MAX + 2 * AM_OPS_MAX;
+    world_settle(&scene.world);
+    forged_close(&scene);
+}
+
 /* --------------------------------------------------------- nobody is there */
 
 /* How many lines of the log have this text in them. */
@@ -277,6 +307,7 @@ int main(void)
             cmocka_unit_test(test_fetch_answers),
             cmocka_unit_test(test_send_answers),
             cmocka_unit_test(test_long_send),
+            cmocka_unit_test(test_unread_answers),
             cmocka_unit_test(test_missing),
     };
 

@@ -7,6 +7,7 @@
 #include "support/msg_world.h"
 
 #include "am/ctx.h"
+#include "dev/shm/shm_inl.h"
 
 #include <am.h>
 #include <stdio.h>
@@ -203,12 +204,35 @@ static void test_transfers(void **state)
     world_close(&world);
 }
 
+/* A rank is given up while there is no memory to tell of it: it is told when there
+ * is. */
+static void test_death(void **state)
+{
+    struct world world;
+
+    world_open(&world, 2, shm_only);
+    shm_dev_of(world.ctx[0]->devs[0])->locals[1].cut = "of this test";
+    count = 0;
+    fails_at = 1;
+    counts = true;
+    am_check_now(world.ctx[0]);
+    counts = false;
+    assert_true(count >= fails_at);
+    assert_false(am_peer_is_dead(world.ctx[0], 1));
+    am_check_now(world.ctx[0]);
+    assert_true(am_peer_is_dead(world.ctx[0], 1));
+    assert_non_null(strstr(am_peer_death(world.ctx[0], 1), "of this test"));
+    assert_int_equal(am_ctx_poll(world.ctx[0]), AM_ERR_PEER);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_open),
             cmocka_unit_test(test_connect),
             cmocka_unit_test(test_transfers),
+            cmocka_unit_test(test_death),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

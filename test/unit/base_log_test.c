@@ -200,6 +200,9 @@ static void test_bad_values(void **state)
                            "info, debug, trace or data");
     assert_refused("debug2:x", "AM_LOG is \"debug2:x\"");
     assert_refused(":file", "AM_LOG is \":file\"");
+    /* a terminal would do what the value says */
+    assert_refused("\033[2Jdebg\n", "AM_LOG is \"?[2Jdebg?\"; accepted");
+    assert_refused("debug:no\nwhere/x", "AM_LOG names the file no?where/x: ");
     assert_refused("debug:", "file name that is empty");
     assert_refused("debug:base_log_test.nowhere/x",
                    "AM_LOG names the file base_log_test.nowhere/x: No such "

@@ -248,20 +248,39 @@ static void test_context(void **state)
     assert_non_null(strstr(error, "/nowhere/profile"));
 }
 
-/* What can be opened and not read, or has no end, does not end the process. */
+/* What can be opened and not read, has no end, or waits for somebody who writes
+ * into it, neither ends the process nor keeps it. */
 static void test_no_file(void **state)
 {
-    static const char *const names[] = {folder, "/dev/zero"};
+    char fifo[PATH_MAX];
+    const char *const names[][2] = {{folder, strerror(EISDIR)},
+                                    {"/dev/zero", "no regular file"},
+                                    {fifo, "no regular file"}};
     struct am_dev_perf perf;
 
-    for (int i = 0; i < 2; i++) {
+    snprintf(fifo, sizeof(fifo), "%s/fifo", folder);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    for (int i = 0; i < 3; i++) {
         char error[512] = "";
 
-        assert_int_equal(open_with(names[i], error, &perf), AM_ERR_CONFIG);
+        assert_int_equal(open_with(names[i][0], error, &perf), AM_ERR_CONFIG);
         assert_non_null(strstr(error, "AM_PROFILE names"));
-        assert_non_null(strstr(error, names[i]));
-        assert_non_null(strstr(error, strerror(i == 0 ? EISDIR : EFBIG)));
+        assert_non_null(strstr(error, names[i][0]));
+        assert_non_null(strstr(error, names[i][1]));
     }
+    assert_int_equal(unlink(fifo), 0);
+}
+
+/* A file that is longer than a profile can be is none. */
+static void test_long_file(void **state)
+{
+    struct am_dev_perf perf;
+    char error[512] = "";
+
+    text_write("version = 1");
+    assert_int_equal(truncate(path, 1 << 20), 0);
+    assert_int_equal(open_with(path, error, &perf), AM_ERR_CONFIG);
+    assert_non_null(strstr(error, strerror(EFBIG)));
 }
 
 /* One that the user did not name is found; what is wrong with it does no harm. */
@@ -302,7 +321,7 @@ int main(void)
             cmocka_unit_test(test_no_room),    cmocka_unit_test(test_link),
             cmocka_unit_test(test_round_trip), cmocka_unit_test(test_mistakes),
             cmocka_unit_test(test_context),    cmocka_unit_test(test_automatic),
-            cmocka_unit_test(test_no_file),
+            cmocka_unit_test(test_no_file),    cmocka_unit_test(test_long_file),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

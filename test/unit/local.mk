@@ -3,10 +3,13 @@
 if HAVE_CMOCKA
 # What a program is linked with that says nothing else: tests.
 LDADD = libamtest.la $(CMOCKA_LIBS)
-check_PROGRAMS += test/unit/am_pmi_test
-TESTS += test/unit/am_pmi_test
+check_PROGRAMS += test/unit/am_pmi_test test/unit/am_pmi_open_test
+TESTS += test/unit/am_pmi_test test/unit/am_pmi_open_test
 test_unit_am_pmi_test_SOURCES = test/unit/am_pmi_test.c
 test_unit_am_pmi_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_am_pmi_open_test_SOURCES = test/unit/am_pmi_open_test.c
+test_unit_am_pmi_open_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) \
+    -I$(top_srcdir)/test
 endif
 
 TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test

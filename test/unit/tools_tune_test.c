@@ -1,10 +1,14 @@
 /*
- * am_tune's pure part: when a choice is said to lose.
+ * am_tune's parts: when a choice is said to lose; a process of the two that gives
+ * up.
  */
 #include "tools/tune.h"
 
 #include "support/cm.h"
 #include "support/seed.h"
+
+#include <stdlib.h>
+#include <unistd.h>
 
 #define ROUNDS TUNE_ROUNDS
 
@@ -96,13 +100,40 @@ static void test_same(void **state)
     assert_true(losses < TRIALS / 200);
 }
 
+/* What one of the two cannot send, the other does not wait for: who gives up closes
+ * in order, which is no death. */
+static void test_gives_up(void **state)
+{
+    static const struct am_option none[] = {{NULL, NULL}};
+    struct perf_cores cores;
+    struct tune_pair pair;
+    struct am_ctx *ctx;
+    int result;
+
+    (void)state;
+    perf_cores_allowed(&cores);
+    assert_true(cores.count > 0);
+    assert_int_equal(
+            tune_pair_open(&pair, (uint16_t[]){cores.core[0], cores.core[0]}),
+            0);
+    ctx = tune_ctx_open(&pair, none);
+    result = ctx == NULL ? -1 : tune_move(&pair, ctx, 8, 1, 1);
+    if (pair.rank == 1) {
+        am_close(ctx);
+        (void)tune_pair_close(&pair, result);
+    }
+    assert_int_equal(result, 0);
+    assert_int_equal(tune_move(&pair, ctx, 8, 0, 1), -1);
+    am_close(ctx);
+    assert_int_equal(tune_pair_close(&pair, 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_loses),
-            cmocka_unit_test(test_odd_rounds),
-            cmocka_unit_test(test_states),
-            cmocka_unit_test(test_same),
+            cmocka_unit_test(test_loses),    cmocka_unit_test(test_odd_rounds),
+            cmocka_unit_test(test_states),   cmocka_unit_test(test_same),
+            cmocka_unit_test(test_gives_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

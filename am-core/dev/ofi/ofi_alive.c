@@ -12,6 +12,7 @@
 #include "config.h"
 
 #include "dev/ofi/ofi.h"
+#include "dev/silence.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -220,7 +221,7 @@ void ofi_check(struct am_dev *base)
 
         if ((ep->open || !am_list_is_empty(&ep->queue)) && !ep->dead &&
             !ep->left) {
-            ep_look(dev, ep, now_ps, gap_ps > PING_PS ? gap_ps - PING_PS : 0);
+            ep_look(dev, ep, now_ps, am_dev_away_ps(gap_ps, PING_PS));
         }
     }
     if (!am_list_is_empty(&dev->doomed)) {

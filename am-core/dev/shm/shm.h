@@ -315,7 +315,7 @@ am_status_t shm_ep_create(struct shm_dev *dev, void *user, uint32_t rank,
 int shm_attach_new(struct shm_dev *dev, struct shm_seg *seg);
 /* The job's segment is mapped: bind the endpoints that waited for it. */
 void shm_job_ready(struct shm_dev *dev, struct shm_seg *seg);
-/* The endpoint of the rank at this index, made if need be; or NULL. */
+/* The endpoint of the rank at this index, made if need be; NULL: no memory. */
 struct shm_ep *shm_ep_of_local(struct shm_dev *dev, uint32_t index);
 /* Its process has died: deliver what it left, tell the layer above, once. */
 void shm_ep_die(struct shm_dev *dev, struct shm_ep *ep, const char *why);

@@ -156,6 +156,16 @@ static void check_late(struct shm_dev *dev)
     }
 }
 
+/* The layer above is told of the end of a rank by its endpoint.  Without memory for
+ * that it is told by the next look. */
+static struct shm_ep *ep_to_tell(struct shm_dev *dev, uint32_t index)
+{
+    struct shm_ep *ep = shm_ep_of_local(dev, index);
+
+    dev->locals[index].dead = ep != NULL;
+    return ep;
+}
+
 /* Before the segment is mapped only its leader's end is news: others may have
  * closed and gone already. */
 void shm_check(struct am_dev *adev)
@@ -168,12 +178,15 @@ void shm_check(struct am_dev *adev)
     for (uint32_t i = 0; i < count; i++) {
         struct shm_local *local = &dev->locals[i];
         bool failed = dev->job != NULL && has_failed(dev->job, i);
+        struct shm_ep *ep;
         char why[80];
 
         if (local->cut != NULL && !local->dead &&
             !has_ended(local->pid, local->start, &local->pidfd)) {
-            local->dead = true;
-            shm_ep_cut(dev, shm_ep_of_local(dev, i), local->cut);
+            ep = ep_to_tell(dev, i);
+            if (ep != NULL) {
+                shm_ep_cut(dev, ep, local->cut);
+            }
         }
         if (local->pid == dev->pid || local->dead ||
             (dev->job != NULL && has_closed(dev->job, i)) ||
@@ -184,13 +197,15 @@ void shm_check(struct am_dev *adev)
         if (dev->job != NULL && has_closed(dev->job, i)) {
             continue; /* it closed and ended between the two looks */
         }
-        local->dead = true;
         if (dev->job != NULL) {
             leave_core(dev->job, i);
         }
         snprintf(why, sizeof(why), "process %u %s", local->pid,
                  failed ? "could not open the job" : "has died");
-        shm_ep_die(dev, shm_ep_of_local(dev, i), why);
+        ep = ep_to_tell(dev, i);
+        if (ep != NULL) {
+            shm_ep_die(dev, ep, why);
+        }
     }
     check_late(dev);
     shm_look(dev);

@@ -330,7 +330,7 @@ struct shm_ep *shm_ep_of_local(struct shm_dev *dev, uint32_t index)
 
 void shm_ep_die(struct shm_dev *dev, struct shm_ep *ep, const char *why)
 {
-    if (ep == NULL || ep->dead) {
+    if (ep->dead) {
         return;
     }
     if (ep->seg != NULL) {

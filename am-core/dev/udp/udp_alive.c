@@ -10,6 +10,7 @@
  */
 #include "config.h"
 
+#include "dev/silence.h"
 #include "dev/udp/udp.h"
 
 #include <errno.h>
@@ -170,15 +171,6 @@ void udp_refused_tell(struct udp_dev *dev)
 
 /* ------------------------------------------------------------------ silence */
 
-/* What of the time since the last look says nothing about the peers: this process was
- * away, and heard nobody. */
-static uint64_t away_ps(const struct udp_dev *dev, uint64_t now_ps)
-{
-    uint64_t gap_ps = now_ps - dev->check_ps;
-
-    return gap_ps > PING_PS ? gap_ps - PING_PS : 0;
-}
-
 /* True: it was pinged. */
 static bool ep_ping(struct udp_ep *ep, uint64_t now_ps)
 {
@@ -237,12 +229,12 @@ static bool ep_look(struct udp_dev *dev, struct udp_ep *ep, struct look *look)
 }
 
 /* This process is back: what it was away for is nobody's silence. */
-static void come_back(struct udp_dev *dev, uint64_t now_ps, uint64_t away)
+static void come_back(struct udp_dev *dev, uint64_t now_ps, uint64_t away_ps)
 {
     dev->back_ps = now_ps;
     for (struct am_list *link = dev->eps.next; link != &dev->eps;
          link = link->next) {
-        am_container(link, struct udp_ep, link)->heard_ps += away;
+        am_container(link, struct udp_ep, link)->heard_ps += away_ps;
     }
 }
 
@@ -250,7 +242,7 @@ void udp_check(struct am_dev *base)
 {
     struct udp_dev *dev = udp_dev_of(base);
     uint64_t now_ps = am_env_now(dev->env);
-    uint64_t away = away_ps(dev, now_ps);
+    uint64_t away_ps = am_dev_away_ps(now_ps - dev->check_ps, PING_PS);
     struct look look = {.now_ps = now_ps};
     struct am_list *link = dev->eps.next;
 
@@ -258,8 +250,8 @@ void udp_check(struct am_dev *base)
         return;
     }
     dev->check_ps = now_ps;
-    if (away > 0) {
-        come_back(dev, now_ps, away);
+    if (away_ps > 0) {
+        come_back(dev, now_ps, away_ps);
     }
     udp_errors_read(dev);
     udp_direct_check(dev, now_ps);

@@ -17,6 +17,9 @@
  * been delivered.  They land in the order in which they were announced, so no
  * queue holds memory behind one that waits for it.  What is short and waits in
  * a queue is bounded by its sender (am_flow.c).
+ *
+ * What there is no memory for is refused (am_refuse.c), as what ch4 cannot handle is: else
+ * somebody would wait for it for ever.
  */
 #include <mpidimpl.h>
 #include "am_arrival.h"
@@ -97,13 +100,22 @@ static bool is_late(const struct MPIDI_AM_queue *queue)
         am_peer_is_dead(MPIDI_AM_global.ctx[queue->all->vci], queue->source);
 }
 
-/* What failed to land was of a rank that died, or is told of by the next progress. */
+static int no_memory(int vci)
+{
+    return MPIDI_AM_error(MPIDI_AM_global.ctx[vci], AM_ERR_MEMORY);
+}
+
+/* What failed to land was of a rank that died, or is told of by the next progress.  What landed
+ * without memory is lost, though its sender knows that it is here. */
 static void arrival_end(struct MPIDI_AM_queues *queues, struct MPIDI_AM_arrival *arrival)
 {
     if (is_late(arrival->queue)) {
         arrival->status = AM_ERR_PEER;
     }
-    if (arrival->status == AM_OK) {
+    if (arrival->status == AM_OK && arrival->payload == NULL) {
+        MPIDI_AM_refuse(queues->vci, arrival->queue->source, &arrival->hdr, arrival->am_hdr,
+                        no_memory(queues->vci));
+    } else if (arrival->status == AM_OK) {
         deliver(arrival->queue, &arrival->hdr, arrival->am_hdr, arrival->payload, arrival->bytes);
     } else if (arrival->status != AM_ERR_PEER) {
         MPIDI_AM_failed(queues->vci, MPIDI_AM_error(MPIDI_AM_global.ctx[queues->vci],
@@ -143,6 +155,19 @@ static bool may_land(const struct MPIDI_AM_queues *queues, size_t bytes)
         (bytes <= queues->landing_max && queues->landing_bytes <= queues->landing_max - bytes);
 }
 
+static void drop(void *arg, size_t offset, const void *from, size_t bytes)
+{
+}
+
+/* Where a payload goes.  Without memory it is fetched and dropped, so that its sender does not
+ * wait. */
+static struct am_data landing_of(const struct MPIDI_AM_arrival *arrival)
+{
+    struct am_data landing = {.kind = AM_DATA_PACK, .bytes = arrival->bytes, .unpack = drop };
+
+    return arrival->payload != NULL ? am_data_contig(arrival->payload, arrival->bytes) : landing;
+}
+
 /* Fetch the long payloads for which there is room now. */
 static void land_announced(struct MPIDI_AM_queues *queues)
 {
@@ -155,19 +180,15 @@ static void land_announced(struct MPIDI_AM_queues *queues)
         struct am_data landing;
 
         first->payload = MPL_malloc(first->bytes + 1, MPL_MEM_BUFFER);
-        if (first->payload == NULL) {
-            if (queues->landing_bytes == 0) {
-                MPIDI_AM_failed(queues->vci, MPIDI_AM_error(MPIDI_AM_global.ctx[queues->vci],
-                                                            AM_ERR_MEMORY));
-            }
-            break;              /* else again when the next has been delivered */
+        if (first->payload == NULL && queues->landing_bytes > 0) {
+            break;              /* again when the next has been delivered */
         }
         queues->announced = first->next_announced;
         if (queues->announced == NULL) {
             queues->announced_tail = &queues->announced;
         }
         queues->landing_bytes += first->bytes;
-        landing = am_data_contig(first->payload, first->bytes);
+        landing = landing_of(first);
         (void) am_recv_supply(first->recv, &landing, landed, first);
     }
     queues->is_landing = false;
@@ -190,6 +211,25 @@ static struct MPIDI_AM_arrival *arrival_new(struct MPIDI_AM_queue *queue,
     return arrival;
 }
 
+/* It is lost.  libam tells the sender of a long one; a short one counts as sent. */
+static am_status_t receive_not(const struct MPIDI_AM_queue *queue, bool is_long,
+                               const MPIDI_AM_hdr_t * hdr, const void *am_hdr)
+{
+    uint64_t aligned[AM_INFO_BYTES_MAX / 8];
+    int vci = queue->all->vci;
+
+    memcpy(aligned, am_hdr, hdr->am_hdr_sz);
+    if (!is_long) {
+        MPIDI_AM_refuse(vci, queue->source, hdr, aligned, no_memory(vci));
+        return AM_ERR_MEMORY;
+    }
+    MPIDI_AM_failed(vci, no_memory(vci));
+    if (MPIDI_AM_rma_is_data(hdr->handler_id)) {
+        MPIDI_AM_rma_without(vci, aligned);
+    }
+    return AM_ERR_MEMORY;
+}
+
 /* It is long, or came behind a long one. */
 static am_status_t receive_later(struct MPIDI_AM_queue *queue, struct am_recv *recv, bool is_long,
                                  const MPIDI_AM_hdr_t * hdr, const void *am_hdr, size_t bytes,
@@ -203,9 +243,7 @@ static am_status_t receive_later(struct MPIDI_AM_queue *queue, struct am_recv *r
 
     if (arrival == NULL) {
         MPL_free(payload);
-        MPIDI_AM_failed(queues->vci, MPIDI_AM_error(MPIDI_AM_global.ctx[queues->vci],
-                                                    AM_ERR_MEMORY));
-        return AM_ERR_MEMORY;
+        return receive_not(queue, is_long, hdr, am_hdr);
     }
     arrival->is_long = is_long;
     if (!now) {

@@ -341,8 +341,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        how long a job's ranks wait for each other when they start. Unit: ms. libam's
-        default: 60000.
+        how long a job's ranks wait for each other when they start; 0: for ever. Unit: ms.
+        libam's default: 60000.
     - name        : MPIR_CVAR_CH4_AM_DEVICES
       category    : CH4_AM
       type        : string
