@@ -6,7 +6,8 @@ coll_tests = test/unit/coll_algorithm_test test/unit/coll_flow_test \
     test/unit/coll_reads_test test/unit/coll_select_test \
     test/unit/coll_shared_test test/unit/coll_threads_test \
     test/unit/shm_spare_test \
-    test/unit/coll_topo_test test/unit/coll_wrong_test
+    test/unit/coll_topo_test test/unit/coll_vector_test \
+    test/unit/coll_wrong_test
 check_PROGRAMS += $(coll_tests)
 TESTS += $(coll_tests)
 test_unit_coll_algorithm_test_SOURCES = test/unit/coll_algorithm_test.c \
@@ -36,6 +37,9 @@ test_unit_coll_threads_test_SOURCES = test/unit/coll_threads_test.c \
 test_unit_coll_threads_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_coll_topo_test_SOURCES = test/unit/coll_topo_test.c
 test_unit_coll_topo_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_coll_vector_test_SOURCES = test/unit/coll_vector_test.c \
+    $(coll_trial)
+test_unit_coll_vector_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_coll_wrong_test_SOURCES = test/unit/coll_wrong_test.c $(coll_trial)
 test_unit_coll_wrong_test_CFLAGS = $(TEST_CFLAGS)
 endif
