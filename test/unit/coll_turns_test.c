@@ -8,11 +8,13 @@
 
 #include "am/ctx.h"
 #include "collectives/shared/flags.h"
+#include "collectives/shared/way.h"
 
 enum {
     POLLS = 8000, /* more than a member looks before it sleeps, all together */
     AHEAD = 12,   /* broadcasts: more than the group's memory holds */
-    OLD = 20
+    OLD = 20,
+    TURNS = 100
 };
 
 static struct am_prng prng;
@@ -162,6 +164,81 @@ static void test_old(void **state)
     world_close(&world);
 }
 
+/* A collective of very many turns, in each of which member 0 gives the turn's number. */
+static uint32_t numbers_open(struct am_coll_req *req)
+{
+    (void)req;
+    return AM_SHARED_OLD + TURNS;
+}
+
+static size_t numbers_give(const struct am_coll_req *req)
+{
+    return req->group->rank == 0 ? sizeof(uint32_t) : 0;
+}
+
+static void numbers_write(const struct am_coll_req *req, void *to)
+{
+    *(uint32_t *)to = req->shared.turn;
+}
+
+static am_shared_whose_t numbers_whose(const struct am_coll_req *req)
+{
+    return req->group->rank == 0 ? AM_SHARED_NOBODYS : AM_SHARED_ROOTS;
+}
+
+static bool numbers_take(struct am_coll_req *req)
+{
+    const uint32_t *given = am_shared_payload(
+            req->group->shared, 0, req->shared.turn, sizeof(uint32_t));
+
+    assert_int_equal(*given, req->shared.turn);
+    return true;
+}
+
+static void numbers_close(struct am_coll_req *req, bool at_close)
+{
+    (void)req;
+    (void)at_close;
+}
+
+static const struct am_shared_way by_numbers = {.fits = NULL,
+                                                .open = numbers_open,
+                                                .gives = numbers_give,
+                                                .write = numbers_write,
+                                                .whose = numbers_whose,
+                                                .take = numbers_take,
+                                                .close = numbers_close};
+
+/* Who gives in more turns than are remembered waits for the others in the first of them,
+ * too. */
+static void test_many_turns(void **state)
+{
+    struct trial t = {.kind = AM_COLL_BCAST, .count = sizeof(int64_t)};
+    struct am_coll_req *reqs[2];
+    struct world_done done[2] = {{0}};
+    struct trial_group tg;
+    struct world world;
+
+    (void)state;
+    shared_open(&world, &tg, 2, &t);
+    for (uint32_t i = 0; i < 2; i++) {
+        reqs[i] = am_coll_req_open(tg.group[i], world_on_done, &done[i]);
+        assert_non_null(reqs[i]);
+        reqs[i]->is_built = reqs[i]->is_shared = true;
+        reqs[i]->print = 0;
+        assert_int_equal(am_shared_queue(reqs[i], &by_numbers), AM_OK);
+        am_shared_nudged(tg.group[i]);
+    }
+    for (int i = 0; i < POLLS; i++) {
+        world_poll(&world);
+        assert_in_range(reqs[0]->shared.stage - reqs[1]->shared.stage, 0,
+                        AM_SHARED_DEPTH);
+    }
+    assert_true(reqs[1]->shared.stage > TURNS);
+    assert_int_equal(done[0].count + done[1].count, 0);
+    world_close(&world); /* in the middle of it */
+}
+
 static void on_done(void *arg, am_status_t status)
 {
     (void)arg;
@@ -298,9 +375,8 @@ static void test_operator(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_owed),
-            cmocka_unit_test(test_old),
-            cmocka_unit_test(test_death),
+            cmocka_unit_test(test_owed),       cmocka_unit_test(test_old),
+            cmocka_unit_test(test_many_turns), cmocka_unit_test(test_death),
             cmocka_unit_test(test_operator),
     };
 
