@@ -29,6 +29,7 @@ am_status_t am_coll_run(struct am_coll_group *group,
     struct wait wait = {false, AM_OK};
     struct am_coll_call waited = *call;
     am_status_t status;
+    int worst = 0; /* that a poll returned */
 
     if (am_ctx_is_polling(ctx)) {
         return AM_ERR_HANDLER;
@@ -37,16 +38,19 @@ am_status_t am_coll_run(struct am_coll_group *group,
     status = am_coll_start(group, &waited, wait_done, &wait);
     if (status == AM_DONE) {
         if (group->next % POLLED == 0) {
-            (void)am_ctx_poll(ctx);
+            am_poll_owe(ctx, am_ctx_poll(ctx));
         }
         return AM_OK;
     }
     if (status != AM_OK) {
         return status;
     }
-    while (!wait.is_done) {
-        (void)am_ctx_poll_wait(ctx); /* a death ends the collective */
+    while (!wait.is_done) { /* a member's death ends the collective */
+        int result = am_ctx_poll_wait(ctx);
+
+        worst = result < worst ? result : worst;
     }
+    am_poll_owe(ctx, worst);
     return wait.status;
 }
 
