@@ -288,6 +288,18 @@ static void test_no_reads(void **state)
     }
 }
 
+/* Numbers that no member has still have costs. */
+static void test_absurd(void **state)
+{
+    struct am_coll_numbers n = numbers_of(12 * US, UINT32_MAX);
+
+    (void)state;
+    n.perf.cache_bytes = UINT64_MAX;
+    for (int kind = 0; kind < AM_COLL_KINDS; kind++) {
+        assert_non_null(plan_of(&n, (am_coll_kind_t)kind, 2, 65536).algorithm);
+    }
+}
+
 /* Of yields, those in which the others had work do not count. */
 static void test_round(void **state)
 {
@@ -311,7 +323,7 @@ int main(void)
             cmocka_unit_test(test_costs),      cmocka_unit_test(test_round),
             cmocka_unit_test(test_scratch),    cmocka_unit_test(test_kept),
             cmocka_unit_test(test_pages),      cmocka_unit_test(test_long),
-            cmocka_unit_test(test_no_reads),
+            cmocka_unit_test(test_no_reads),   cmocka_unit_test(test_absurd),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
