@@ -29,6 +29,7 @@ am_status_t am_coll_run(struct am_coll_group *group,
     struct wait wait = {false, AM_OK};
     struct am_coll_call waited = *call;
     am_status_t status;
+    bool died = false; /* somebody, as a poll said */
 
     if (am_ctx_is_polling(ctx)) {
         return AM_ERR_HANDLER;
@@ -36,16 +37,19 @@ am_status_t am_coll_run(struct am_coll_group *group,
     waited.is_waited_for = true;
     status = am_coll_start(group, &waited, wait_done, &wait);
     if (status == AM_DONE) {
-        if (group->next % POLLED == 0) {
-            (void)am_ctx_poll(ctx);
+        if (group->next % POLLED == 0 && am_ctx_poll(ctx) == AM_ERR_PEER) {
+            am_poll_owe(ctx);
         }
         return AM_OK;
     }
     if (status != AM_OK) {
         return status;
     }
-    while (!wait.is_done) {
-        (void)am_ctx_poll_wait(ctx); /* a death ends the collective */
+    while (!wait.is_done) { /* a member's death ends the collective */
+        died = am_ctx_poll_wait(ctx) == AM_ERR_PEER || died;
+    }
+    if (died) {
+        am_poll_owe(ctx);
     }
     return wait.status;
 }

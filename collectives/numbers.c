@@ -38,16 +38,43 @@ static size_t exchange_bytes(const struct am_coll_group *group)
            (wants_nodes(group) ? group->size * sizeof(uint32_t) : 0);
 }
 
+/* Of what the network does itself: only what there is here, for all ranks. */
+static bool network_is_sound(const struct am_coll_group *group,
+                             const struct am_coll_numbers *numbers)
+{
+    const struct am_ctx *ctx = group->coll->ctx;
+    bool casts = numbers->network.multicast_ps > 0;
+
+    if (!casts && !numbers->may_combine) {
+        return true;
+    }
+    return group->size == am_size(ctx) &&
+           (!casts || am_ctx_network(ctx, AM_DEV_CAP_MULTICAST) != NULL) &&
+           (!numbers->may_combine ||
+            am_ctx_network(ctx, AM_DEV_CAP_COLLECTIVE) != NULL);
+}
+
+/* They come from another process: can they be? */
+static bool numbers_are_sound(const struct am_coll_group *group,
+                              const struct am_coll_numbers *numbers)
+{
+    return numbers->packet_bytes > 0 &&
+           numbers->eager_max <= numbers->packet_bytes &&
+           (!wants_nodes(group) || numbers->near.packet_bytes > 0) &&
+           network_is_sound(group, numbers);
+}
+
 /* What was exchanged is here, and is the same at all members. */
 static am_status_t numbers_take(struct am_coll_group *group)
 {
     const struct am_coll_exchange *exchange = group->exchange;
     am_status_t status = AM_OK;
 
-    group->numbers = exchange->numbers;
-    if (group->numbers.packet_bytes == 0) {
+    if (!numbers_are_sound(group, &exchange->numbers)) {
         return AM_ERR_INVALID;
     }
+    group->numbers = exchange->numbers;
+    group->numbers.node_count = 0; /* unless this member finds that, too */
     if (group->rank != 0) {
         status = am_shared_accept(group, &group->numbers.shared);
     }
@@ -155,6 +182,9 @@ static void numbers_done(void *arg, am_status_t status)
     free(group->exchange);
     group->exchange = NULL;
     group->has_numbers = status == AM_OK;
+    if (status != AM_OK) {
+        group->status = status; /* also where no call waits yet */
+    }
     calls_build(group, status);
 }
 
@@ -240,7 +270,7 @@ static am_status_t exchange_start(struct am_coll_req *req, am_done_fn done)
     }
     status = status == AM_DONE ? AM_OK : status;
     done(group, status);
-    return status;
+    return status == AM_OK ? group->status : status;
 }
 
 am_status_t am_coll_numbers_ask(struct am_coll_group *group)

@@ -183,6 +183,8 @@ static inline uint64_t am_word(const uint64_t *words, uint32_t index)
 bool am_ctx_is_polling(const struct am_ctx *ctx);
 /* Its caller waits: a module may look for a while for what comes by no device. */
 bool am_ctx_is_waiting(const struct am_ctx *ctx);
+/* Polls inside another call have reported a death: the next poll does, too. */
+void am_poll_owe(struct am_ctx *ctx);
 struct am_env *am_ctx_env(struct am_ctx *ctx);
 /* Its devices, from 0 on; NULL: there are no more. */
 const struct am_dev *am_ctx_device(const struct am_ctx *ctx, uint32_t index);

@@ -368,8 +368,6 @@ int am_bulk_finish(struct am_ctx *ctx);
 /* am_ctx_poll_wait; `for_space`: the caller waits for space at a peer, which
  * rings no bell, so do not sleep. */
 int am_poll_blocked(struct am_ctx *ctx, bool for_space);
-/* Polls inside another call have reported a death: the next poll does, too. */
-void am_poll_owe(struct am_ctx *ctx);
 /* Look for dead peers, if the last look was some time ago.  Not in a poll. */
 void am_check_peers(struct am_ctx *ctx);
 /* The next poll does what polls do rarely, too. */

@@ -27,9 +27,9 @@ uint64_t am_coll_round_ps(const struct am_coll_numbers *numbers)
 
 uint32_t am_crowd_cores(const struct am_coll_cost *c)
 {
-    uint32_t share = core_ranks(c->numbers);
+    uint64_t share = core_ranks(c->numbers);
 
-    return (c->size + share - 1) / share;
+    return (uint32_t)((c->size + share - 1) / share);
 }
 
 uint64_t am_crowd_ps(const struct am_coll_cost *c, uint64_t waits,

@@ -174,9 +174,10 @@ static uint64_t blocks_ps(const struct am_coll_cost *c, uint64_t waits,
 /* The root alone takes; where cores are shared, that is its part of all work. */
 uint64_t am_cost_reads_gather(const struct am_coll_cost *c)
 {
-    return blocks_ps(c, 1, c->bytes, am_cost_is_crowded(c) ? 1 : c->size - 1,
-                     c->bytes) +
-           copy_ps(c, c->bytes);
+    uint64_t ps = blocks_ps(c, 1, c->bytes,
+                            am_cost_is_crowded(c) ? 1 : c->size - 1, c->bytes);
+
+    return ps == AM_COST_NEVER ? ps : ps + copy_ps(c, c->bytes);
 }
 
 /* The root, which gives, runs first, mostly. */

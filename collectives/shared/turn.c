@@ -121,8 +121,8 @@ am_status_t am_shared_queue(struct am_coll_req *req,
     op->at = shared->is_ahead ? shared->ahead_at : 0;
     op->has_asked = false;
     shared->is_ahead = false;
+    am_shared_forget(shared); /* before its own turns: nobody has begun these */
     shared->next += op->turns_left;
-    am_shared_forget(shared);
     am_list_push(&req->group->turns, &op->link);
     return op->turns_left > 0 ? AM_OK : AM_ERR_MEMORY;
 }

@@ -269,6 +269,37 @@ static void test_costs(void **state)
     }
 }
 
+/* Where no device reads, nothing is read, however long it is. */
+static void test_no_reads(void **state)
+{
+    (void)state;
+    for (uint32_t share = 1; share <= 4; share *= 2) {
+        struct am_coll_numbers n = numbers_of(share > 1 ? 12 * US : 0, share);
+
+        n.caps = 0;
+        for (int kind = 0; kind < AM_COLL_KINDS; kind++) {
+            for (size_t bytes = 1; bytes <= (size_t)1 << 24; bytes *= 2) {
+                struct am_coll_plan plan =
+                        plan_of(&n, (am_coll_kind_t)kind, 4, bytes);
+
+                assert_string_not_equal(plan.algorithm->name, "reads");
+            }
+        }
+    }
+}
+
+/* Numbers that no member has still have costs. */
+static void test_absurd(void **state)
+{
+    struct am_coll_numbers n = numbers_of(12 * US, UINT32_MAX);
+
+    (void)state;
+    n.perf.cache_bytes = UINT64_MAX;
+    for (int kind = 0; kind < AM_COLL_KINDS; kind++) {
+        assert_non_null(plan_of(&n, (am_coll_kind_t)kind, 2, 65536).algorithm);
+    }
+}
+
 /* Of yields, those in which the others had work do not count. */
 static void test_round(void **state)
 {
@@ -292,6 +323,7 @@ int main(void)
             cmocka_unit_test(test_costs),      cmocka_unit_test(test_round),
             cmocka_unit_test(test_scratch),    cmocka_unit_test(test_kept),
             cmocka_unit_test(test_pages),      cmocka_unit_test(test_long),
+            cmocka_unit_test(test_no_reads),   cmocka_unit_test(test_absurd),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

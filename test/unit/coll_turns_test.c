@@ -8,11 +8,13 @@
 
 #include "am/ctx.h"
 #include "collectives/shared/flags.h"
+#include "collectives/shared/way.h"
 
 enum {
     POLLS = 8000, /* more than a member looks before it sleeps, all together */
     AHEAD = 12,   /* broadcasts: more than the group's memory holds */
-    OLD = 20
+    OLD = 20,
+    TURNS = 100
 };
 
 static struct am_prng prng;
@@ -162,68 +164,79 @@ static void test_old(void **state)
     world_close(&world);
 }
 
-/* A call that would be done at once, but for being in place where that cannot be. */
-static void test_in_place(void **state)
+/* A collective of very many turns, in each of which member 0 gives the turn's number. */
+static uint32_t numbers_open(struct am_coll_req *req)
 {
-    static const am_coll_kind_t kinds[] = {AM_COLL_ALLTOALL,
-                                           AM_COLL_REDUCE_SCATTER};
-    int64_t values[2] = {1, 2};
-
-    (void)state;
-    for (int i = 0; i < 2; i++) {
-        struct trial t = {.kind = kinds[i], .count = 1, .op = TRIAL_SUM};
-        struct am_coll_call call = {
-                .kind = kinds[i], .recv = values, .count = 1};
-        struct trial_group tg;
-        struct world world;
-
-        assert_int_equal(
-                am_coll_operator_get(AM_COLL_SUM, AM_COLL_INT64, &call.op),
-                AM_OK);
-        shared_open(&world, &tg, 2, &t);
-        assert_int_equal(am_coll_start(tg.group[0], &call, world_on_done, NULL),
-                         AM_ERR_INVALID);
-        trial_group_close(&tg);
-        world_close(&world);
-    }
+    (void)req;
+    return AM_SHARED_OLD + TURNS;
 }
 
-/* In a vector all-to-all a member that gives nothing needs no memory for it. */
-static void test_gives_nothing(void **state)
+static size_t numbers_give(const struct am_coll_req *req)
 {
-    static const size_t nothing[] = {0, 0}, gets[] = {0, 3}, given[] = {3, 2},
-                        back[] = {0, 2};
-    const char data[] = "abcde";
-    char got[2][6] = {"", ""};
-    const struct am_coll_call calls[] = {{.kind = AM_COLL_ALLTOALL,
-                                          .recv = got[0],
-                                          .is_vector = true,
-                                          .send_counts = nothing,
-                                          .recv_counts = gets},
-                                         {.kind = AM_COLL_ALLTOALL,
-                                          .send = data,
-                                          .recv = got[1],
-                                          .is_vector = true,
-                                          .send_counts = given,
-                                          .recv_counts = back}};
-    struct trial t = {.kind = AM_COLL_ALLTOALL, .count = 1};
-    struct world_done done[2];
+    return req->group->rank == 0 ? sizeof(uint32_t) : 0;
+}
+
+static void numbers_write(const struct am_coll_req *req, void *to)
+{
+    *(uint32_t *)to = req->shared.turn;
+}
+
+static am_shared_whose_t numbers_whose(const struct am_coll_req *req)
+{
+    return req->group->rank == 0 ? AM_SHARED_NOBODYS : AM_SHARED_ROOTS;
+}
+
+static bool numbers_take(struct am_coll_req *req)
+{
+    const uint32_t *given = am_shared_payload(
+            req->group->shared, 0, req->shared.turn, sizeof(uint32_t));
+
+    assert_int_equal(*given, req->shared.turn);
+    return true;
+}
+
+static void numbers_close(struct am_coll_req *req, bool at_close)
+{
+    (void)req;
+    (void)at_close;
+}
+
+static const struct am_shared_way by_numbers = {.fits = NULL,
+                                                .open = numbers_open,
+                                                .gives = numbers_give,
+                                                .write = numbers_write,
+                                                .whose = numbers_whose,
+                                                .take = numbers_take,
+                                                .close = numbers_close};
+
+/* Who gives in more turns than are remembered waits for the others in the first of them,
+ * too. */
+static void test_many_turns(void **state)
+{
+    struct trial t = {.kind = AM_COLL_BCAST, .count = sizeof(int64_t)};
+    struct am_coll_req *reqs[2];
+    struct world_done done[2] = {{0}};
     struct trial_group tg;
     struct world world;
 
     (void)state;
     shared_open(&world, &tg, 2, &t);
-    trial_force(&tg, AM_COLL_ALLTOALL, "auto");
     for (uint32_t i = 0; i < 2; i++) {
-        trial_group_start(&tg, i, &calls[i], &done[i]);
+        reqs[i] = am_coll_req_open(tg.group[i], world_on_done, &done[i]);
+        assert_non_null(reqs[i]);
+        reqs[i]->is_built = reqs[i]->is_shared = true;
+        reqs[i]->print = 0;
+        assert_int_equal(am_shared_queue(reqs[i], &by_numbers), AM_OK);
+        am_shared_nudged(tg.group[i]);
     }
-    world_settle(&world);
-    world_check_done(&done[0], AM_OK);
-    world_check_done(&done[1], AM_OK);
-    assert_string_equal(got[0], "abc");
-    assert_string_equal(got[1], "de");
-    trial_group_close(&tg);
-    world_close(&world);
+    for (int i = 0; i < POLLS; i++) {
+        world_poll(&world);
+        assert_in_range(reqs[0]->shared.stage - reqs[1]->shared.stage, 0,
+                        AM_SHARED_DEPTH);
+    }
+    assert_true(reqs[1]->shared.stage > TURNS);
+    assert_int_equal(done[0].count + done[1].count, 0);
+    world_close(&world); /* in the middle of it */
 }
 
 static void on_done(void *arg, am_status_t status)
@@ -362,11 +375,8 @@ static void test_operator(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_owed),
-            cmocka_unit_test(test_old),
-            cmocka_unit_test(test_in_place),
-            cmocka_unit_test(test_gives_nothing),
-            cmocka_unit_test(test_death),
+            cmocka_unit_test(test_owed),       cmocka_unit_test(test_old),
+            cmocka_unit_test(test_many_turns), cmocka_unit_test(test_death),
             cmocka_unit_test(test_operator),
     };
 

@@ -253,6 +253,47 @@ static void test_death(void **state)
     world_close(&world);
 }
 
+/* The death of another rank, which a poll within am_coll_run finds, is told by the next
+ * one, whether the collective waits or is done at once. */
+static void test_other_death(void **state)
+{
+    static const struct am_option list[][3] = {
+            {{"AM_LOG", "none"}, {"AM_COLL_SHARED", "no"}, {NULL, NULL}},
+            {{"AM_LOG", "none"}, {NULL, NULL}}};
+    static const struct am_coll_call barrier = {.kind = AM_COLL_BARRIER};
+
+    (void)state;
+    for (int at_once = 0; at_once < 2; at_once++) {
+        const struct am_option *options[] = {list[at_once], list[at_once],
+                                             list[at_once]};
+        struct trial t = {.kind = AM_COLL_BARRIER};
+        struct trial_group tg;
+        struct world world;
+        am_status_t found;
+
+        world_open(&world, 3, options);
+        trial_group_open(&tg, &world, 1, all, 2);
+        for (int i = 0; i < 3; i++) {
+            trial(&tg, &t, &prng);
+        }
+        am_peer_dead(am_peer_get(world.ctx[0], 2, &found), "the test says so");
+        for (int i = 0; i < (at_once ? 64 : 1); i++) {
+            struct world_done done;
+
+            trial_group_start(&tg, 1, &barrier, &done);
+            assert_int_equal(am_coll_barrier(tg.group[0]), AM_OK);
+            while (done.count == 0) {
+                (void)am_ctx_poll(world.ctx[1]);
+            }
+            world_check_done(&done, AM_OK);
+        }
+        assert_int_equal(am_ctx_poll(world.ctx[0]), AM_ERR_PEER);
+        assert_true(am_ctx_poll(world.ctx[0]) >= 0);
+        trial_group_close(&tg);
+        world_close(&world);
+    }
+}
+
 /* A context closes with collectives under way: all that is theirs is freed. */
 static void test_close(void **state)
 {
@@ -293,6 +334,7 @@ int main(void)
             cmocka_unit_test(test_forged),
             cmocka_unit_test(test_asked_before),
             cmocka_unit_test(test_death),
+            cmocka_unit_test(test_other_death),
             cmocka_unit_test(test_close),
     };
 

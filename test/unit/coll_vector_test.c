@@ -1,0 +1,100 @@
+/*
+ * What members give and get: in place where that cannot be, blocks of lengths of their
+ * own, of which some are empty.
+ */
+#include "support/cm.h"
+#include "support/coll_trial.h"
+#include "support/seed.h"
+
+static struct am_prng prng;
+static const uint32_t all[] = {0, 1, 2};
+static const struct am_option quiet[] = {{"AM_LOG", "none"}, {NULL, NULL}};
+static const struct am_option *const all_quiet[] = {quiet, quiet, quiet};
+static struct trial meet = {.kind = AM_COLL_BARRIER};
+
+/* Members that have met and call this kind again and again, through the memory. */
+static void shared_open(struct world *world, struct trial_group *tg,
+                        uint32_t size, struct trial *t)
+{
+    world_open(world, size, all_quiet);
+    trial_group_open(tg, world, 1, all, size);
+    trial(tg, &meet, &prng);
+    trial_force(tg, t->kind, "shared");
+    trial(tg, t, &prng);
+    trial(tg, t, &prng);
+}
+
+/* A call that would be done at once, but for being in place where that cannot be. */
+static void test_in_place(void **state)
+{
+    static const am_coll_kind_t kinds[] = {AM_COLL_ALLTOALL,
+                                           AM_COLL_REDUCE_SCATTER};
+    int64_t values[2] = {1, 2};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct trial t = {.kind = kinds[i], .count = 1, .op = TRIAL_SUM};
+        struct am_coll_call call = {
+                .kind = kinds[i], .recv = values, .count = 1};
+        struct trial_group tg;
+        struct world world;
+
+        assert_int_equal(
+                am_coll_operator_get(AM_COLL_SUM, AM_COLL_INT64, &call.op),
+                AM_OK);
+        shared_open(&world, &tg, 2, &t);
+        assert_int_equal(am_coll_start(tg.group[0], &call, world_on_done, NULL),
+                         AM_ERR_INVALID);
+        trial_group_close(&tg);
+        world_close(&world);
+    }
+}
+
+/* In a vector all-to-all a member that gives nothing needs no memory for it. */
+static void test_gives_nothing(void **state)
+{
+    static const size_t nothing[] = {0, 0}, gets[] = {0, 3}, given[] = {3, 2},
+                        back[] = {0, 2};
+    const char data[] = "abcde";
+    char got[2][6] = {"", ""};
+    const struct am_coll_call calls[] = {{.kind = AM_COLL_ALLTOALL,
+                                          .recv = got[0],
+                                          .is_vector = true,
+                                          .send_counts = nothing,
+                                          .recv_counts = gets},
+                                         {.kind = AM_COLL_ALLTOALL,
+                                          .send = data,
+                                          .recv = got[1],
+                                          .is_vector = true,
+                                          .send_counts = given,
+                                          .recv_counts = back}};
+    struct trial t = {.kind = AM_COLL_ALLTOALL, .count = 1};
+    struct world_done done[2];
+    struct trial_group tg;
+    struct world world;
+
+    (void)state;
+    shared_open(&world, &tg, 2, &t);
+    trial_force(&tg, AM_COLL_ALLTOALL, "auto");
+    for (uint32_t i = 0; i < 2; i++) {
+        trial_group_start(&tg, i, &calls[i], &done[i]);
+    }
+    world_settle(&world);
+    world_check_done(&done[0], AM_OK);
+    world_check_done(&done[1], AM_OK);
+    assert_string_equal(got[0], "abc");
+    assert_string_equal(got[1], "de");
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_in_place),
+            cmocka_unit_test(test_gives_nothing),
+    };
+
+    prng = test_prng("coll_vector_test");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
