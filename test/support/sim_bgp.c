@@ -54,6 +54,22 @@ static void scene_body(void *arg, struct ns_sim_node *view)
     scene->body(scene, view);
 }
 
+/* No interrupt has made a FIFO larger than its memory. */
+static void fifos_check(const struct ns_sim *sim)
+{
+    for (uint32_t i = 0; i < sim->node_count; i++) {
+        const struct ns_bgp_process *process = sim->nodes[i].nic;
+        const struct ns_bgp_group *group =
+                &process->node->group[process->group];
+
+        for (uint32_t f = 0; f < NS_BGP_INJECTION_FIFOS; f++) {
+            const struct ns_bgp_fifo *fifo = &group->injection[f];
+
+            assert_true(fifo->size_max == 0 || fifo->size <= fifo->size_max);
+        }
+    }
+}
+
 void bgp_scene_run(struct bgp_scene *scene)
 {
     char error[256] = "";
@@ -74,6 +90,7 @@ void bgp_scene_run(struct bgp_scene *scene)
                                   sizeof(error)) != 0) {
         fail_msg("%s", error);
     }
+    fifos_check(sim);
     for (uint32_t stat = 0; stat < NS_BGP_STAT_COUNT; stat++) {
         scene->stats[stat] = 0;
         for (uint32_t i = 0; i < sim->node_count; i++) {

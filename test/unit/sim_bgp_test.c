@@ -113,6 +113,12 @@ static void test_overflow(void **state)
     assert_int_equal(scene.came, 8);
     assert_in_range(scene.stats[NS_BGP_STAT_INTERRUPTS], 4, 8 * 4);
     assert_true(scene.stats[NS_BGP_STAT_STALLS] > 0);
+    /* some FIFOs are as large as they may be, and others not yet; while an
+     * interrupt is on its way the FIFO that it is for drains */
+    scene.sets[1] = "nic.remote_fifo_max=2 entries";
+    scene.sets[2] = "host.interrupt=50 us";
+    bgp_scene_run(&scene);
+    assert_int_equal(scene.came, 8);
     bgp_scene_run(&large);
     assert_int_equal(large.stats[NS_BGP_STAT_INTERRUPTS], 0);
     assert_int_equal(large.stats[NS_BGP_STAT_REMOTE_GETS], 7 * GETS + 8);

@@ -37,6 +37,8 @@ static void receive_land(struct ns_bgp_node *node)
     node->receive.busy = false;
     node->receive.packet = NULL;
     node->full_group = NULL;
+    /* the FIFO has drained; the next one that is full has one of its own */
+    ns_event_cancel(node->component.engine, &node->interrupt);
     ns_torus_packet_put(node->net->torus, packet);
     ns_bgp_receive_start(node);
 }
@@ -163,15 +165,11 @@ static void interrupt_run(struct ns_event *event)
     struct ns_bgp_node *node =
             am_container(event, struct ns_bgp_node, interrupt);
     struct ns_bgp_group *group = node->full_group;
-    struct ns_bgp_fifo *fifo;
-    struct ns_memory *memory;
+    struct ns_bgp_fifo *fifo = &group->injection[node->full_fifo];
+    struct ns_memory *memory = &group->process->host->cpu.memory;
     struct ns_bgp_descriptor moved;
 
-    if (group == NULL) {
-        return; /* it has drained meanwhile */
-    }
-    fifo = &group->injection[node->full_fifo];
-    memory = &group->process->host->cpu.memory;
+    NS_CHECK(fifo->size < fifo->size_max);
     node->full_group = NULL;
     group->process->stats[NS_BGP_STAT_INTERRUPTS]++;
     ns_host_steal(group->process->host, node->net->machine->bgp.interrupt_ps);
