@@ -6,6 +6,8 @@
 
 #include "am/costs.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,6 +83,7 @@ am_status_t am_profile_open(struct am_ctx *ctx, char *error, size_t error_bytes)
 {
     const char *value = ctx->values.profile;
     bool automatic = strcmp(value, "auto") == 0;
+    char shown[AM_CONFIG_TEXT_BYTES];
 
     if (ctx->env->simulated || strcmp(value, "none") == 0) {
         return AM_OK;
@@ -92,11 +95,14 @@ am_status_t am_profile_open(struct am_ctx *ctx, char *error, size_t error_bytes)
                 am_profile_read(value, &ctx->profile, error, error_bytes);
 
         if (status == AM_ERR_SYSTEM) {
+            const char *why =
+                    errno != 0 ? strerror(errno) : "it is no regular file";
+
+            am_text_show(value, shown, sizeof(shown));
             snprintf(error, error_bytes,
                      "AM_PROFILE names %s, which cannot be read: %s; accepted: "
                      "auto, none, or a file that am_tune has written",
-                     value,
-                     errno != 0 ? strerror(errno) : "it is no regular file");
+                     shown, why);
         }
         if (status != AM_OK) {
             return AM_ERR_CONFIG;

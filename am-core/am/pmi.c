@@ -1,10 +1,11 @@
 /*
  * The PMI-1 conversation: requests out, one line of answer each.  May call
- * base/env for the clock; everything the launcher says is checked.
+ * base/env for the clock, and base/text; everything the launcher says is checked.
  */
 #include "am/pmi.h"
 
 #include "base/env.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,8 @@
 #define PS_PER_MS UINT64_C(1000000000)
 
 enum {
-    PMI_VALUE_BYTES_MAX = AM_PMI_LINE_BYTES / 2
+    PMI_VALUE_BYTES_MAX = AM_PMI_LINE_BYTES / 2,
+    SHOWN_BYTES = 81 /* of an answer in a sentence */
 };
 
 am_status_t am_pmi_fail(struct am_pmi *pmi, const char *format, ...)
@@ -132,8 +134,11 @@ static am_status_t read_line(struct am_pmi *pmi, char *line, int timeout_ms)
 static am_status_t bad_answer(struct am_pmi *pmi, const char *asked,
                               const char *line)
 {
-    return am_pmi_fail(pmi, "the launcher answered %s with \"%.80s\"", asked,
-                       line);
+    char shown[SHOWN_BYTES];
+
+    am_text_show(line, shown, sizeof(shown));
+    return am_pmi_fail(pmi, "the launcher answered %s with \"%s\"", asked,
+                       shown);
 }
 
 /* For read_line: -1 when there is no limit, or one of weeks. */

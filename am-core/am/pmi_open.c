@@ -5,19 +5,22 @@
 #include "am/pmi.h"
 
 #include "base/config.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#define SHOWN_BYTES 41 /* of a bad value in its sentence */
+
 /* A decimal number of the environment, 0..max. */
 static am_status_t env_number(struct am_pmi *pmi, const char *name,
                               unsigned long max, unsigned long *value_p)
 {
     const char *text = am_config_getenv(name);
+    char *end, shown[SHOWN_BYTES];
     unsigned long value;
-    char *end;
 
     if (text == NULL) {
         return am_pmi_fail(
@@ -30,9 +33,9 @@ static am_status_t env_number(struct am_pmi *pmi, const char *name,
     value = strtoul(text, &end, 10);
     if (end == text || *end != '\0' || *text == '-' || errno != 0 ||
         value > max) {
-        return am_pmi_fail(pmi,
-                           "%s is \"%.40s\"; expected a number of 0 to %lu",
-                           name, text, max);
+        am_text_show(text, shown, sizeof(shown));
+        return am_pmi_fail(pmi, "%s is \"%s\"; expected a number of 0 to %lu",
+                           name, shown, max);
     }
     *value_p = value;
     return AM_OK;

@@ -41,6 +41,8 @@ static void test_environment(void **state)
     unsetenv("PMI_PORT");
     setenv("PMI_SIZE", "two", 1);
     expect_open_error("PMI_SIZE is \"two\"");
+    setenv("PMI_SIZE", "\033[2Jtwo\n", 1);
+    expect_open_error("PMI_SIZE is \"?[2Jtwo?\"; expected");
     setenv("PMI_SIZE", "0", 1);
     expect_open_error("PMI_SIZE is 0");
     setenv("PMI_SIZE", "2", 1);

@@ -246,6 +246,8 @@ static void test_context(void **state)
     assert_int_equal(open_with("/nowhere/profile", error, &with),
                      AM_ERR_CONFIG);
     assert_non_null(strstr(error, "/nowhere/profile"));
+    assert_int_equal(open_with("/nowhere\n", error, &with), AM_ERR_CONFIG);
+    assert_non_null(strstr(error, "AM_PROFILE names /nowhere?, which"));
 }
 
 /* What can be opened and not read, has no end, or waits for somebody who writes
