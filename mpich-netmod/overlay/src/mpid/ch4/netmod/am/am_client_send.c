@@ -135,6 +135,30 @@ static am_status_t sent_to_dead(MPIR_Request * sreq, int handler_id, int vci, ui
     return awaits || is_part ? AM_ERR_PEER : AM_OK;
 }
 
+/* A target's answer to an operation, or to a type whose data is to follow? */
+static bool is_answer(int handler_id)
+{
+    return handler_id == MPIDIG_PUT_ACK || handler_id == MPIDIG_GET_ACK ||
+        handler_id == MPIDIG_ACC_ACK || handler_id == MPIDIG_GET_ACC_ACK ||
+        handler_id == MPIDIG_CSWAP_ACK || MPIDI_AM_rma_is_type_answer(handler_id);
+}
+
+/* It has not left.  ch4 does not look at how its answers fare, and the origin would wait for this
+ * one for ever.  To tell it takes memory, which there is none of. */
+static void answer_look(int handler_id, am_status_t status, int mpi_errno)
+{
+    char text[MPI_MAX_ERROR_STRING], sentence[MPI_MAX_ERROR_STRING + 100];
+
+    if (status != AM_ERR_MEMORY || !is_answer(handler_id)) {
+        return;
+    }
+    MPIR_Err_get_string(mpi_errno, text, sizeof(text), NULL);
+    snprintf(sentence, sizeof(sentence),
+             "rank %d cannot send an answer that another rank waits for: %s", MPIR_Process.rank,
+             text);
+    MPIDI_AM_end(sentence);
+}
+
 /* `rank` is the receiver's, of the window's communicator where it is one's. */
 int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int rank, int handler_id, const void *am_hdr,
                          MPI_Aint am_hdr_sz, const void *data, MPI_Aint count,
@@ -204,6 +228,7 @@ int MPIDI_AM_client_send(MPIDI_av_entry_t * av, int rank, int handler_id, const 
         return MPI_SUCCESS;
     }
     mpi_errno = MPIDI_AM_error_peer(MPIDI_AM_global.ctx[hdr.src_vci], peer, status);
+    answer_look(handler_id, status, mpi_errno);
     if (sreq != NULL) {
         refused(sreq, hdr.src_vci, awaits, mpi_errno);
     }
