@@ -149,6 +149,41 @@ static void test_own_block(void **state)
     world_close(&world);
 }
 
+/* A block that is longer than its receiver expects ends the collective, by whatever way
+ * it goes. */
+static void test_longer(void **state)
+{
+    static const am_coll_kind_t kinds[] = {AM_COLL_GATHER, AM_COLL_ALLGATHER};
+    static const char *const names[] = {"direct", "reads", "reads"};
+    static char given[20000], got[2][40000];
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        size_t longer = i / 2 == 2 ? sizeof(given) : 5;
+        size_t right[2] = {3, longer}, wrong[2] = {3, longer - 1};
+        struct trial t = {.kind = AM_COLL_BCAST, .count = 1};
+        struct world_done done[2];
+        struct trial_group tg;
+        struct world world;
+
+        shared_open(&world, &tg, 2, &t);
+        trial_force(&tg, kinds[i % 2], names[i / 2]);
+        for (uint32_t j = 0; j < 2; j++) {
+            struct am_coll_call call = {.kind = kinds[i % 2],
+                                        .send = given,
+                                        .recv = got[j],
+                                        .count = right[j],
+                                        .is_vector = true,
+                                        .recv_counts = j == 0 ? wrong : right};
+
+            trial_group_start(&tg, j, &call, &done[j]);
+        }
+        world_settle(&world);
+        world_check_done(&done[0], AM_ERR_TRUNCATE);
+        world_close(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +191,7 @@ int main(void)
             cmocka_unit_test(test_gives_nothing),
             cmocka_unit_test(test_reduces_nothing),
             cmocka_unit_test(test_own_block),
+            cmocka_unit_test(test_longer),
     };
 
     prng = test_prng("coll_vector_test");
