@@ -309,17 +309,19 @@ static am_status_t start(struct am_coll_group *group,
                          const struct am_coll_call *call, bool has_looked,
                          am_done_fn done, void *arg)
 {
-    struct am_coll_req *req;
+    struct am_coll_req *req = NULL;
     am_status_t status = ask(group);
 
-    if (status != AM_OK) {
-        return status;
+    if (status == AM_OK) {
+        req = am_coll_req_open(group, done, arg);
+        status = req == NULL ? AM_ERR_MEMORY : AM_OK;
     }
-    req = am_coll_req_open(group, done, arg);
-    if (req == NULL) {
-        group->status = AM_ERR_MEMORY;
-        am_shared_break(group); /* the others may see its turn begun */
-        return AM_ERR_MEMORY;
+    if (status != AM_OK) {
+        group->status = status;
+        if (status != AM_ERR_PEER) { /* a death is found by all */
+            am_shared_break(group);  /* they may see its turn begun */
+        }
+        return status;
     }
     group->coll->stats[AM_COLL_STAT_STARTED]++;
     if ((group->has_numbers && group->telling == NULL) || group->size == 1) {
