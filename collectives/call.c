@@ -37,15 +37,37 @@ static bool counts_are_there(const struct am_coll_call *call, bool is_root)
 static bool gives(const struct am_coll_group *group,
                   const struct am_coll_call *call)
 {
+    const size_t *counts = call->kind == AM_COLL_ALLTOALL ? call->send_counts
+                                                          : call->recv_counts;
     uint32_t i = 0;
 
-    if (!call->is_vector || call->kind != AM_COLL_ALLTOALL) {
-        return call->is_vector || call->count > 0;
+    if (!call->is_vector) {
+        return call->count > 0;
     }
-    while (i < group->size && call->send_counts[i] == 0) {
+    while (i < group->size && counts[i] == 0) {
         i++;
     }
     return i < group->size;
+}
+
+/* Is my own block of a vector call as long where it is given as where it goes? */
+static bool own_block_agrees(const struct am_coll_group *group,
+                             const struct am_coll_call *call)
+{
+    uint32_t rank = group->rank;
+
+    switch (call->kind) {
+    case AM_COLL_GATHER:
+        return rank != call->root || call->send == NULL ||
+               call->recv_counts[rank] == call->count;
+    case AM_COLL_SCATTER:
+        return rank != call->root || call->recv == NULL ||
+               call->send_counts[rank] == call->count;
+    case AM_COLL_ALLTOALL:
+        return call->send_counts[rank] == call->recv_counts[rank];
+    default:
+        return true;
+    }
 }
 
 static bool is_sound(const struct am_coll_group *group,
@@ -64,7 +86,8 @@ static bool is_sound(const struct am_coll_group *group,
     }
     if (call->is_vector &&
         (!has_blocks(call->kind) ||
-         !counts_are_there(call, call->root == group->rank))) {
+         !counts_are_there(call, call->root == group->rank) ||
+         !own_block_agrees(group, call))) {
         return false;
     }
     if (call->send == NULL && !am_coll_may_be_in_place(call->kind) &&
@@ -286,17 +309,19 @@ static am_status_t start(struct am_coll_group *group,
                          const struct am_coll_call *call, bool has_looked,
                          am_done_fn done, void *arg)
 {
-    struct am_coll_req *req;
+    struct am_coll_req *req = NULL;
     am_status_t status = ask(group);
 
-    if (status != AM_OK) {
-        return status;
+    if (status == AM_OK) {
+        req = am_coll_req_open(group, done, arg);
+        status = req == NULL ? AM_ERR_MEMORY : AM_OK;
     }
-    req = am_coll_req_open(group, done, arg);
-    if (req == NULL) {
-        group->status = AM_ERR_MEMORY;
-        am_shared_break(group); /* the others may see its turn begun */
-        return AM_ERR_MEMORY;
+    if (status != AM_OK) {
+        group->status = status;
+        if (status != AM_ERR_PEER) { /* a death is found by all */
+            am_shared_break(group);  /* they may see its turn begun */
+        }
+        return status;
     }
     group->coll->stats[AM_COLL_STAT_STARTED]++;
     if ((group->has_numbers && group->telling == NULL) || group->size == 1) {

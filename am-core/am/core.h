@@ -312,9 +312,8 @@ struct am_region {
     struct am_list link; /* on ctx->public_regions, if registered */
 };
 
-/* Open a region over `data` in caller's memory; with its key `peer` (NULL: any
- * peer) may do what `caps` say (AM_DEV_CAP_PUT, GET), by the device too.
- * AM_ERR_MEMORY. */
+/* Open a region over `data` in caller's memory; with its key `peer` (NULL: any peer) may do
+ * what `caps` say (AM_DEV_CAP_PUT, GET), by the device too.  AM_ERR_MEMORY. */
 am_status_t am_region_open(struct am_ctx *ctx, struct am_region *region,
                            const struct am_data *data, uint32_t caps,
                            struct am_peer *peer);
@@ -355,8 +354,7 @@ struct am_transfer {
     bool single; /* by the device where it can, whatever the costs say here */
     bool later;  /* not before the next poll: the caller's call returns first */
     /* of a put: */
-    bool acknowledged; /* it is done when the bytes are in place; else when
-                        * `local` may be reused */
+    bool acknowledged; /* done when the bytes are in place; else when `local` may be reused */
     uint32_t handler;  /* runs at the peer when they are in place; 0: none */
     const uint64_t *words; /* the handler's, 4 at most */
     uint32_t word_count;

@@ -111,8 +111,7 @@ struct am_dev_pages {
 struct am_dev_ep {
     struct am_dev *dev;
     void *user; /* set by the layer above at connect or accept */
-    struct am_meter *meter; /* of its distance, with its costs; NULL: they are
-                             * the device's (attr.perf) */
+    struct am_meter *meter; /* of its distance; NULL: its costs are attr.perf */
     const struct am_dev_pages *pages; /* of a stream to it; NULL: none is new */
     bool near; /* what it has written comes quickly, as the device saw last */
 };

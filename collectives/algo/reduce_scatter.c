@@ -13,8 +13,8 @@ enum {
 
 static struct am_block block_at(const struct am_coll_build *b, uint32_t member)
 {
-    return am_block_at(b->call->recv_counts, NULL, b->call->count, b->unit,
-                       member);
+    return am_block_at(b->call->recv_counts, b->call->recv_offsets,
+                       b->call->count, b->unit, member);
 }
 
 /* Each member gets its block from all others and reduces them from the last to

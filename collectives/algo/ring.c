@@ -138,7 +138,8 @@ uint32_t am_reduce_ring(const struct am_coll_build *b, const void *given,
 
     if (b->size == 1 && given != result) {
         am_sched_edge(b->sched,
-                      am_sched_copy(b->sched, given, result, blocks[0].bytes),
+                      am_sched_copy(b->sched, am_at(given, blocks[0].offset),
+                                    result, blocks[0].bytes),
                       all);
     }
     for (uint32_t i = 0; i < b->size; i++) {

@@ -88,6 +88,9 @@ void am_net_numbers(struct am_ctx *ctx, struct am_coll_numbers *numbers)
     if (network != NULL) {
         numbers->network = network->attr.network;
     }
+    if (am_coll_of(ctx)->window == 0) { /* no message may be cast unasked */
+        numbers->network.multicast_ps = 0;
+    }
 }
 
 bool am_coll_has_network(struct am_ctx *ctx)

@@ -191,6 +191,17 @@ static struct block block_from(const struct am_coll_req *req, uint32_t member,
     return block;
 }
 
+/* Is the block what a member has given, of so many bytes, or in it? */
+static bool is_given(const struct am_coll_req *req, const struct block *block,
+                     size_t bytes)
+{
+    if (!is_cut(req)) {
+        return block->bytes == bytes;
+    }
+    return block->bytes == 0 ||
+           (block->from <= bytes && block->bytes <= bytes - block->from);
+}
+
 /* False: it is on its way, or the request has failed. */
 static bool block_take(struct am_coll_req *req, uint32_t member)
 {
@@ -201,12 +212,12 @@ static bool block_take(struct am_coll_req *req, uint32_t member)
     size_t bytes = given->bytes; /* read once */
     char *to = am_at_mutable(req->call.recv, block.to);
 
-    if (block.bytes == 0) {
-        return true;
-    }
-    if (block.from > bytes || block.bytes > bytes - block.from) {
+    if (!is_given(req, &block, bytes)) {
         am_coll_req_fail(req, AM_ERR_TRUNCATE);
         return false;
+    }
+    if (block.bytes == 0) {
+        return true;
     }
     if (!is_in_slot(req, bytes)) {
         return am_shared_read(req, member, AM_SHARED_GIVEN, block.from, to,

@@ -150,6 +150,18 @@ void am_shared_reap(struct am_coll *coll, bool at_close)
     }
 }
 
+/* Who is to leave it, or die.  False: no memory. */
+static bool ranks_keep(const struct am_coll_group *group)
+{
+    struct am_shared *shared = group->shared;
+
+    shared->ranks = malloc(shared->size * sizeof(*shared->ranks));
+    for (uint32_t i = 0; shared->ranks != NULL && i < shared->size; i++) {
+        shared->ranks[i] = am_coll_member(group, i);
+    }
+    return shared->ranks != NULL;
+}
+
 am_status_t am_shared_leave(struct am_coll_group *group)
 {
     struct am_coll *coll = group->coll;
@@ -162,12 +174,8 @@ am_status_t am_shared_leave(struct am_coll_group *group)
         return AM_ERR_AGAIN;
     }
     if (shared->owner != NULL) { /* it stays until all have left */
-        shared->ranks = malloc(shared->size * sizeof(*shared->ranks));
-        if (shared->ranks == NULL) {
+        if (!coll->is_closing && !ranks_keep(group)) {
             return AM_ERR_AGAIN;
-        }
-        for (uint32_t i = 0; i < shared->size; i++) {
-            shared->ranks[i] = am_coll_member(group, i);
         }
         am_list_push(&coll->left, &shared->link);
     }

@@ -65,8 +65,24 @@ static size_t made_at(const struct am_coll_req *req, uint32_t segment)
 /* Of a reduction whose blocks are scattered, what a member reduces. */
 static struct am_block block_of(const struct am_coll_req *req, uint32_t member)
 {
-    return am_block_at(req->call.is_vector ? req->call.recv_counts : NULL, NULL,
+    return am_block_at(req->call.is_vector ? req->call.recv_counts : NULL,
+                       req->call.is_vector ? req->call.recv_offsets : NULL,
                        req->call.count, req->op.element_bytes, member);
+}
+
+/* The bytes of all of them, with the gaps between them. */
+static size_t blocks_bytes(const struct am_coll_req *req)
+{
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < req->group->size; i++) {
+        struct am_block block = block_of(req, i);
+
+        if (block.bytes > 0 && block.offset + block.bytes > bytes) {
+            bytes = block.offset + block.bytes;
+        }
+    }
+    return bytes;
 }
 
 /* --------------------------------------------------------------- the turns */
@@ -261,9 +277,7 @@ static bool given_open(struct am_coll_req *req)
                am_shared_open(req, AM_SHARED_GIVEN, call->recv, bytes);
     }
     if (call->kind == AM_COLL_REDUCE_SCATTER) {
-        struct am_block last = block_of(req, req->group->size - 1);
-
-        bytes = last.offset + last.bytes;
+        bytes = blocks_bytes(req);
     }
     return am_shared_open(req, AM_SHARED_GIVEN, am_given(call), bytes);
 }

@@ -207,13 +207,11 @@ static size_t units_got(const struct trial_run *run, uint32_t i)
 /* All members know all counts, and in ALLTOALL all lengths to one are alike. */
 static void blocks_set(struct trial_run *run, struct am_prng *prng)
 {
-    bool has_gaps = run->trial.kind != AM_COLL_REDUCE_SCATTER;
-
     for (uint32_t i = 0; i < run->tg->size; i++) {
         run->counts[i] = run->trial.count;
         if (run->trial.is_vector) {
             run->counts[i] = am_prng_next(prng) % (2 * run->trial.count + 1);
-            run->total += has_gaps ? am_prng_next(prng) % 3 : 0;
+            run->total += am_prng_next(prng) % 3;
         }
         run->offsets[i] = run->total;
         run->total += run->counts[i];

@@ -235,6 +235,28 @@ static void groups_run(struct node *node)
     node->failures += am_coll_group_close(all[2]) != AM_OK;
 }
 
+/* Without a window each message waits until it is asked for, so that none is cast. */
+static void no_window_body(void *arg, struct ns_sim_node *view)
+{
+    static const struct am_option options[] = {{"AM_COLL_BCAST", "multicast"},
+                                               {"AM_COLL_WINDOW", "0"}};
+    struct node node = {.view = view};
+    struct am_coll_group *all = NULL;
+    uint32_t *failures = arg;
+
+    node.ctx = sim_ctx_open(view, options, 2);
+    if (node.ctx == NULL) {
+        return;
+    }
+    sim_ctx_meet(view, node.ctx);
+    node.failures += am_coll_group_open(node.ctx, 1, NULL, 0, &all) != AM_OK;
+    rounds_run(&node, all, 3, 10);
+    node.failures += counter_of(&node, AM_COLL_STAT_CAST) != 0;
+    node.failures += am_coll_group_close(all) != AM_OK;
+    failures[view->rank] = node.failures;
+    sim_ctx_close(view, node.ctx);
+}
+
 static void body(void *arg, struct ns_sim_node *view)
 {
     static const struct am_option combining[] = {
@@ -260,7 +282,8 @@ static void body(void *arg, struct ns_sim_node *view)
 }
 
 static void machine_run(const char *name, const char *const *sets,
-                        uint32_t set_count)
+                        uint32_t set_count,
+                        void (*run)(void *arg, struct ns_sim_node *view))
 {
     char error[256] = "";
     struct ns_machine *machine = ns_machine_load(name, sets, set_count, error,
@@ -275,7 +298,7 @@ static void machine_run(const char *name, const char *const *sets,
     assert_non_null(machine);
     sim = ns_sim_open(machine, &params, error, sizeof(error));
     if (sim == NULL ||
-        ns_sim_run(sim, body, failures, &result, error, sizeof(error)) != 0) {
+        ns_sim_run(sim, run, failures, &result, error, sizeof(error)) != 0) {
         fail_msg("%s: %s", name, error);
     }
     ns_sim_close(sim);
@@ -288,7 +311,7 @@ static void machine_run(const char *name, const char *const *sets,
 static void test_combined(void **state)
 {
     (void)state;
-    machine_run("bgp", NULL, 0);
+    machine_run("bgp", NULL, 0, body);
 }
 
 static void test_combined_late(void **state)
@@ -296,13 +319,19 @@ static void test_combined_late(void **state)
     const char *const sets[] = {"net.fault.drop=1/50"};
 
     (void)state;
-    machine_run("bgp", sets, 1);
+    machine_run("bgp", sets, 1, body);
 }
 
 static void test_multicast(void **state)
 {
     (void)state;
-    machine_run("myrinet-p3", NULL, 0);
+    machine_run("myrinet-p3", NULL, 0, body);
+}
+
+static void test_no_window(void **state)
+{
+    (void)state;
+    machine_run("myrinet-p3", NULL, 0, no_window_body);
 }
 
 static void test_multicast_by_hosts(void **state)
@@ -310,7 +339,7 @@ static void test_multicast_by_hosts(void **state)
     const char *const sets[] = {"lanai.multicast=host"};
 
     (void)state;
-    machine_run("myrinet-ppro", sets, 1);
+    machine_run("myrinet-ppro", sets, 1, body);
 }
 
 int main(void)
@@ -320,6 +349,7 @@ int main(void)
             cmocka_unit_test(test_combined_late),
             cmocka_unit_test(test_multicast),
             cmocka_unit_test(test_multicast_by_hosts),
+            cmocka_unit_test(test_no_window),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
