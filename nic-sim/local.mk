@@ -193,7 +193,8 @@ ns_tests = test/unit/sim_kernel_test test/unit/sim_host_test \
     test/unit/sim_link_test test/unit/sim_link_fault_test \
     test/unit/sim_torus_test test/unit/sim_queue_test \
     test/unit/sim_torus_fault_test test/unit/sim_tree_test \
-    test/unit/sim_sp_test test/unit/sim_lanai_test test/unit/sim_copy_test \
+    test/unit/sim_sp_test test/unit/sim_lanai_test \
+    test/unit/sim_lanai_flow_test test/unit/sim_copy_test \
     test/unit/sim_bgp_test test/unit/sim_bgp_network_test \
     test/unit/sim_bgp_form_test test/unit/sim_wq_test \
     test/unit/sim_posts_test \
@@ -256,6 +257,12 @@ test_unit_sim_lanai_test_SOURCES = test/unit/sim_lanai_test.c \
 test_unit_sim_lanai_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
 test_unit_sim_lanai_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_unit_sim_lanai_test_LDADD = $(NS_TEST_LIBS)
+test_unit_sim_lanai_flow_test_SOURCES = test/unit/sim_lanai_flow_test.c \
+    test/support/sim_scene.c test/support/sim_scene.h \
+    test/support/sim_dev.c test/support/sim_dev.h
+test_unit_sim_lanai_flow_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)
+test_unit_sim_lanai_flow_test_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_unit_sim_lanai_flow_test_LDADD = $(NS_TEST_LIBS)
 sim_ctx = test/support/sim_ctx.c test/support/sim_ctx.h
 test_unit_coll_network_test_SOURCES = test/unit/coll_network_test.c $(sim_ctx)
 test_unit_coll_network_test_CPPFLAGS = $(NS_TEST_CPPFLAGS)

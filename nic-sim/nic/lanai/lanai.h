@@ -101,6 +101,7 @@ struct ns_lanai_peer {
     uint16_t number;       /* of the next packet to it */
     uint16_t wanted;       /* number of its packet that is taken next */
     bool refused;          /* the packet wanted was dropped for lack of room */
+    uint32_t forwarding; /* its packets that not all children have taken yet */
     bool ask, asked;       /* for packets again: to do, done */
     bool resend;           /* all that is unacknowledged */
     uint32_t backoff;      /* doublings of the time since an acknowledgement */
@@ -135,6 +136,8 @@ struct ns_lanai {
     uint32_t window;     /* none: buffers for each sender; ni: unacknowledged */
     uint32_t room;       /* ni, host: packets that may be in SRAM... */
     uint32_t taken;      /* ... and are: accepted and not released */
+    uint32_t forwarding; /* ni: of these, those that go on to children */
+    uint32_t forwarders; /* ... and the peers that they came from */
     const char *failure; /* why the NI has stopped; NULL */
     bool open;
     /* send descriptors of 4 words, and the slots that the host writes */
@@ -222,6 +225,8 @@ void ns_lanai_frees(struct ns_lanai *lanai, uint32_t route);
 /* lanai_mcast.c */
 void ns_lanai_forward_set(struct ns_lanai *lanai, uint32_t value);
 uint32_t ns_lanai_child_count(const struct ns_lanai *lanai, uint32_t root);
+/* Does the NI itself send a multicast of this root on? */
+bool ns_lanai_forwards(const struct ns_lanai *lanai, uint32_t root);
 /* Send `packet` (filled in but for its destination; put back into the pool) to
  * all children; then `frees`. */
 void ns_lanai_mcast_start(struct ns_lanai *lanai, struct ns_packet *packet,
@@ -270,6 +275,11 @@ bool ns_lanai_host_receive(struct ns_lanai *lanai, struct ns_packet *packet);
 uint32_t ns_lanai_resend_peer(const struct ns_lanai *lanai);
 void ns_lanai_resend_finish(struct ns_lanai *lanai);
 void ns_lanai_room(struct ns_lanai *lanai);
+/* A packet of `peer` goes on to children; all of them have taken it. */
+void ns_lanai_forwarding_begin(struct ns_lanai *lanai,
+                               struct ns_lanai_peer *peer);
+void ns_lanai_forwarding_end(struct ns_lanai *lanai,
+                             struct ns_lanai_peer *peer);
 
 /* lanai_dma.c */
 void ns_lanai_mark(struct ns_lanai *lanai, uint32_t stage);

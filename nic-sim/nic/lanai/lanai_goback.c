@@ -8,6 +8,12 @@
  * time is sent again anyway; the time doubles until something is acknowledged,
  * so that a time that is too short ends no run.
  *
+ * A multicast that goes on keeps its buffer until the children's NIs have taken
+ * it.  If such packets could have all buffers, NIs of several trees would wait
+ * for each other for ever.  So each peer may always have one of them here: along
+ * a tree a packet comes from farther and farther away, so that the last ones that
+ * wait do so for nobody.
+ *
  * And of I-hrx, where the NI has none: it drops what is spoilt or finds no
  * room, and the host sees to the rest.
  */
@@ -212,6 +218,35 @@ static void out_of_order(struct ns_lanai *lanai, struct ns_packet *packet,
     ns_lanai_drop(lanai, packet, NS_LANAI_STAT_NUMBER);
 }
 
+void ns_lanai_forwarding_begin(struct ns_lanai *lanai,
+                               struct ns_lanai_peer *peer)
+{
+    lanai->forwarders += peer->forwarding++ == 0;
+    lanai->forwarding++;
+}
+
+void ns_lanai_forwarding_end(struct ns_lanai *lanai, struct ns_lanai_peer *peer)
+{
+    lanai->forwarding--;
+    lanai->forwarders -= --peer->forwarding == 0;
+}
+
+/* Is there a buffer for a packet that came?  One that goes on leaves one to each
+ * peer that has none here, if there are so many. */
+static bool has_room(const struct ns_lanai *lanai,
+                     const struct ns_lanai_peer *peer,
+                     const struct ns_lanai_wire *wire)
+{
+    uint32_t others = lanai->nodes - 1;
+
+    if (wire->type != NS_LANAI_MCAST || peer->forwarding == 0 ||
+        !ns_lanai_forwards(lanai, wire->root) || lanai->room < others) {
+        return lanai->taken < lanai->room;
+    }
+    return lanai->taken < lanai->room &&
+           lanai->forwarding + others - lanai->forwarders < lanai->room;
+}
+
 bool ns_lanai_goback_receive(struct ns_lanai *lanai, struct ns_packet *packet,
                              const struct ns_lanai_wire *wire)
 {
@@ -235,7 +270,7 @@ bool ns_lanai_goback_receive(struct ns_lanai *lanai, struct ns_packet *packet,
         out_of_order(lanai, packet, peer);
         return false;
     }
-    if (lanai->taken == lanai->room) {
+    if (!has_room(lanai, peer, wire)) {
         peer->refused = true;
         ns_lanai_drop(lanai, packet, NS_LANAI_STAT_NO_ROOM);
         return false;

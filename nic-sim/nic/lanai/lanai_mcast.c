@@ -21,6 +21,12 @@ uint32_t ns_lanai_child_count(const struct ns_lanai *lanai, uint32_t root)
     return root < lanai->nodes ? lanai->child_count[root] : 0;
 }
 
+bool ns_lanai_forwards(const struct ns_lanai *lanai, uint32_t root)
+{
+    return lanai->settings->multicast_host == 0 &&
+           ns_lanai_child_count(lanai, root) > 0;
+}
+
 static uint32_t group_new(struct ns_lanai *lanai, struct ns_lanai_group group)
 {
     uint32_t index = lanai->group_free;
@@ -99,7 +105,8 @@ void ns_lanai_mcast_receive(struct ns_lanai *lanai, struct ns_packet *packet,
     uint32_t count = ns_lanai_child_count(lanai, root);
 
     packet->route = NS_LANAI_FREES_NOTHING;
-    if (lanai->settings->multicast_host == 0 && count > 0) {
+    if (ns_lanai_forwards(lanai, root)) {
+        ns_lanai_forwarding_begin(lanai, &lanai->peers[packet->source]);
         packet->route =
                 NS_LANAI_FREES_GROUP +
                 forward_start(lanai, ns_lanai_packet_copy(lanai, packet), root,

@@ -182,6 +182,10 @@ void ns_lanai_release(struct ns_lanai *lanai, struct ns_packet *packet)
 {
     uint32_t from = packet->source;
 
+    if (lanai->settings->reliability == NS_LANAI_NI &&
+        packet->route >= NS_LANAI_FREES_GROUP) {
+        ns_lanai_forwarding_end(lanai, &lanai->peers[from]);
+    }
     ns_packet_put(&lanai->net->pool, packet);
     ns_myrinet_taken(lanai->net, lanai->component.node);
     ns_lanai_flow_released(lanai, from);
