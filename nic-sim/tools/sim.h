@@ -41,6 +41,7 @@ struct sim_options {
                          * --reproduce sp-nas: launcher, folder of kernels */
     char klass;         /* of NAS, of --reproduce sp-nas */
     uint32_t nodes; /* of --run, --speed and so on; 0: the default */
+    uint64_t limit_ms;     /* as it was given; 0: not */
     const char *only;      /* of --predict: how names begin, or NULL: all */
     struct sim_rows *into; /* keep rows here and print none; NULL: print */
     bool *any;             /* set by the first row; NULL: nobody asks */

@@ -45,7 +45,6 @@ enum {
 };
 
 #define LIMIT_PS  (100 * NS_PS_PER_SECOND)
-#define PATIENCE_SECONDS 600
 #define PS_PER_MS (NS_PS_PER_SECOND / 1000)
 
 static const struct option long_options[] = {
@@ -168,6 +167,7 @@ static int option_take(struct sim_options *options, int option)
         return number_take("seed", 0, UINT64_MAX, &options->params.seed);
     case OPTION_LIMIT:
         status = number_take("limit", 1, UINT32_MAX, &number);
+        options->limit_ms = number;
         options->params.limit_ps = number * PS_PER_MS;
         return status;
     case OPTION_MPI:
@@ -277,7 +277,6 @@ int sim_options_parse(int argc, char **argv, struct sim_options *options)
     *options = (struct sim_options){.progress = isatty(STDERR_FILENO) == 1};
     options->params.tick = options->progress ? sim_bar_tick : NULL;
     options->params.limit_ps = LIMIT_PS;
-    options->params.patience_seconds = PATIENCE_SECONDS;
     /* "-": words come in turn, as option 1, so that it is known which of them
      * were before "--".  They are gathered from argv[1] on. */
     while ((option = getopt_long(argc, argv, "-n:", long_options, NULL)) !=

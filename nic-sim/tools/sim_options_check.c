@@ -3,6 +3,8 @@
  */
 #include "tools/sim.h"
 
+#define PATIENCE_SECONDS 600
+
 /* What only some of the things to do have a use for. */
 static int extras_check(const struct sim_options *options, bool nodes,
                         bool trace)
@@ -67,7 +69,8 @@ int sim_options_modes(const struct sim_options *options)
     return extras_check(options, nodes, trace);
 }
 
-/* --reproduce of jobs wants a launcher and kernels, and no other does. */
+/* --reproduce of jobs wants a launcher and kernels, and no other does.  Only a
+ * process can take too long. */
 static int jobs_check(struct sim_options *options)
 {
     bool is_job = options->reproduce != NULL &&
@@ -88,6 +91,16 @@ static int jobs_check(struct sim_options *options)
         return EXIT_USAGE;
     }
     options->klass = options->klass != '\0' ? options->klass : 'S';
+    if (!is_job && !options->params.processes &&
+        options->params.patience_seconds != 0) {
+        fputs("am_sim: --patience is for --mpi, --processes and --reproduce "
+              "sp-nas\n",
+              stderr);
+        return EXIT_USAGE;
+    }
+    if (options->params.patience_seconds == 0) {
+        options->params.patience_seconds = PATIENCE_SECONDS;
+    }
     return 0;
 }
 

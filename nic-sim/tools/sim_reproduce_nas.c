@@ -16,7 +16,8 @@ enum {
     NODES = 16, /* the paper's */
     RUNS = 6,
     LINE = 256,
-    WORDS = 2 * SIM_SETS_MAX + 16
+    NUMBER = 24, /* of a number as text */
+    WORDS = 2 * SIM_SETS_MAX + 20
 };
 
 /* A class takes what it takes: ten thousand seconds are no sign of a hang. */
@@ -41,15 +42,25 @@ static const struct nas_run all[RUNS] = {
         {"bt", "", NULL, 0, 0, false},
 };
 
-/* The command: this program again, as the simulator of one job. */
+/* The command: this program again, as the simulator of one job, with what was
+ * said of each. */
 static _Noreturn void job_exec(const struct sim_options *options,
                                const char *machine, const struct nas_run *run)
 {
-    const char *argv[WORDS] = {"am_sim", "--mpi", "--no-progress", "--limit",
-                               LIMIT_MS};
-    uint32_t count = 5;
-    char nodes[16], klass[2] = {options->klass, '\0'}, program[PATH_MAX];
+    char limit[NUMBER] = LIMIT_MS, seed[NUMBER], patience[NUMBER],
+         nodes[NUMBER];
+    const char *argv[WORDS] = {"am_sim",  "--mpi",      "--no-progress",
+                               "--limit", limit,        "--seed",
+                               seed,      "--patience", patience};
+    uint32_t count = 9;
+    char klass[2] = {options->klass, '\0'}, program[PATH_MAX];
 
+    if (options->limit_ms != 0) {
+        snprintf(limit, sizeof(limit), "%" PRIu64, options->limit_ms);
+    }
+    snprintf(seed, sizeof(seed), "%" PRIu64, options->params.seed);
+    snprintf(patience, sizeof(patience), "%" PRIu64,
+             options->params.patience_seconds);
     snprintf(nodes, sizeof(nodes), "%" PRIu32,
              options->nodes != 0 ? options->nodes : NODES);
     snprintf(program, sizeof(program), "%s/nas_%s", options->run_argv[1],

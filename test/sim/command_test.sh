@@ -52,7 +52,25 @@ refused 'it must be S, W, A or B' --reproduce sp-nas --class X -- mpiexec nas
 refused '--class is for' --class A --reproduce bgp-mpi
 refused 'sp-nas has no plot' --reproduce sp-nas --plot "$work/x.svg" -- mpiexec nas
 refused '--only is for' --only ft --reproduce bgp-mpi
+refused '--patience is for' --patience 5 --explain sp-thin
+refused '--patience is for' --patience 5 --run "$work/ring.so" sp-thin
 refused 'nothing sends them again' --set net.fault.drop=1/9 pcie4
+# What was said of a job goes to the simulator of each kernel, which starts the
+# launcher.
+cat >"$work/launcher" <<'EOF'
+#!/bin/sh
+tr '\0' ' ' <"/proc/$PPID/cmdline" >"${0%/*}/words"
+exit 1
+EOF
+chmod +x "$work/launcher"
+"$sim" --reproduce sp-nas --only ft --seed 7 --limit 12345 --patience 5 \
+    -n 4 --set 'host.pio=2 us' -- "$work/launcher" "$work" >"$work/out" \
+    2>"$work/err" && bad "a launcher that fails"
+for words in '--seed 7' '--limit 12345' '--patience 5' '--set host.pio=2 us' \
+    'sp-thin -- '; do
+    grep -q -e " $words" "$work/words" ||
+        bad "sp-nas says $words to a job: $(cat "$work/words")"
+done
 # A setting that is too small is named.
 refused 'host.shared_memory is too small' \
     --set 'host.shared_memory=64 KiB' --figure eager bgp
