@@ -177,7 +177,8 @@ static int set_add(struct perf_options *options, const char *text)
 static int seed_take(struct perf_options *options, const char *text)
 {
     options->seeded = true;
-    return number("seed", text, 0, SIZE_MAX, &options->seed);
+    /* JSON's numbers have a sign */
+    return number("seed", text, 0, INT64_MAX, &options->seed);
 }
 
 /* What was given as text and can be judged only when the test is known. */

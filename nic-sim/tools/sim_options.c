@@ -164,7 +164,8 @@ static int option_take(struct sim_options *options, int option)
         options->sets[options->set_count++] = optarg;
         return 0;
     case OPTION_SEED:
-        return number_take("seed", 0, UINT64_MAX, &options->params.seed);
+        /* JSON's numbers have a sign */
+        return number_take("seed", 0, INT64_MAX, &options->params.seed);
     case OPTION_LIMIT:
         status = number_take("limit", 1, UINT32_MAX, &number);
         options->limit_ms = number;

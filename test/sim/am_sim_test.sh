@@ -187,6 +187,17 @@ grep -q -e '--limit is for' "$work/err" || bad "says so of --limit"
 grep -q -e '--seed is for' "$work/err" || bad "says so of --seed"
 "$perf" --sim bgp --seed=-1 rtt 2>"$work/err" && bad "a seed below zero"
 grep -q -e '--seed "-1": expected a number' "$work/err" || bad "and told so"
+# JSON has the seed as it was given, up to the largest one.
+most=9223372036854775807
+for command in "$sim --seed $most --figure os" "$perf --seed $most rtt --sim"; do
+    $command sp-thin --json | grep -q "\"seed\":$most[,}]" ||
+        bad "$command has its seed"
+done
+told '--seed 9223372036854775808: it must be a number of 0 to '$most \
+    --seed 9223372036854775808 sp-thin
+"$perf" --sim bgp --seed=9223372036854775808 rtt 2>"$work/err" &&
+    bad "a seed that is too large"
+grep -q -e "to $most" "$work/err" || bad "and told so: $(cat "$work/err")"
 # The same seed, the same run; another, other packets that a link loses.
 seeded() { # SEED: the trace of a run with faults
     "$perf" --sim sp-thin --set net.fault.drop=1/20 --seed "$1" --json \
