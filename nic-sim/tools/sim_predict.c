@@ -26,7 +26,8 @@ struct curve {
 };
 
 /* The size at which the curve crosses half of `asymptote`, between two of its
- * points on a straight line; 0 when it does not. */
+ * points on a straight line; 0 when it does not.  A MiB times a TB/s has 60
+ * bits. */
 static uint64_t half_power(const struct curve *curve, uint64_t asymptote)
 {
     uint64_t half = asymptote / 2;
@@ -36,8 +37,8 @@ static uint64_t half_power(const struct curve *curve, uint64_t asymptote)
 
         if (low < half && high >= half) {
             return curve->bytes[i - 1] +
-                   (curve->bytes[i] - curve->bytes[i - 1]) *
-                           ((half - low) >> 10) / ((high - low + 1023) >> 10);
+                   (curve->bytes[i] - curve->bytes[i - 1]) * (half - low) /
+                           (high - low);
         }
     }
     return 0;

@@ -132,4 +132,24 @@ predict sp-thin --set 'net.link=20 MB/s' --only store_async
 rows sp-thin
 [ "$(rate "$work/rows")" -lt "$(rate "$work/sp-thin")" ] ||
     bad "a slower link lowers the predicted bandwidth"
+
+# The half-power point is where a straight line between two sizes has half of the
+# last rate, to the byte.
+for what in get half_power_get; do
+    "$sim" --no-progress --json --predict --only $what sp-thin \
+        >"$work/$what.json" || bad "$what as JSON"
+done
+python3 - "$work/get.json" "$work/half_power_get.json" <<'EOF' || bad "to the byte"
+import json, sys
+rows = map(json.loads, open(sys.argv[1]))
+curve = [(row["bytes"], int(row["value"]))
+         for row in rows if row["metric"] == "get"]
+half = curve[-1][1] // 2
+(a, low), (b, high) = next((one, two) for one, two in zip(curve, curve[1:])
+                           if one[1] < half <= two[1])
+want = a + (b - a) * (half - low) // (high - low)
+rows = map(json.loads, open(sys.argv[2]))
+got = {row["metric"]: int(row["value"]) for row in rows}["half_power_get"]
+assert got == want, (got, want)
+EOF
 exit $failed
