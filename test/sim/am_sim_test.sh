@@ -93,6 +93,12 @@ latency=$("$sim" --json --figure latency --set nic.pcie=200us pcie4 |
     sed -n 's/.*"value":\([0-9]*\).*/\1/p')
 [ "${latency:-0}" -gt 400000 ] && [ "$latency" -lt 401000 ] ||
     bad "two ways over PCIe of 200 us: a latency of $latency ns"
+# So with remote copies: one switch of a millisecond, and another.
+latency=$("$sim" --json --figure latency --set lanai.transfer=rcpy \
+    --set net.switch=1ms myrinet-ppro |
+    sed -n 's/.*"value":\([0-9]*\).*/\1/p')
+[ "${latency:-0}" -gt 2015000 ] && [ "$latency" -lt 2017000 ] ||
+    bad "remote copies through two slow switches: a latency of $latency ns"
 # What a file of targets sets counts, or is told.
 targets 'os = ["1 us", "5", "none at all"];
 '
