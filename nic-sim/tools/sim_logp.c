@@ -141,9 +141,13 @@ static uint64_t choose_or(const struct logp *logp)
     return logp->or_ps;
 }
 
+/* On a network that takes next to nothing, no more than what a burst, or a poll
+ * that finds nothing, adds to the overheads: then nothing is left. */
 static uint64_t choose_latency(const struct logp *logp)
 {
-    return logp->half_ps - logp->os_ps - logp->or_ps;
+    uint64_t host_ps = logp->os_ps + logp->or_ps;
+
+    return logp->half_ps > host_ps ? logp->half_ps - host_ps : 0;
 }
 
 static uint64_t choose_g(const struct logp *logp)

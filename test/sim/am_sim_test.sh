@@ -99,6 +99,11 @@ latency=$("$sim" --json --figure latency --set lanai.transfer=rcpy \
     sed -n 's/.*"value":\([0-9]*\).*/\1/p')
 [ "${latency:-0}" -gt 2015000 ] && [ "$latency" -lt 2017000 ] ||
     bad "remote copies through two slow switches: a latency of $latency ns"
+# No time is left of half a round trip where the network takes none.
+"$sim" --figure latency --set nic.clock=1000000MHz --set net.clock=100GHz \
+    --set 'nic.descriptor=1 cycles' --set 'nic.packet=1 cycles' \
+    --set bus.rate=1000GB/s bgp >"$work/out" || bad "a network that takes no time"
+grep -q '^latency *0\.0' "$work/out" || bad "it has no latency: $(cat "$work/out")"
 # What a file of targets sets counts, or is told.
 targets 'os = ["1 us", "5", "none at all"];
 '
