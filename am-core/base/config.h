@@ -65,6 +65,11 @@ void am_config_print(const struct am_config_row *row, const void *values,
 /* Parse "16k", "1m", "max" or a plain number.  AM_ERR_CONFIG if it is not. */
 am_status_t am_config_parse_bytes(const char *text, size_t *bytes_p);
 
+/* Parse "12.5", with up to three places, as thousandths: 1 to `max`.  AM_ERR_CONFIG if
+ * it is no such number. */
+am_status_t am_config_parse_thousandths(const char *text, uint64_t max,
+                                        uint64_t *value_p);
+
 /* A variable that is not ours (PMI_FD, PMI_RANK...); NULL when not set. */
 const char *am_config_getenv(const char *name);
 /* Give such a variable, if it is not set, a value for a library that reads it when it

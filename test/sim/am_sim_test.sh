@@ -240,6 +240,17 @@ AM_SIM_MACHINE=sp-fat "$perf" rtt >"$work/out" 2>"$work/err" &&
 grep -q 'sp-fat' "$work/err" || bad "and its name"
 "$perf" --set 'host.pio=2 us' rtt 2>"$work/err" && bad "--set without --sim"
 grep -q -e '--sim' "$work/err" || bad "says what is missing"
+# What a program's computation takes is looked at wherever a context opens.
+for command in "$perf -n 2 rtt" "$sim --figure os sp-thin"; do
+    for choice in banana measured:0 measured:1e3 measured:1000000.001; do
+        AM_SIM_COMPUTE=$choice $command >"$work/out" 2>"$work/err" &&
+            bad "AM_SIM_COMPUTE=$choice $command"
+        grep -q 'AM_SIM_COMPUTE is .*; accepted: none, declared, or' "$work/err" ||
+            bad "$choice is told: $(cat "$work/err")"
+    done
+done
+AM_SIM_COMPUTE=measured:1000000.000 "$sim" --figure os sp-thin >"$work/out" ||
+    bad "the largest factor"
 AM_DEVICES=shm "$perf" --sim sp-thin rtt 2>"$work/err" &&
     bad "shared memory between simulated hosts fails"
 grep -q 'it has sim' "$work/err" || bad "and says what there is"
