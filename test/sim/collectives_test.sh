@@ -67,6 +67,13 @@ rows '$1 == 64 { at = $2 } $1 == 128 && $2 <= at' "more rounds take longer" 6
 rows '$4 >= $2' "the hardware is faster than messages" 6
 [ "$(grep -c 'log P: ' "$work/out")" = 6 ] || bad "what log P says"
 
+# Fewer nodes than those of the first row: one row with these, which says nothing of
+# how times grow.
+table scaling 8 bgp
+[ "$(grep -c '^8 ' "$work/out")" = 3 ] || bad "8 nodes: $(cat "$work/out")"
+[ "$(grep -c '^[0-9]' "$work/out")" = 3 ] || bad "and no others"
+grep -q 'so here' "$work/out" && bad "one point has no law"
+
 # Overlap: polls, all-to-all, allreduce; then us.  The DMA engine moves what the core
 # would copy, if the core looks at it often enough.
 table overlap 4 bgp
