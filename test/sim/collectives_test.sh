@@ -84,6 +84,14 @@ rows '$1 == 1 { a = $2; b = $3 } $1 == 100 && ($2 <= a || $3 <= b)' \
     "more polls hide more" 9
 rows '$2 > 100 || $3 > 100' "no more than all" 9
 
+# The file of a machine may have a name with a quotation mark; it is a text in the plot.
+if command -v gnuplot >/dev/null; then
+    "$sim" --print bgp >"$work/it's; system 'touch $$'.conf"
+    "$sim" --no-progress --reproduce scaling -n 2 --plot "$work/one.svg" \
+        "$work/it's; system 'touch $$'.conf" >/dev/null 2>&1 || bad "a plot of it"
+    grep -q 'it.*s; system' "$work/one.svg" || bad "and its title"
+fi
+
 "$sim" --reproduce buffering -n 4 2>"$work/err" && bad "nodes where there are two"
 grep -q 'nodes is for' "$work/err" || bad "and told so"
 "$sim" --reproduce collectives sp-thin 2>"$work/err" && bad "one machine for all"
