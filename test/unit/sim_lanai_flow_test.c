@@ -1,7 +1,7 @@
 /*
  * Flow control between NIs of Myrinet where it is hard: all nodes multicast at
- * once, and no NI has buffers for all that it is to forward; a driver leaves
- * remote copies behind.
+ * once, and no NI has buffers for all that it is to forward; packets of several
+ * peers are to be sent again; a driver leaves remote copies behind.
  */
 #include "support/cm.h"
 #include "support/sim_scene.h"
@@ -65,6 +65,30 @@ static void test_all_roots(void **state)
         assert_int_equal(scene.answer, 13);
         assert_true(scene.result.dropped > 0);
     }
+}
+
+/* All have their turn, and who is to be sent to meanwhile has it later. */
+static void test_resend_turns(void **state)
+{
+    const struct ns_lanai_settings settings = {.reliability = NS_LANAI_NI};
+    struct ns_lanai_peer peers[3] = {
+            {.resend = true}, {.resend = false}, {.resend = true}};
+    struct ns_lanai lanai = {.settings = &settings, .nodes = 3, .peers = peers};
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        am_list_init(&peers[i].unacked);
+    }
+    lanai.resending = ns_lanai_resend_peer(&lanai);
+    assert_int_equal(lanai.resending, 0);
+    ns_lanai_resend_finish(&lanai);
+    peers[0].resend = true; /* again */
+    lanai.resending = ns_lanai_resend_peer(&lanai);
+    assert_int_equal(lanai.resending, 2);
+    peers[1].resend = true;
+    ns_lanai_resend_finish(&lanai);
+    assert_true(peers[0].resend && peers[1].resend && !peers[2].resend);
+    assert_int_equal(ns_lanai_resend_peer(&lanai), 0);
 }
 
 /* ------------------------------------------------------------ a second driver */
@@ -140,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_all_roots),
+            cmocka_unit_test(test_resend_turns),
             cmocka_unit_test(test_left),
     };
 
