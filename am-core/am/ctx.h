@@ -18,7 +18,6 @@
 #define AM_ONE_BYTES   640        /* an object of one_pool */
 #define AM_SEND_BYTES  768        /* an object of send_pool */
 #define AM_OPS_MAX     (1u << 20) /* quota of each pool: objects */
-#define AM_SIM_FACTOR_MAX 1000000    /* of AM_SIM_COMPUTE=measured:F */
 
 /* am's own handlers, below AM_HANDLER_MSG. */
 enum {

@@ -18,6 +18,8 @@ typedef enum {
 } am_config_type_t;
 
 #define AM_CONFIG_TEXT_BYTES 256
+/* The largest factor of AM_SIM_COMPUTE=measured:F. */
+#define AM_SIM_FACTOR_MAX 1000000
 
 struct am_config_row {
     const char *name; /* "AM_EAGER_MAX" */

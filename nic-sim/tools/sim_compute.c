@@ -3,7 +3,6 @@
  */
 #include "tools/sim.h"
 
-#include "am/ctx.h"
 #include "base/config.h"
 
 #include <stdlib.h>
