@@ -45,6 +45,26 @@ static am_status_t check_devices(const char *text, char *accepted, size_t bytes)
     return AM_ERR_CONFIG;
 }
 
+/* Also where nothing is simulated: the program may run in am_sim next. */
+static am_status_t check_compute(const char *text, char *accepted, size_t bytes)
+{
+    static const char measured[] = "measured:";
+    uint64_t factor;
+
+    if (*text == '\0' || strcmp(text, "none") == 0 ||
+        strcmp(text, "declared") == 0 ||
+        (strncmp(text, measured, sizeof(measured) - 1) == 0 &&
+         am_config_parse_thousandths(text + sizeof(measured) - 1,
+                                     UINT64_C(1000) * AM_SIM_FACTOR_MAX,
+                                     &factor) == AM_OK)) {
+        return AM_OK;
+    }
+    snprintf(accepted, bytes,
+             "none, declared, or measured:F with a factor F of 0.001 to %d",
+             AM_SIM_FACTOR_MAX);
+    return AM_ERR_CONFIG;
+}
+
 static const struct am_config_row ctx_rows[] = {
         {"AM_DEVICES", "auto", AM_CONFIG_TEXT, "",
          "devices that may be used, by name, with commas between; auto: those "
@@ -72,9 +92,10 @@ static const struct am_config_row ctx_rows[] = {
          offsetof(struct am_values, sim_machine), NULL, NULL},
         {"AM_SIM_COMPUTE", "none", AM_CONFIG_TEXT, "",
          "time that a program's own computation takes on a simulated machine "
-         "(am_sim --mpi): none; declared, what it tells am_compute; measured:F, "
+         "(am_sim --mpi): none; declared, what it tells am_compute; "
+         "measured:F, "
          "its processor time times F, which is not the same in every run",
-         offsetof(struct am_values, sim_compute), NULL, NULL},
+         offsetof(struct am_values, sim_compute), NULL, check_compute},
         {"AM_SIM_ENGINE", "", AM_CONFIG_TEXT, "",
          "set by am_sim --mpi for the programs that it starts: the simulator "
          "of whose machine they are ranks",

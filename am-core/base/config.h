@@ -18,6 +18,8 @@ typedef enum {
 } am_config_type_t;
 
 #define AM_CONFIG_TEXT_BYTES 256
+/* The largest factor of AM_SIM_COMPUTE=measured:F. */
+#define AM_SIM_FACTOR_MAX 1000000
 
 struct am_config_row {
     const char *name; /* "AM_EAGER_MAX" */
@@ -64,6 +66,11 @@ void am_config_print(const struct am_config_row *row, const void *values,
 
 /* Parse "16k", "1m", "max" or a plain number.  AM_ERR_CONFIG if it is not. */
 am_status_t am_config_parse_bytes(const char *text, size_t *bytes_p);
+
+/* Parse "12.5", with up to three places, as thousandths: 1 to `max`.  AM_ERR_CONFIG if
+ * it is no such number. */
+am_status_t am_config_parse_thousandths(const char *text, uint64_t max,
+                                        uint64_t *value_p);
 
 /* A variable that is not ours (PMI_FD, PMI_RANK...); NULL when not set. */
 const char *am_config_getenv(const char *name);

@@ -4,6 +4,7 @@
 #include "base/config_value.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -63,6 +64,34 @@ am_status_t am_config_parse_bytes(const char *text, size_t *bytes_p)
         *bytes_p = (size_t)value;
     }
     return status;
+}
+
+am_status_t am_config_parse_thousandths(const char *text, uint64_t max,
+                                        uint64_t *value_p)
+{
+    uint64_t value = 0;
+    uint32_t digits = 0, places = 0;
+    bool point = false;
+
+    for (; *text != '\0'; text++) {
+        if (*text == '.' && !point) {
+            point = true;
+        } else if (*text >= '0' && *text <= '9' && digits < 12 && places < 3) {
+            value = 10 * value + (uint64_t)(*text - '0');
+            digits++;
+            places += point;
+        } else {
+            return AM_ERR_CONFIG;
+        }
+    }
+    for (; places < 3; places++) {
+        value *= 10;
+    }
+    if (value == 0 || value > max) {
+        return AM_ERR_CONFIG;
+    }
+    *value_p = value;
+    return AM_OK;
 }
 
 /* Length of the choice that begins here. */

@@ -53,6 +53,19 @@ void sim_chart_print(const struct sim_chart *chart)
     }
 }
 
+/* As a text of gnuplot's: a machine's file may have any name. */
+static void text_put(FILE *to, const char *what, const char *text)
+{
+    fprintf(to, "set %s '", what);
+    for (; *text != '\0'; text++) {
+        fputc(*text == '\n' ? ' ' : *text, to);
+        if (*text == '\'') {
+            fputc('\'', to);
+        }
+    }
+    fputs("' noenhanced\n", to);
+}
+
 /* One chart's data and its plot, by gnuplot's commands. */
 static void chart_plot(FILE *to, const struct sim_chart *chart)
 {
@@ -64,10 +77,12 @@ static void chart_plot(FILE *to, const struct sim_chart *chart)
         }
         fputc('\n', to);
     }
+    fputs("EOD\n", to);
+    text_put(to, "title", chart->title);
     fprintf(to,
-            "EOD\nset title '%s'\nset xlabel '%s'\nset ylabel '%s'\n"
+            "set xlabel '%s'\nset ylabel '%s'\n"
             "set key left top\nset grid\n%s\n%s\nplot ",
-            chart->title, chart->x, chart->y,
+            chart->x, chart->y,
             chart->first_us[0] > 0 || chart->logarithmic ? "set logscale x 2"
                                                          : "unset logscale x",
             chart->logarithmic_y ? "set logscale y 10" : "unset logscale y");

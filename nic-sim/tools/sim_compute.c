@@ -8,32 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MEASURED     "measured:"
-#define MEASURED_MAX 1000000
-
-/* "12.5" as thousandths; 0: it is no such number. */
-static uint64_t factor_parse(const char *text)
-{
-    uint64_t value = 0;
-    uint32_t digits = 0, places = 0;
-    bool point = false;
-
-    for (; *text != '\0'; text++) {
-        if (*text == '.' && !point) {
-            point = true;
-        } else if (*text >= '0' && *text <= '9' && digits < 9 && places < 3) {
-            value = 10 * value + (uint64_t)(*text - '0');
-            digits++;
-            places += point;
-        } else {
-            return 0;
-        }
-    }
-    for (; places < 3; places++) {
-        value *= 10;
-    }
-    return value <= UINT64_C(1000) * MEASURED_MAX ? value : 0;
-}
+#define MEASURED "measured:"
 
 int sim_compute_choose(struct sim_options *options,
                        const struct ns_machine *machine)
@@ -57,17 +32,16 @@ int sim_compute_choose(struct sim_options *options,
                  machine->name);
         return sim_fail(text);
     }
-    if (strncmp(options->compute, MEASURED, strlen(MEASURED)) == 0) {
-        options->params.measured =
-                factor_parse(options->compute + strlen(MEASURED));
-        if (options->params.measured != 0) {
-            return 0;
-        }
+    if (strncmp(options->compute, MEASURED, strlen(MEASURED)) == 0 &&
+        am_config_parse_thousandths(options->compute + strlen(MEASURED),
+                                    UINT64_C(1000) * AM_SIM_FACTOR_MAX,
+                                    &options->params.measured) == AM_OK) {
+        return 0;
     }
     snprintf(text, sizeof(text),
              "AM_SIM_COMPUTE=%s: it must be none, declared, or measured:F with "
              "a factor F of 0.001 to %d",
-             options->compute, MEASURED_MAX);
+             options->compute, AM_SIM_FACTOR_MAX);
     (void)sim_fail(text);
     return EXIT_USAGE;
 }

@@ -19,9 +19,6 @@ enum {
     QUIET_POLLS = 200
 };
 
-/* Far more than a round trip. */
-#define COMPUTE_PS (200 * UINT64_C(1000000))
-
 struct copy {
     struct raw raw;
     struct ns_sim_node *node;
@@ -30,6 +27,7 @@ struct copy {
     uint32_t flag;          /* shared memory that the peer copies to */
     struct am_dev_key peer; /* the peer's */
     uint32_t sent, seen;
+    uint64_t quiet_ps; /* until all is over, where polls are too short for it */
 };
 
 bool figure_is_copy(const struct ns_sim_node *node)
@@ -125,6 +123,7 @@ static void copy_settle(struct copy *copy)
     for (int i = 0; i < QUIET_POLLS; i++) {
         copy_poll(copy);
     }
+    ns_sim_work(copy->node, copy->quiet_ps);
 }
 
 static uint64_t copy_os(struct copy *copy)
@@ -144,7 +143,7 @@ static uint64_t copy_os(struct copy *copy)
     return sum_ps / (ROUNDS * BURST);
 }
 
-static uint64_t copy_or(struct copy *copy, uint32_t round)
+static uint64_t copy_or(struct copy *copy, uint32_t round, uint64_t compute_ps)
 {
     uint64_t sum_ps = 0;
 
@@ -153,7 +152,7 @@ static uint64_t copy_or(struct copy *copy, uint32_t round)
 
         copy_settle(copy);
         copy_send(copy);
-        ns_sim_work(copy->node, COMPUTE_PS);
+        ns_sim_work(copy->node, compute_ps);
         from_ps = copy_now(copy);
         copy_wait(copy, round + i + 1);
         sum_ps += copy_now(copy) - from_ps;
@@ -187,8 +186,7 @@ static uint64_t copy_gap(struct copy *copy, uint32_t round)
     return (copy_now(copy) - from_ps) / STREAM;
 }
 
-/* Node 1's part: answer `count` copies one by one, the first by polling too, as
- * its page is not known yet. */
+/* Node 1's part: answer `count` copies one by one. */
 static void copy_answer(struct copy *copy, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -197,7 +195,7 @@ static void copy_answer(struct copy *copy, uint32_t count)
     }
 }
 
-/* Both TLBs know the pages after this. */
+/* Both TLBs know the pages after this: what has missed them needs polls. */
 static void copy_warm(struct copy *copy)
 {
     for (int i = 0; i < WARMUP; i++) {
@@ -208,14 +206,33 @@ static void copy_warm(struct copy *copy)
         }
         (void)copy_look(copy);
     }
+    while (copy->seen < WARMUP) {
+        copy_poll(copy);
+        (void)copy_look(copy);
+    }
     ns_sim_barrier(copy->node);
+}
+
+/* How many copies more node 0 wants answers to, as it says. */
+static uint32_t copy_more(struct copy *copy, uint32_t mine)
+{
+    uint32_t all[2];
+
+    (void)ns_sim_allgather(copy->node, &mine, all, sizeof(mine));
+    return all[0];
 }
 
 static void copy_measure(struct copy *copy, struct logp *logp)
 {
-    logp->or_ps = copy_or(copy, copy->seen);
+    bool is_long;
+
+    logp->or_ps = copy_or(copy, copy->seen, LOGP_COMPUTE_PS);
     logp->half_ps = copy_half(copy, copy->seen);
-    ns_sim_barrier(copy->node);
+    is_long = 2 * logp->half_ps >= LOGP_COMPUTE_PS;
+    if (copy_more(copy, is_long ? ROUNDS : 0) > 0) {
+        copy->quiet_ps = 4 * logp->half_ps;
+        logp->or_ps = copy_or(copy, copy->seen, 4 * logp->half_ps);
+    }
     logp->os_ps = copy_os(copy);
     copy_settle(copy);
     ns_sim_barrier(copy->node);
@@ -225,11 +242,14 @@ static void copy_measure(struct copy *copy, struct logp *logp)
 /* The other side of it. */
 static void copy_serve(struct copy *copy)
 {
+    uint32_t more;
+
     copy_answer(copy, 2 * ROUNDS);
-    ns_sim_barrier(copy->node);
+    more = copy_more(copy, 0);
+    copy_answer(copy, more);
     ns_sim_barrier(copy->node);
     copy_wait(copy, copy->seen + 1); /* past what the barrier let come */
-    copy_wait(copy, WARMUP + 2 * ROUNDS + ROUNDS * BURST + STREAM);
+    copy_wait(copy, WARMUP + 2 * ROUNDS + more + ROUNDS * BURST + STREAM);
     copy_send(copy);
 }
 

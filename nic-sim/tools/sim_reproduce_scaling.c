@@ -51,12 +51,19 @@ static am_status_t stage(struct coll_node *node)
     return am_coll_run(node->group, &call);
 }
 
+/* At the first point: fewer only where no more are wanted. */
+static uint32_t nodes_min(const struct sim_options *options)
+{
+    return options->nodes != 0 && options->nodes < NODES_MIN ? options->nodes
+                                                             : NODES_MIN;
+}
+
 /* One series of all three charts at one number of nodes. */
 static int point(const struct sim_options *options,
                  const struct ns_machine *machine, uint32_t series,
                  uint32_t at, struct sim_chart *charts)
 {
-    struct coll_test test = {.nodes = NODES_MIN << at,
+    struct coll_test test = {.nodes = nodes_min(options) << at,
                              .bytes = BYTES,
                              .round = stage,
                              .stages = COLL_STAGES,
@@ -87,7 +94,8 @@ static void chart_begin(struct sim_chart *chart, uint32_t kind, uint32_t count)
     }
 }
 
-/* Rounds are log2 P, and each costs a bit more as nodes are farther apart. */
+/* Rounds are log2 P, and each costs a bit more as nodes are farther apart.  One
+ * point says nothing of it. */
 static void claims(struct sim_chart *chart)
 {
     const double *v = chart->value[0];
@@ -124,7 +132,8 @@ int reproduce_scaling(const struct sim_options *options, const char *name,
         status = point(options, machine, i % SERIES, i / SERIES, charts);
         sim_progress(options, i + 1, SERIES * count, 0);
     }
-    for (uint32_t i = 0; i < COLL_STAGES && status == EXIT_SUCCESS; i++) {
+    for (uint32_t i = 0; i < COLL_STAGES && count > 1 && status == EXIT_SUCCESS;
+         i++) {
         claims(&charts[i]);
     }
     free(machine);

@@ -56,6 +56,10 @@ struct raw {
 int raw_open(struct raw *raw, struct ns_sim_node *node, char *error,
              size_t error_bytes);
 
+/* Receive overheads are measured behind so much computation: far more than a
+ * round trip, but on a machine of one's own. */
+#define LOGP_COMPUTE_PS (200 * UINT64_C(1000000))
+
 /* What the LogP figures are made of. */
 struct logp {
     uint64_t os_ps, or_ps, half_ps, g_ps;

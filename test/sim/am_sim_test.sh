@@ -93,6 +93,17 @@ latency=$("$sim" --json --figure latency --set nic.pcie=200us pcie4 |
     sed -n 's/.*"value":\([0-9]*\).*/\1/p')
 [ "${latency:-0}" -gt 400000 ] && [ "$latency" -lt 401000 ] ||
     bad "two ways over PCIe of 200 us: a latency of $latency ns"
+# So with remote copies: one switch of a millisecond, and another.
+latency=$("$sim" --json --figure latency --set lanai.transfer=rcpy \
+    --set net.switch=1ms myrinet-ppro |
+    sed -n 's/.*"value":\([0-9]*\).*/\1/p')
+[ "${latency:-0}" -gt 2015000 ] && [ "$latency" -lt 2017000 ] ||
+    bad "remote copies through two slow switches: a latency of $latency ns"
+# No time is left of half a round trip where the network takes none.
+"$sim" --figure latency --set nic.clock=1000000MHz --set net.clock=100GHz \
+    --set 'nic.descriptor=1 cycles' --set 'nic.packet=1 cycles' \
+    --set bus.rate=1000GB/s bgp >"$work/out" || bad "a network that takes no time"
+grep -q '^latency *0\.0' "$work/out" || bad "it has no latency: $(cat "$work/out")"
 # What a file of targets sets counts, or is told.
 targets 'os = ["1 us", "5", "none at all"];
 '
@@ -229,6 +240,17 @@ AM_SIM_MACHINE=sp-fat "$perf" rtt >"$work/out" 2>"$work/err" &&
 grep -q 'sp-fat' "$work/err" || bad "and its name"
 "$perf" --set 'host.pio=2 us' rtt 2>"$work/err" && bad "--set without --sim"
 grep -q -e '--sim' "$work/err" || bad "says what is missing"
+# What a program's computation takes is looked at wherever a context opens.
+for command in "$perf -n 2 rtt" "$sim --figure os sp-thin"; do
+    for choice in banana measured:0 measured:1e3 measured:1000000.001; do
+        AM_SIM_COMPUTE=$choice $command >"$work/out" 2>"$work/err" &&
+            bad "AM_SIM_COMPUTE=$choice $command"
+        grep -q 'AM_SIM_COMPUTE is .*; accepted: none, declared, or' "$work/err" ||
+            bad "$choice is told: $(cat "$work/err")"
+    done
+done
+AM_SIM_COMPUTE=measured:1000000.000 "$sim" --figure os sp-thin >"$work/out" ||
+    bad "the largest factor"
 AM_DEVICES=shm "$perf" --sim sp-thin rtt 2>"$work/err" &&
     bad "shared memory between simulated hosts fails"
 grep -q 'it has sim' "$work/err" || bad "and says what there is"

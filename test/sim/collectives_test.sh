@@ -67,6 +67,13 @@ rows '$1 == 64 { at = $2 } $1 == 128 && $2 <= at' "more rounds take longer" 6
 rows '$4 >= $2' "the hardware is faster than messages" 6
 [ "$(grep -c 'log P: ' "$work/out")" = 6 ] || bad "what log P says"
 
+# Fewer nodes than those of the first row: one row with these, which says nothing of
+# how times grow.
+table scaling 8 bgp
+[ "$(grep -c '^8 ' "$work/out")" = 3 ] || bad "8 nodes: $(cat "$work/out")"
+[ "$(grep -c '^[0-9]' "$work/out")" = 3 ] || bad "and no others"
+grep -q 'so here' "$work/out" && bad "one point has no law"
+
 # Overlap: polls, all-to-all, allreduce; then us.  The DMA engine moves what the core
 # would copy, if the core looks at it often enough.
 table overlap 4 bgp
@@ -76,6 +83,14 @@ cp "$work/part" "$work/out"
 rows '$1 == 1 { a = $2; b = $3 } $1 == 100 && ($2 <= a || $3 <= b)' \
     "more polls hide more" 9
 rows '$2 > 100 || $3 > 100' "no more than all" 9
+
+# The file of a machine may have a name with a quotation mark; it is a text in the plot.
+if command -v gnuplot >/dev/null; then
+    "$sim" --print bgp >"$work/it's; system 'touch $$'.conf"
+    "$sim" --no-progress --reproduce scaling -n 2 --plot "$work/one.svg" \
+        "$work/it's; system 'touch $$'.conf" >/dev/null 2>&1 || bad "a plot of it"
+    grep -q 'it.*s; system' "$work/one.svg" || bad "and its title"
+fi
 
 "$sim" --reproduce buffering -n 4 2>"$work/err" && bad "nodes where there are two"
 grep -q 'nodes is for' "$work/err" || bad "and told so"

@@ -177,6 +177,25 @@ static void test_numbers(void **state)
     }
 }
 
+static void test_thousandths(void **state)
+{
+    static const char *const good[] = {"0.001", ".25", "12.5", "1000.000"};
+    static const uint64_t wanted[] = {1, 250, 12500, 1000000};
+    static const char *const bad[] = {"",   "0.000", "1.2345",   "1e3",
+                                      "-1", " 1",    "1000.001", "1.2.3"};
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_int_equal(am_config_parse_thousandths(good[i], 1000000, &value),
+                         AM_OK);
+        assert_int_equal(value, wanted[i]);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_equal(am_config_parse_thousandths(bad[i], 1000000, &value),
+                         AM_ERR_CONFIG);
+    }
+}
+
 static void test_choices_and_flags(void **state)
 {
     static const char *const yes[] = {"1", "y", "yes", "on", "true", "YES"};
@@ -358,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_sources),
             cmocka_unit_test(test_numbers),
+            cmocka_unit_test(test_thousandths),
             cmocka_unit_test(test_choices_and_flags),
             cmocka_unit_test(test_text),
             cmocka_unit_test(test_sentences),

@@ -119,6 +119,10 @@ static void test_overflow(void **state)
     scene.sets[2] = "host.interrupt=50 us";
     bgp_scene_run(&scene);
     assert_int_equal(scene.came, 8);
+    /* what leaves a full FIFO is for the node itself */
+    scene.sets[2] = "nic.processes=4 processes";
+    bgp_scene_run(&scene);
+    assert_int_equal(scene.came, 8);
     bgp_scene_run(&large);
     assert_int_equal(large.stats[NS_BGP_STAT_INTERRUPTS], 0);
     assert_int_equal(large.stats[NS_BGP_STAT_REMOTE_GETS], 7 * GETS + 8);

@@ -214,7 +214,8 @@ static bool bgp_busy(const void *nic)
     const struct ns_bgp_process *process = nic;
     const struct ns_bgp_node *node = process->node;
     bool busy = node->inject.busy || node->receive.busy ||
-                node->offered != NULL || node->local != NULL;
+                node->parked != NULL || node->offered != NULL ||
+                node->local != NULL;
 
     for (uint32_t i = 0; i < process->groups; i++) {
         busy = busy || node->sets[process->group + i].active != 0;
@@ -248,15 +249,16 @@ static void bgp_ahead(const void *nic, uint64_t next_ps, struct ns_ahead *ahead)
     const struct ns_bgp_process *process = nic;
     const struct ns_bgp_node *node = process->node;
     const struct ns_machine *machine = node->net->machine;
+    bool is_stalled = node->held || node->parked != NULL;
     uint64_t packet_ps =
             ns_bgp_cycles_ps(node->net, machine->bgp.packet_cycles) +
             ns_bus_dma_ps(&machine->bus, 1);
 
     ahead->bus_ps = NS_NEVER;
     ahead->store_bus_ps = NS_NEVER;
-    ahead->touch_ps = ns_time_first(
-            ns_time_after(next_ps, node->stalled ? 0 : packet_ps),
-            ns_tree_ahead_ps(node->net->tree, next_ps));
+    ahead->touch_ps =
+            ns_time_first(ns_time_after(next_ps, is_stalled ? 0 : packet_ps),
+                          ns_tree_ahead_ps(node->net->tree, next_ps));
     first_of(&ahead->touch_ps, &node->inject.event, 0);
     first_of(&ahead->touch_ps, &node->receive.event, 0);
     first_of(&ahead->touch_ps, &node->interrupt, 0);

@@ -9,8 +9,9 @@
  *                                           -> injection FIFO   (remote get)
  *
  * A packet that has no place (a reception FIFO is full) stops the receiving
- * engine, and so the torus; a remote get whose injection FIFO is full does so
- * until an interrupt has made the FIFO larger.  In dual and quad mode the
+ * engine, and so the torus.  A remote get whose injection FIFO is full stops the
+ * torus until an interrupt has made the FIFO larger, or a descriptor has left it;
+ * the node's own packets go on, as what is to leave it may be for the node.  In dual and quad mode the
  * groups are divided among the processes of the node.
  */
 #ifndef NS_NIC_BGP_H
@@ -114,7 +115,9 @@ struct ns_bgp_node {
     struct ns_torus_packet *local, *local_last; /* from this node itself */
     uint32_t local_count;
     bool local_turn;
-    bool stalled; /* receive.packet has no place */
+    bool held; /* receive.packet has no place */
+    struct ns_torus_packet *parked,
+            *parked_last; /* remote gets without place */
     struct ns_event interrupt;
     struct ns_bgp_group *full_group; /* whose remote FIFO is full */
     uint32_t full_fifo;
@@ -160,8 +163,10 @@ void ns_bgp_local(struct ns_bgp_node *node, struct ns_torus_packet *packet);
 /* The packet that had no place may have one now. */
 void ns_bgp_receive_retry(struct ns_bgp_node *node);
 
-/* bgp_land.c: land the receiving engine's packet; false: it has no place. */
-bool ns_bgp_land(struct ns_bgp_node *node);
+/* bgp_land.c: land a packet; false: it has no place. */
+bool ns_bgp_land(struct ns_bgp_node *node, struct ns_torus_packet *packet);
+/* Is it a remote get? */
+bool ns_bgp_is_get(const struct ns_torus_packet *packet);
 /* What has changed of the status block, to memory: its beginning, a head. */
 void ns_bgp_status_write(struct ns_bgp_group *group);
 void ns_bgp_head_write(struct ns_bgp_group *group, uint32_t fifo);

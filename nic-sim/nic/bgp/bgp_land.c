@@ -183,9 +183,16 @@ static struct ns_bgp_group *group_of(struct ns_bgp_node *node,
     return &node->group[packet->receiver % per_node * groups + group];
 }
 
-bool ns_bgp_land(struct ns_bgp_node *node)
+bool ns_bgp_is_get(const struct ns_torus_packet *packet)
 {
-    struct ns_torus_packet *packet = node->receive.packet;
+    struct ns_bgp_header header;
+
+    memcpy(&header, packet->data, sizeof(header));
+    return header.kind == NS_BGP_REMOTE_GET;
+}
+
+bool ns_bgp_land(struct ns_bgp_node *node, struct ns_torus_packet *packet)
+{
     struct ns_bgp_header header;
     struct ns_bgp_group *group;
     uint64_t *stats;

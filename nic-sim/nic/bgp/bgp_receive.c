@@ -22,24 +22,69 @@ static void interrupt_raise(struct ns_bgp_node *node)
                               node->net->machine->bgp.interrupt_ps);
 }
 
-/* Put the engine's packet where it belongs and go on, or stop. */
+/* Put a packet where it belongs; false: it has no place. */
+static bool packet_land(struct ns_bgp_node *node,
+                        struct ns_torus_packet *packet)
+{
+    if (!ns_bgp_land(node, packet)) {
+        node->group[0].process->stats[NS_BGP_STAT_STALLS]++;
+        return false;
+    }
+    ns_torus_packet_put(node->net->torus, packet);
+    return true;
+}
+
+/* A remote get without place waits behind those that do. */
+static void park(struct ns_bgp_node *node, struct ns_torus_packet *packet)
+{
+    packet->next = NULL;
+    if (node->parked == NULL) {
+        node->parked = packet;
+        interrupt_raise(node);
+    } else {
+        node->parked_last->next = packet;
+    }
+    node->parked_last = packet;
+}
+
+/* Put the engine's packet where it belongs, or aside, and go on; or stop. */
 static void receive_land(struct ns_bgp_node *node)
 {
     struct ns_torus_packet *packet = node->receive.packet;
-    struct ns_bgp_process *first = node->group[0].process;
 
-    node->stalled = !ns_bgp_land(node);
-    if (node->stalled) {
-        first->stats[NS_BGP_STAT_STALLS]++;
-        interrupt_raise(node);
-        return;
+    node->held = false;
+    if (!ns_bgp_is_get(packet)) {
+        node->held = !packet_land(node, packet);
+    } else if (node->parked != NULL || !packet_land(node, packet)) {
+        park(node, packet);
     }
-    node->receive.busy = false;
-    node->receive.packet = NULL;
-    node->full_group = NULL;
-    /* the FIFO has drained; the next one that is full has one of its own */
-    ns_event_cancel(node->component.engine, &node->interrupt);
-    ns_torus_packet_put(node->net->torus, packet);
+    if (!node->held) {
+        node->receive.busy = false;
+        node->receive.packet = NULL;
+        ns_bgp_receive_start(node);
+    }
+}
+
+/* The remote gets that wait, as far as they have a place now. */
+static void parked_land(struct ns_bgp_node *node)
+{
+    struct ns_torus_packet *packet;
+
+    while ((packet = node->parked) != NULL) {
+        struct ns_torus_packet *next = packet->next;
+
+        node->parked = next;
+        node->full_group = NULL;
+        if (!packet_land(node, packet)) {
+            packet->next = node->parked;
+            node->parked_last = next == NULL ? packet : node->parked_last;
+            node->parked = packet;
+            interrupt_raise(node);
+            return;
+        }
+        /* its FIFO has drained; the next that is full has one of its own */
+        ns_event_cancel(node->component.engine, &node->interrupt);
+    }
     ns_bgp_receive_start(node);
 }
 
@@ -63,10 +108,14 @@ static struct ns_torus_packet *receive_next(struct ns_bgp_node *node)
 {
     struct ns_torus_packet *packet = node->offered;
 
-    if (node->local != NULL && (packet == NULL || node->local_turn)) {
+    if (node->local != NULL &&
+        (packet == NULL || node->local_turn || node->parked != NULL)) {
         packet = local_pop(node);
         ns_bgp_inject_start(node);
         return packet;
+    }
+    if (node->parked != NULL) {
+        return NULL; /* the torus waits */
     }
     if (packet != NULL) {
         node->offered = NULL;
@@ -100,7 +149,10 @@ void ns_bgp_receive_start(struct ns_bgp_node *node)
 
 void ns_bgp_receive_retry(struct ns_bgp_node *node)
 {
-    if (node->stalled) {
+    if (node->parked != NULL) {
+        parked_land(node);
+    }
+    if (node->held) {
         receive_land(node);
     }
 }

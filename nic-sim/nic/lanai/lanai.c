@@ -79,9 +79,10 @@ static void host_opens(struct ns_lanai *lanai, uint32_t status_address)
     lanai->polled = 0;
     lanai->interrupts = false;
     memset(lanai->child_count, 0, lanai->nodes);
-    for (uint32_t i = 0; i < NS_LANAI_TLB_ENTRIES; i++) {
-        lanai->tlb_frame[i] = NS_LANAI_TLB_NONE;
+    for (uint32_t i = 0; i < lanai->nodes; i++) {
+        lanai->peers[i].misses = 0;
     }
+    memset(lanai->tlb_frame, 0xff, sizeof(lanai->tlb_frame)); /* TLB_NONE */
 }
 
 /* What still waits for one of its buffers has come too late. */

@@ -171,6 +171,8 @@ struct ns_lanai {
     uint32_t fetched_cleanups;   /* slots to give back and to tell */
     uint64_t cleaned_cycles;     /* of the first cleanup */
     uint32_t tell_next;          /* peer to look at first for ACK */
+    uint32_t resend_next;        /* the same for RESEND */
+    uint32_t resending;          /* whose packets RESEND sends */
     struct ns_event timer;       /* ni */
     struct ns_event watchdog;    /* interrupts */
     bool interrupts;             /* the host wants them */
@@ -272,7 +274,9 @@ void ns_lanai_goback_send(struct ns_lanai *lanai, struct ns_packet *packet);
 bool ns_lanai_goback_receive(struct ns_lanai *lanai, struct ns_packet *packet,
                              const struct ns_lanai_wire *wire);
 bool ns_lanai_host_receive(struct ns_lanai *lanai, struct ns_packet *packet);
+/* The peer whose packets are to be sent again, `nodes`: none. */
 uint32_t ns_lanai_resend_peer(const struct ns_lanai *lanai);
+/* Those of `resending` have been. */
 void ns_lanai_resend_finish(struct ns_lanai *lanai);
 void ns_lanai_room(struct ns_lanai *lanai);
 /* A packet of `peer` goes on to children; all of them have taken it. */

@@ -42,7 +42,7 @@ static uint64_t task_cycles(const struct ns_lanai *lanai)
     case NS_LANAI_CLEANUP:
         return ns_lanai_cleanup_step(lanai);
     case NS_LANAI_RESEND:
-        return one * lanai->peers[ns_lanai_resend_peer(lanai)].unacked_count;
+        return one * lanai->peers[lanai->resending].unacked_count;
     default:
         return one;
     }
@@ -69,6 +69,8 @@ static uint64_t processor_evaluate(struct ns_clocked *clocked)
         ns_lanai_mark(lanai, NS_STAGE_SEEN);
     } else if (lanai->task == NS_LANAI_RECEIVE) {
         ns_lanai_mark(lanai, NS_STAGE_FW_WAIT);
+    } else if (lanai->task == NS_LANAI_RESEND) {
+        lanai->resending = ns_lanai_resend_peer(lanai);
     }
     lanai->busy_until_ps = now_ps + task_cycles(lanai) * lanai->clock.period_ps;
     lanai->stats[NS_LANAI_STAT_BUSY] += lanai->busy_until_ps - now_ps;

@@ -146,14 +146,17 @@ static void acknowledged(struct ns_lanai *lanai, struct ns_lanai_peer *peer,
     }
 }
 
+/* From `resend_next` on, so that all have their turn. */
 uint32_t ns_lanai_resend_peer(const struct ns_lanai *lanai)
 {
     if (lanai->settings->reliability != NS_LANAI_NI) {
         return lanai->nodes;
     }
     for (uint32_t i = 0; i < lanai->nodes; i++) {
-        if (lanai->peers[i].resend) {
-            return i;
+        uint32_t node = (lanai->resend_next + i) % lanai->nodes;
+
+        if (lanai->peers[node].resend) {
+            return node;
         }
     }
     return lanai->nodes;
@@ -161,13 +164,9 @@ uint32_t ns_lanai_resend_peer(const struct ns_lanai *lanai)
 
 void ns_lanai_resend_finish(struct ns_lanai *lanai)
 {
-    uint32_t node = ns_lanai_resend_peer(lanai);
-    struct ns_lanai_peer *peer;
+    struct ns_lanai_peer *peer = &lanai->peers[lanai->resending];
 
-    if (node == lanai->nodes) {
-        return;
-    }
-    peer = &lanai->peers[node];
+    lanai->resend_next = (lanai->resending + 1) % lanai->nodes;
     peer->resend = false;
     for (struct am_list *link = peer->unacked.next; link != &peer->unacked;
          link = link->next) {
