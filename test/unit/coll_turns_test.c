@@ -224,6 +224,7 @@ static void test_many_turns(void **state)
     for (uint32_t i = 0; i < 2; i++) {
         reqs[i] = am_coll_req_open(tg.group[i], world_on_done, &done[i]);
         assert_non_null(reqs[i]);
+        reqs[i]->call = (struct am_coll_call){.kind = AM_COLL_BCAST};
         reqs[i]->is_built = reqs[i]->is_shared = true;
         reqs[i]->print = 0;
         assert_int_equal(am_shared_queue(reqs[i], &by_numbers), AM_OK);
