@@ -51,7 +51,7 @@ static uint64_t crowd_ps(const struct am_coll_cost *c, uint64_t waits,
 }
 
 /* What parts that copy so many bytes in all cost more, one after the other, than each by
- * itself (`apart_ps` of missing_ps): none finds in a cache what the others have used. */
+ * itself (`apart_ps`): none finds in a cache what the others have used. */
 static uint64_t joint_ps(const struct am_coll_cost *c, uint64_t copied,
                          uint64_t apart_ps)
 {
