@@ -150,7 +150,10 @@ void shm_costs_crowd(struct shm_dev *dev, bool crowded, uint64_t turn_ps)
     perf->shared_core = crowded;
     perf->turn_ps = crowded ? turn_ps : 0;
     perf->core_ranks = dev->round.core_ranks;
-    perf->cache_bytes = crowded ? shm_near_core_cache("/sys") : 0;
+    if (crowded &&
+        perf->cache_bytes == 0) { /* who does not ask reads no file */
+        perf->cache_bytes = shm_near_core_cache("/sys");
+    }
     for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
         dev->meters[i].perf.core_ranks = perf->core_ranks;
         dev->meters[i].perf.cache_bytes = perf->cache_bytes;
