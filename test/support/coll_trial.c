@@ -466,3 +466,24 @@ void trial(struct trial_group *tg, const struct trial *t, struct am_prng *prng)
     }
     trial_check(run);
 }
+
+void trial_shared_open(struct world *world, struct trial_group *tg,
+                       uint32_t size, const struct trial *t,
+                       struct am_prng *prng)
+{
+    static const struct am_option quiet[] = {{"AM_LOG", "none"}, {NULL, NULL}};
+    static const struct trial meet = {.kind = AM_COLL_BARRIER};
+    const struct am_option *options[WORLD_MAX];
+    uint32_t ranks[WORLD_MAX];
+
+    for (uint32_t i = 0; i < size; i++) {
+        options[i] = quiet;
+        ranks[i] = i;
+    }
+    world_open(world, size, options);
+    trial_group_open(tg, world, 1, ranks, size);
+    trial(tg, &meet, prng);
+    trial_force(tg, t->kind, "shared");
+    trial(tg, t, prng);
+    trial(tg, t, prng);
+}

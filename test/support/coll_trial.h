@@ -61,4 +61,10 @@ void trial_check(struct trial_run *run);
 void trial(struct trial_group *tg, const struct trial *trial,
            struct am_prng *prng);
 
+/* Open a world that logs nothing, and a group of its members that have met and called
+ * this kind again and again, through the memory. */
+void trial_shared_open(struct world *world, struct trial_group *tg,
+                       uint32_t size, const struct trial *t,
+                       struct am_prng *prng);
+
 #endif

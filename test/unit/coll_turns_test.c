@@ -18,22 +18,7 @@ enum {
 };
 
 static struct am_prng prng;
-static const uint32_t all[] = {0, 1, 2};
-static const struct am_option quiet[] = {{"AM_LOG", "none"}, {NULL, NULL}};
-static const struct am_option *const all_quiet[] = {quiet, quiet, quiet};
 static struct trial meet = {.kind = AM_COLL_BARRIER};
-
-/* Members that have met and call this kind again and again, through the memory. */
-static void shared_open(struct world *world, struct trial_group *tg,
-                        uint32_t size, struct trial *t)
-{
-    world_open(world, size, all_quiet);
-    trial_group_open(tg, world, 1, all, size);
-    trial(tg, &meet, &prng);
-    trial_force(tg, t->kind, "shared");
-    trial(tg, t, &prng);
-    trial(tg, t, &prng);
-}
 
 static void count_request(struct am_token *token, const uint64_t *words,
                           uint32_t word_count, void *data, size_t bytes)
@@ -69,7 +54,7 @@ static void test_owed(void **state)
     int count = 0, sent = 0;
 
     (void)state;
-    shared_open(&world, &tg, 2, &t);
+    trial_shared_open(&world, &tg, 2, &t, &prng);
     assert_int_equal(am_handler_register(world.ctx[1], AM_HANDLER_USER,
                                          count_request, &count, "count"),
                      AM_OK);
@@ -132,7 +117,7 @@ static void test_old(void **state)
     int ended = 0;
 
     (void)state;
-    shared_open(&world, &tg, 3, &t);
+    trial_shared_open(&world, &tg, 3, &t, &prng);
     for (int i = 0; i < OLD; i++) {
         trial(&tg, &t, &prng);
     }
@@ -220,7 +205,7 @@ static void test_many_turns(void **state)
     struct world world;
 
     (void)state;
-    shared_open(&world, &tg, 2, &t);
+    trial_shared_open(&world, &tg, 2, &t, &prng);
     for (uint32_t i = 0; i < 2; i++) {
         reqs[i] = am_coll_req_open(tg.group[i], world_on_done, &done[i]);
         assert_non_null(reqs[i]);
@@ -276,7 +261,7 @@ static void test_death(void **state)
         struct world world;
         int calls = is_barrier ? 1 : AHEAD;
 
-        shared_open(&world, &tg, 3, &t);
+        trial_shared_open(&world, &tg, 3, &t, &prng);
         t.root = 2 * (uint32_t)is_barrier; /* who leads the barriers */
         for (int i = 0; i < 2; i++) {
             trial(&tg, &meet, &prng);
@@ -343,7 +328,7 @@ static void test_operator(void **state)
         struct trial_group tg;
         struct world world;
 
-        shared_open(&world, &tg, 2, &t);
+        trial_shared_open(&world, &tg, 2, &t, &prng);
         trial_force(&tg, AM_COLL_ALLREDUCE, names[i]);
         for (int j = 0; j < OLD; j++) {
             int64_t given[2][2] = {{j, 1}, {2, j}}, sums[2][2];

@@ -10,19 +10,6 @@ static struct am_prng prng;
 static const uint32_t all[] = {0, 1, 2};
 static const struct am_option quiet[] = {{"AM_LOG", "none"}, {NULL, NULL}};
 static const struct am_option *const all_quiet[] = {quiet, quiet, quiet};
-static struct trial meet = {.kind = AM_COLL_BARRIER};
-
-/* Members that have met and call this kind again and again, through the memory. */
-static void shared_open(struct world *world, struct trial_group *tg,
-                        uint32_t size, struct trial *t)
-{
-    world_open(world, size, all_quiet);
-    trial_group_open(tg, world, 1, all, size);
-    trial(tg, &meet, &prng);
-    trial_force(tg, t->kind, "shared");
-    trial(tg, t, &prng);
-    trial(tg, t, &prng);
-}
 
 /* A call that would be done at once, but for being in place where that cannot be. */
 static void test_in_place(void **state)
@@ -42,7 +29,7 @@ static void test_in_place(void **state)
         assert_int_equal(
                 am_coll_operator_get(AM_COLL_SUM, AM_COLL_INT64, &call.op),
                 AM_OK);
-        shared_open(&world, &tg, 2, &t);
+        trial_shared_open(&world, &tg, 2, &t, &prng);
         assert_int_equal(am_coll_start(tg.group[0], &call, world_on_done, NULL),
                          AM_ERR_INVALID);
         trial_group_close(&tg);
@@ -74,7 +61,7 @@ static void test_gives_nothing(void **state)
     struct world world;
 
     (void)state;
-    shared_open(&world, &tg, 2, &t);
+    trial_shared_open(&world, &tg, 2, &t, &prng);
     trial_force(&tg, AM_COLL_ALLTOALL, "auto");
     for (uint32_t i = 0; i < 2; i++) {
         trial_group_start(&tg, i, &calls[i], &done[i]);
@@ -106,7 +93,7 @@ static void test_reduces_nothing(void **state)
         struct trial_group tg;
         struct world world;
 
-        shared_open(&world, &tg, 2, &t);
+        trial_shared_open(&world, &tg, 2, &t, &prng);
         trial_force(&tg, AM_COLL_REDUCE_SCATTER, names[i]);
         for (uint32_t j = 0; j < 2; j++) {
             trial_group_start(&tg, j, &call, &done[j]);
@@ -166,7 +153,7 @@ static void test_longer(void **state)
         struct trial_group tg;
         struct world world;
 
-        shared_open(&world, &tg, 2, &t);
+        trial_shared_open(&world, &tg, 2, &t, &prng);
         trial_force(&tg, kinds[i % 2], names[i / 2]);
         for (uint32_t j = 0; j < 2; j++) {
             struct am_coll_call call = {.kind = kinds[i % 2],
