@@ -51,15 +51,15 @@ uint64_t am_cost_stream_ps(const struct am_dev_perf *perf, size_t packet_bytes,
     struct am_linfn recv = perf->recv_overhead;
     const struct am_linfn gap = {0, perf->gap_byte_fs};
     uint64_t first_ps = am_cost_line_ps(&send, first) +
-                        am_cost_line_ps(&perf->wire, first) + recv.fixed_ps +
-                        am_cost_copy_ps(perf, first);
+                        am_cost_line_ps(&perf->wire, first) +
+                        am_cost_line_ps(&recv, first);
     uint64_t more = (bytes - first + packet - 1) / packet;
     uint64_t send_ps = more * send.fixed_ps;
-    uint64_t recv_ps =
-            more * recv.fixed_ps + am_cost_copy_ps(perf, bytes - first);
+    uint64_t recv_ps = more * recv.fixed_ps;
 
-    send.fixed_ps = 0;
+    send.fixed_ps = recv.fixed_ps = 0;
     send_ps += am_cost_line_ps(&send, bytes - first);
+    recv_ps += am_cost_line_ps(&recv, bytes - first);
     return first_ps + larger(am_cost_line_ps(&gap, bytes - first),
                              perf->shared_core || perf->both_ways
                                      ? send_ps + recv_ps

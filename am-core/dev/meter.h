@@ -32,6 +32,9 @@
 /* No copy costs more than 0.1 us for each byte; what takes longer, waits. */
 #define AM_METER_BYTE_FS_MAX UINT64_C(100000000)
 
+/* So many lines that come late in a row, and a core is far. */
+#define AM_METER_FAR_SURE 6
+
 typedef enum {
     AM_COPY_IN,     /* by the sender, into the device's memory */
     AM_COPY_OUT,    /* by the receiver, out of it */
@@ -69,6 +72,7 @@ struct am_rate {
     uint32_t samples; /* since it was forgotten last, up to AM_METER_SURE */
     uint32_t sure;    /* as many are needed before the mean is believed */
     uint32_t unseen;  /* samples of other copies since its last */
+    bool much;        /* what is seen is another magnitude than the prior */
     am_from_t prior_from, from;
 };
 
@@ -88,6 +92,7 @@ struct am_meter {
     struct am_rate rates[AM_WAYS_COUNT][AM_COPY_COUNT];
     void (*changed)(void *arg); /* perf has; NULL: nobody asks */
     void *arg;
+    void (*seen)(struct am_dev_ep *ep, bool near); /* NULL: nobody asks */
 };
 
 /* Begin with `perf`: its rates are the prior of both ways.  Nothing is learned
@@ -106,6 +111,14 @@ void am_meter_sample(struct am_meter *meter, am_copy_t copy, size_t bytes,
                      uint64_t elapsed_ps);
 /* A message of several packets is sent; are such ones received meanwhile? */
 void am_meter_sent(struct am_meter *meter, bool receives);
+
+/* A line that the peer had just written came as from a cache that is near, or not. */
+static inline void am_meter_seen(struct am_dev_ep *ep, bool near)
+{
+    if (ep != NULL && ep->meter != NULL && ep->meter->seen != NULL) {
+        ep->meter->seen(ep, near);
+    }
+}
 
 const char *am_distance_name(am_distance_t distance);
 const char *am_from_text(am_from_t from);

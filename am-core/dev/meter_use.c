@@ -67,8 +67,8 @@ static void forget(struct am_rate *rate, uint32_t sure)
 
 /* ------------------------------------------------- each number by itself */
 
-/* Has a rate been seen that was much, and is it used? */
-static bool is_much(const struct am_meter *meter, const struct am_rate *rate)
+/* Is what is seen of it used? */
+static bool uses_seen(const struct am_meter *meter, const struct am_rate *rate)
 {
     return meter->learn == AM_LEARN_MUCH && rate->from == AM_FROM_RUN;
 }
@@ -78,8 +78,7 @@ static bool stream_is_much(struct am_meter *meter)
 {
     const struct am_rate *rates = am_meter_rates(meter);
 
-    return is_much(meter, &rates[AM_COPY_IN]) ||
-           is_much(meter, &rates[AM_COPY_OUT]);
+    return rates[AM_COPY_IN].much || rates[AM_COPY_OUT].much;
 }
 
 /* A little more or less does not outdo a prior. */
@@ -89,7 +88,7 @@ static bool differs_much(const struct am_meter *meter,
     uint64_t much = METER_MUCH_LESS * METER_MUCH;
     uint64_t a = rate->seen_fs, b = rate->prior_fs;
 
-    if (is_much(meter, rate)) {
+    if (uses_seen(meter, rate)) {
         much -= much / METER_MUCH_LESS;
     }
     return (a < b ? b : a) * METER_MUCH_LESS / much > (a < b ? a : b);
@@ -99,16 +98,20 @@ static bool differs_much(const struct am_meter *meter,
  * change: a table of protocols depends on it. */
 static bool adopt(struct am_meter *meter, struct am_rate *rate)
 {
-    /* what made a stream dear, memory that no cache holds say, may make a single
-     * copy dear as well: then the two are compared as they were seen */
-    bool single = rate == &am_meter_rates(meter)[AM_COPY_SINGLE];
-    bool prior = meter->learn == AM_LEARN_MUCH && !differs_much(meter, rate) &&
-                 !(single && stream_is_much(meter));
-    uint64_t wanted = prior ? rate->prior_fs : rate->seen_fs;
+    bool prior;
+    uint64_t wanted;
 
-    if (meter->rest > 0 || !is_sure(rate) ||
-        !differs(wanted, rate->used_fs,
-                 is_much(meter, rate) ? METER_RATIO_SEEN : METER_RATIO)) {
+    if (meter->rest > 0 || !is_sure(rate)) {
+        return false;
+    }
+    rate->much = meter->learn == AM_LEARN_MUCH && differs_much(meter, rate);
+    /* what made one copy of a stream dear, cores that are far say, makes the other and a
+     * single copy dear as well: then all are compared as they were seen */
+    prior = meter->learn == AM_LEARN_MUCH && !rate->much &&
+            !stream_is_much(meter);
+    wanted = prior ? rate->prior_fs : rate->seen_fs;
+    if (!differs(wanted, rate->used_fs,
+                 uses_seen(meter, rate) ? METER_RATIO_SEEN : METER_RATIO)) {
         return false;
     }
     use(rate, wanted, prior ? rate->prior_from : AM_FROM_RUN);
@@ -120,6 +123,7 @@ static bool adopt(struct am_meter *meter, struct am_rate *rate)
 static bool try_prior(struct am_meter *meter, struct am_rate *rate)
 {
     forget(rate, METER_SURE_TRIAL);
+    rate->much = false;
     if (!differs(rate->prior_fs, rate->used_fs, METER_RATIO)) {
         return false;
     }

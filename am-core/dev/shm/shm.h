@@ -106,6 +106,8 @@ struct shm_ep {
     bool rx_open; /* its lane is on dev->active */
     bool dead, dying; /* dying: what it has left is delivered, nothing sent */
     bool reply_room; /* there is room for a reply: none was sent since I saw */
+    bool is_far;     /* more than the kernel says: shm_costs_seen */
+    uint8_t far_count;
     struct shm_tx tx[2];
     struct shm_rx rx[2];
     struct shm_seg *seg; /* NULL until the segment is mapped */
@@ -266,11 +268,6 @@ am_status_t shm_send_words(struct am_dev_ep *ep, uint32_t class, uint64_t first,
 am_status_t shm_send_fill(struct am_dev_ep *ep, uint32_t class, const void *hdr,
                           size_t hdr_bytes, am_dev_fill_fn fill, void *arg,
                           size_t data_bytes);
-/* Learn what the receiver has consumed; its numbers are not trusted.  False: one
- * was out of its range, and is not believed. */
-bool shm_tx_refresh(struct shm_tx *tx);
-/* Start the next run; false when no slot is free. */
-bool shm_tx_advance(struct shm_tx *tx);
 bool shm_reply_ready(struct am_dev_ep *ep);
 int shm_poll(struct am_dev *dev, uint32_t packets_max);
 /* Deliver all that a dead peer has left. */

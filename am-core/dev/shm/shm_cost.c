@@ -20,11 +20,26 @@ static const struct am_dev_perf perf_default = {
         .step_ps = 100000,
 };
 
+/* The same of cores that share no cache: a line takes 100 to 150 ns, a single copy's
+ * system call too, as it takes locks whose lines the other core has had. */
+static const struct am_dev_perf perf_far = {
+        .send_overhead = {15000, 145000},
+        .recv_overhead = {15000, 114000},
+        .wire = {400000, 0},
+        .gap_ps = 15000,
+        .put = {2800000, 0},
+        .get = {2800000, 0},
+        .own_byte_fs = 12000,
+        .step_ps = 100000,
+};
+
 static void meter_open(struct shm_dev *dev, struct am_meter *meter,
                        am_distance_t distance, const struct am_profile_row *row,
                        uint64_t single_fs)
 {
-    am_meter_init(meter, &perf_default, distance);
+    am_meter_init(meter,
+                  distance < AM_DISTANCE_NODE ? &perf_default : &perf_far,
+                  distance);
     for (int ways = 0; ways < AM_WAYS_COUNT && dev->cma; ways++) {
         am_meter_prior(meter, (am_ways_t)ways, AM_COPY_SINGLE, single_fs,
                        AM_FROM_START);
@@ -51,6 +66,7 @@ void shm_costs_open(struct shm_dev *dev, const struct am_profile *profile,
             meter->learn = learn;
             meter->changed = dev->base.up.costs;
             meter->arg = dev->base.up.arg;
+            meter->seen = shm_costs_seen;
             meter->learns = 1u << AM_COPY_IN | 1u << AM_COPY_OUT;
             meter->learns |=
                     dev->config.cma == SHM_CMA_AUTO ? 1u << AM_COPY_SINGLE : 0;
@@ -105,9 +121,48 @@ void shm_costs_place(struct shm_dev *dev, struct shm_ep *ep)
         cpus_load(ep->peer, theirs);
         distance = shm_near_distance(&dev->near, mine, theirs);
     }
+    if (distance == AM_DISTANCE_CACHE && ep->is_far) {
+        distance = AM_DISTANCE_NODE;
+    }
     if (ep->ep.meter != &dev->meters[distance]) {
         ep->ep.meter = &dev->meters[distance];
         shm_costs_changed(dev);
+    }
+}
+
+/* A host may give two cores that, by what the kernel says, share a cache two that share
+ * none, or not say; it may move them.  A line that comes late says little, as it may have
+ * left the cache, or the core may have been away: up to half of them do between cores that
+ * are near, with long messages, and nearly none comes quickly between cores that are far.
+ * So one that comes quickly counts twice. */
+void shm_costs_seen(struct am_dev_ep *dep, bool near)
+{
+    const uint8_t sure = AM_METER_FAR_SURE;
+    struct shm_ep *ep = shm_ep_of(dep);
+    struct shm_dev *dev = shm_dev_of(dep->dev);
+    bool is_far;
+
+    if (near) {
+        ep->far_count -= ep->far_count < 2 ? ep->far_count : 2;
+    } else {
+        ep->far_count += ep->far_count < sure;
+    }
+    is_far = ep->far_count >= (ep->is_far ? sure / 2 : sure);
+    if (is_far != ep->is_far && !dev->crowded && dev->meters[0].learns != 0) {
+        ep->is_far = is_far;
+        shm_costs_place(dev, ep);
+    }
+}
+
+void shm_costs_refresh(struct shm_ep *ep, struct shm_tx *tx)
+{
+    const struct shm_dev *dev = shm_dev_of(ep->ep.dev);
+    uint64_t limit = tx->limit;
+    bool near = am_copy_is_near(dev->env, &tx->shared->slots, dev->near_ps);
+
+    (void)shm_tx_refresh(tx);
+    if (tx->limit != limit) {
+        shm_costs_seen(&ep->ep, near);
     }
 }
 

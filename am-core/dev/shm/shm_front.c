@@ -143,6 +143,7 @@ static void near_learn(const struct shm_dev *dev, struct shm_ep *ep,
 {
     ep->ep.near =
             am_copy_is_near(dev->env, &tx->shared->data_bytes, dev->near_ps);
+    shm_costs_seen(&ep->ep, ep->ep.near);
 }
 
 /* A lap that is timed is over, of so many packets: grow if that is worth it by now. */

@@ -57,13 +57,24 @@ static inline void shm_payload_write(const struct shm_payload *payload,
     }
 }
 
+/* What the peer has written came quickly, or not (am_copy_is_near). */
+void shm_costs_seen(struct am_dev_ep *ep, bool near);
+/* As shm_tx_refresh: and how quickly does it come, if it is new? */
+void shm_costs_refresh(struct shm_ep *ep, struct shm_tx *tx);
+
 /* The same for one of AM_METER_BYTES or more, which the meter may want timed. */
 void shm_payload_write_timed(struct shm_ep *ep,
                              const struct shm_payload *payload, char *to);
 
-static inline bool shm_tx_has_slot(struct shm_tx *tx)
+/* Learn what the receiver has consumed; its numbers are not trusted.  False: one
+ * was out of its range, and is not believed. */
+bool shm_tx_refresh(struct shm_tx *tx);
+/* Start the next run; false when no slot is free. */
+bool shm_tx_advance(struct shm_ep *ep, struct shm_tx *tx);
+
+static inline bool shm_tx_has_slot(struct shm_ep *ep, struct shm_tx *tx)
 {
-    return SHM_LIKELY(tx->next != tx->stop) || shm_tx_advance(tx);
+    return SHM_LIKELY(tx->next != tx->stop) || shm_tx_advance(ep, tx);
 }
 
 static inline bool shm_tx_has_data(struct shm_tx *tx, uint64_t need)

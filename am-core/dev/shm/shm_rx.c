@@ -112,12 +112,13 @@ rx_data(struct shm_ep *ep, uint32_t class, struct shm_slot *slot, uint64_t ctl)
 /* Is there room for a reply of the largest size, whose header and payload end
  * with a part of a line?  Twice that, because as much may be lost to the skip
  * at the ring's end. */
-static inline bool reply_has_room(struct shm_tx *tx, uint64_t packet_bytes)
+static inline bool reply_has_room(struct shm_ep *ep, struct shm_tx *tx,
+                                  uint64_t packet_bytes)
 {
     uint64_t most = packet_bytes + 2 * SHM_LINE +
                     shm_data_gap(tx->ring_bytes, SHM_GAP_MOST);
 
-    return shm_tx_has_slot(tx) && shm_tx_has_data(tx, 2 * most);
+    return shm_tx_has_slot(ep, tx) && shm_tx_has_data(tx, 2 * most);
 }
 
 bool shm_reply_ready(struct am_dev_ep *dep)
@@ -125,7 +126,7 @@ bool shm_reply_ready(struct am_dev_ep *dep)
     struct shm_ep *ep = shm_ep_of(dep);
 
     return ep->seg != NULL &&
-           reply_has_room(&ep->tx[AM_DEV_REPLY],
+           reply_has_room(ep, &ep->tx[AM_DEV_REPLY],
                           ep->seg->header.packet_bytes[AM_DEV_REPLY]);
 }
 
@@ -147,7 +148,7 @@ rx_odd(struct shm_ep *ep, uint32_t class, struct shm_slot *slot, uint64_t ctl)
 
 static bool ask_deliver(struct shm_dev *dev, struct shm_ep *ep)
 {
-    if (!reply_has_room(&ep->tx[AM_DEV_REPLY],
+    if (!reply_has_room(ep, &ep->tx[AM_DEV_REPLY],
                         ep->seg->header.packet_bytes[AM_DEV_REPLY])) {
         return false;
     }

@@ -131,14 +131,14 @@ static inline bool tx_has_place(struct shm_ep *ep, struct shm_tx *tx,
     return false;
 }
 
-__attribute__((noinline)) bool shm_tx_advance(struct shm_tx *tx)
+__attribute__((noinline)) bool shm_tx_advance(struct shm_ep *ep,
+                                              struct shm_tx *tx)
 {
     uint64_t tail = tx->stop_at;
-    uint64_t index = tail & tx->mask;
-    uint64_t run;
+    uint64_t index = tail & tx->mask, run;
 
     if (tail >= tx->limit) {
-        (void)shm_tx_refresh(tx);
+        shm_costs_refresh(ep, tx);
         if (tail >= tx->limit) {
             return false;
         }
@@ -237,7 +237,7 @@ send_data(struct shm_ep *ep, uint32_t class, const uint64_t *hdr,
         return AM_ERR_INVALID;
     }
     /* the slot first: what a skip has changed is not taken back */
-    if (!shm_tx_has_slot(tx) || !tx_has_place(ep, tx, total, &skip)) {
+    if (!shm_tx_has_slot(ep, tx) || !tx_has_place(ep, tx, total, &skip)) {
         stats[AM_DEV_STAT_TX_AGAIN]++;
         return AM_ERR_AGAIN;
     }
@@ -298,7 +298,7 @@ am_status_t shm_send(struct am_dev_ep *dep, uint32_t class, const void *hdr,
                 ep, class, hdr, hdr_bytes,
                 &(struct shm_payload){.data = data, .bytes = data_bytes});
     }
-    if (!shm_tx_has_slot(tx)) {
+    if (!shm_tx_has_slot(ep, tx)) {
         shm_dev_of(dep->dev)->stats[AM_DEV_STAT_TX_AGAIN]++;
         return AM_ERR_AGAIN;
     }
@@ -388,7 +388,7 @@ am_status_t shm_send_fill(struct am_dev_ep *dep, uint32_t class,
     if (fits_slot(hdr_bytes, data_bytes)) {
         char payload[SHM_SLOT_BYTES];
 
-        if (!shm_tx_has_slot(&ep->tx[class])) {
+        if (!shm_tx_has_slot(ep, &ep->tx[class])) {
             return AM_ERR_AGAIN; /* before the fill: no side effect */
         }
         fill(arg, payload, data_bytes);
