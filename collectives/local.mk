@@ -4,13 +4,14 @@ libam_la_SOURCES += \
     collectives/module.h collectives/coll.h collectives/coll.c \
     collectives/blocking.c collectives/call.c collectives/choice.c collectives/choice.h \
     collectives/group.c collectives/held.c \
-    collectives/message.c collectives/nodes.c collectives/numbers.c \
+    collectives/message.c collectives/nodes.c collectives/numbers.c collectives/numbers.h \
     collectives/coll_peer.c collectives/rx.c collectives/xfer.c \
     collectives/sched/run.c collectives/sched/sched.c \
     collectives/sched/sched.h \
     collectives/topo/cube.c collectives/topo/cube.h \
     collectives/topo/tree.c collectives/topo/tree.h \
-    collectives/op/op.c collectives/op/operate.h \
+    collectives/op/loops.inc collectives/op/op.c collectives/op/operate.h \
+    collectives/op/rows.h collectives/op/wide.c \
     collectives/net/cast.c collectives/net/combine.c collectives/net/net.h \
     collectives/shared/blocks.c collectives/shared/layout.h \
     collectives/shared/barrier.c collectives/shared/flags.c \
