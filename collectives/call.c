@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "collectives/coll.h"
+#include "collectives/numbers.h"
 #include "collectives/shared/flags.h"
 
 #include <string.h>
@@ -289,8 +290,8 @@ static am_status_t req_go(struct am_coll_req *req,
     return am_coll_req_start(req);
 }
 
-/* What comes before a call: the group's numbers are asked for, once, and later what a
- * round takes.  Errors as am_coll_start. */
+/* What comes before a call: the group's numbers are asked for, once, and told again
+ * later.  Errors as am_coll_start. */
 static am_status_t ask(struct am_coll_group *group)
 {
     am_status_t status = AM_OK;
@@ -298,8 +299,8 @@ static am_status_t ask(struct am_coll_group *group)
     if (group->size > 1 && !group->asks_numbers) {
         status = am_coll_numbers_ask(group);
     }
-    if (status == AM_OK && am_coll_round_is_due(group)) {
-        status = am_coll_round_ask(group);
+    if (status == AM_OK && am_coll_telling_is_due(group)) {
+        status = am_coll_tell_again(group);
     }
     return status;
 }
@@ -323,6 +324,7 @@ static am_status_t start(struct am_coll_group *group,
         }
         return status;
     }
+    am_coll_numbers_count(group, am_coll_weight_of(call));
     group->coll->stats[AM_COLL_STAT_STARTED]++;
     if ((group->has_numbers && group->telling == NULL) || group->size == 1) {
         return req_go(req, call, has_looked);

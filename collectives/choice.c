@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "collectives/coll.h"
+#include "collectives/numbers.h"
 #include "collectives/shared/way.h"
 
 /* What all members must agree on: as a hash, but for the root. */
@@ -94,5 +94,6 @@ const struct am_coll_choice *am_coll_choice_of(struct am_coll_group *group,
                                                     &wish, &choice->written);
     }
     choice->count = call->count;
+    choice->weight = am_coll_weight_of(call);
     return choice;
 }

@@ -13,6 +13,7 @@
 struct am_coll_choice {
     struct am_coll_wish wish;
     size_t count;             /* of the call */
+    uint32_t weight;          /* of it (numbers.h) */
     struct am_coll_plan plan; /* algorithm NULL: none was chosen yet */
     uint32_t print;
     /* It takes one turn of the group's memory, by flags or by pieces (a barrier

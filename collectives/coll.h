@@ -116,6 +116,11 @@ struct am_coll_peer {
     bool is_closing;        /* nothing is sent to it any more */
 };
 
+/* Numbers of member 0 that change while a group is open. */
+struct am_coll_told {
+    struct am_dev_perf perf, near;
+};
+
 struct am_coll_group {
     struct am_coll *coll;
     struct am_list link; /* in coll->groups */
@@ -130,8 +135,10 @@ struct am_coll_group {
     bool asks_numbers;              /* they have been asked for */
     bool has_numbers;
     struct am_coll_req
-            *telling;  /* of round_ps; what is called later waits for it */
-    uint64_t round_ps; /* as member 0 measured it; 0: not */
+            *telling; /* them again; what is called later waits for it */
+    struct am_coll_told told; /* then */
+    uint32_t until;           /* so much more is called before the next */
+    uint32_t weight_least;    /* of a call in that: at first all count alike */
     struct am_coll_exchange *exchange; /* while it asks for them */
     struct am_coll_nodes
             *nodes; /* where the members are; NULL: all on one, or each
@@ -191,6 +198,7 @@ struct am_coll_req {
     am_status_t status;
     bool is_stopped;  /* after an error: only waits for its puts */
     bool is_built;    /* else it waits for the group's numbers */
+    bool is_telling;  /* member 0 tells them again */
     bool is_shared;   /* on group->turns, no schedule */
     bool is_combined; /* on coll->combining, no schedule */
     bool has_levels;  /* on group->levels */
@@ -260,7 +268,7 @@ void am_coll_peer_consumed(struct am_coll_peer *cp);
 /* Send what waits, when there is space again. */
 void am_coll_peer_queue(struct am_coll_peer *cp);
 
-/* ---------------------------------------------------- call.c, numbers.c */
+/* --------------------------------------------------------------- call.c */
 
 /* The next collective of the group, not built yet; NULL: no memory. */
 struct am_coll_req *am_coll_req_open(struct am_coll_group *group,
@@ -268,21 +276,12 @@ struct am_coll_req *am_coll_req_open(struct am_coll_group *group,
 /* Choose and build, into an empty request.  AM_ERR_MEMORY. */
 am_status_t am_coll_req_build(struct am_coll_req *req,
                               const struct am_coll_call *call);
-/* Note a call, in order: where one member gives all of what follows a barrier,
- * it leads the next barrier (shared/barrier.c). */
+/* Note a call that is built or done at once, in order: where one member gives all of
+ * what follows a barrier, it leads the next barrier (shared/barrier.c). */
 void am_coll_leader_note(struct am_coll_group *group,
                          const struct am_coll_call *call);
 /* Take the messages for this collective that came before it was built. */
 void am_coll_req_held(struct am_coll_req *req);
-/* Begin to ask for the numbers of the group; what is called waits for them.  Errors
- * as am_coll_start. */
-am_status_t am_coll_numbers_ask(struct am_coll_group *group);
-/* Is the next number kept for asking what a round of the ranks of a core takes?
- * And ask, for the choice of all that is called later, or skip the number where
- * that is not wanted.  Errors as am_coll_start. */
-bool am_coll_round_is_due(const struct am_coll_group *group);
-am_status_t am_coll_round_ask(struct am_coll_group *group);
-
 /* ------------------------------------------------------------- nodes.c */
 
 /* The first member of my node: the lowest of those whose memory this one reaches. */

@@ -9,20 +9,31 @@
 
 #include <stdlib.h>
 
+static bool learns(const struct am_peer *peer)
+{
+    return peer->ep != NULL && peer->ep->meter != NULL &&
+           peer->ep->meter->learns != 0;
+}
+
 bool am_coll_numbers_of(struct am_ctx *ctx, uint32_t peer_index,
                         const struct am_coll_config *config,
                         struct am_coll_numbers *numbers)
 {
     am_status_t status;
     struct am_peer *peer = am_peer_get(ctx, peer_index, &status);
+    const struct am_dev_perf *perf;
     size_t packet_max;
 
     if (peer == NULL || peer->dev == NULL) {
         return false;
     }
     packet_max = am_peer_payload_max(peer, AM_COLL_DATA_WORDS);
+    perf = am_peer_perf(peer);
     *numbers = (struct am_coll_numbers){
-            .perf = *am_peer_perf(peer),
+            .perf = *perf,
+            .follow =
+                    learns(peer) || (perf->turn_ps > 0 && perf->round_ps == 0 &&
+                                     perf->core_ranks > 1),
             .caps = peer->dev->attr.caps,
             .packet_bytes = packet_max,
             .ready_bytes = am_peer_ready_bytes(peer),

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "collectives/coll.h"
+#include "collectives/numbers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,8 @@ am_status_t am_coll_group_new(struct am_coll *coll, uint32_t id,
         }
     }
     group->leader = group->size;
+    group->until = AM_COLL_TOLD_AFTER;
+    group->weight_least = AM_COLL_TOLD_AFTER / AM_COLL_TOLD_CALLS;
     am_list_init(&group->active);
     am_list_init(&group->held);
     am_list_init(&group->levels);

@@ -76,7 +76,8 @@ struct am_coll_near am_coll_nodes_near(const struct am_coll_group *group)
                     .eager_max = numbers.eager_max,
                     .ready_bytes = numbers.ready_bytes,
                     .lane_bytes = numbers.lane_bytes,
-                    .slot_bytes = config->shared ? AM_SHARED_SLOT_BYTES : 0};
+                    .slot_bytes = config->shared ? AM_SHARED_SLOT_BYTES : 0,
+                    .follow = numbers.follow};
         }
     }
     return near;

@@ -5,21 +5,24 @@
  * who is on its node, up a binomial tree; member 0 tells all of it to all, down the
  * tree.
  *
- * What a wait costs where members share cores of a node is not known then, as nobody
- * has waited yet: member 0 tells it later, and what is called after that waits for it.
- * Whether it does is in the numbers; but a member may call many collectives before
- * those have come.  So the number of that collective is kept free in all groups.
+ * Numbers that follow what is seen are told again, by a collective down the tree:
+ * after some calls, as what a wait costs where members share cores is not known before
+ * anybody has waited, and then again and again, as cores may have come nearer or gone
+ * away.  What is called after it waits for it.  Whether numbers follow is one of them;
+ * but a member may call many collectives before those have come.  So the number of that
+ * collective is kept free in all groups, and all count alike, by calls and their bytes,
+ * when it is due.
  */
 #include "config.h"
 
 #include "collectives/algo/list.h"
-#include "collectives/coll.h"
+#include "collectives/numbers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
-    NODES_MEMBERS_MAX = 1024, /* of groups that look who is where */
-    ROUND_NUMBER = 64         /* until which member 0 has waited often enough */
+    NODES_MEMBERS_MAX = 1024 /* of groups that look who is where */
 };
 
 struct am_coll_exchange {
@@ -109,16 +112,35 @@ static bool numbers_of_farthest(const struct am_coll_group *group,
     return true;
 }
 
-/* Does member 0 tell what a round takes?  All find the same in its numbers. */
-static bool wants_round(const struct am_coll_group *group)
+static bool has_near(const struct am_coll_group *group)
 {
-    const struct am_dev_perf *perf = &group->numbers.perf;
+    return wants_nodes(group) && group->numbers.node_count > 0;
+}
 
-    return perf->turn_ps > 0 && perf->core_ranks > 1 && perf->round_ps == 0;
+/* Does member 0 tell them again?  All find the same in its numbers. */
+static bool wants_telling(const struct am_coll_group *group)
+{
+    const struct am_coll_numbers *numbers = &group->numbers;
+
+    return numbers->follow || (has_near(group) && numbers->near.follow);
+}
+
+/* What member 0 tells. */
+static void told_set(struct am_coll_group *group)
+{
+    struct am_coll_numbers numbers;
+
+    am_shared_ask_near(group);
+    if (numbers_of_farthest(group, &numbers)) {
+        group->told.perf = numbers.perf;
+    }
+    if (has_near(group)) {
+        group->told.near = am_coll_nodes_near(group).perf;
+    }
 }
 
 /* That collective; of no steps where none is wanted.  AM_ERR_MEMORY. */
-static am_status_t round_build(struct am_coll_req *req)
+static am_status_t telling_build(struct am_coll_req *req)
 {
     struct am_coll_group *group = req->group;
     struct am_coll_call call = {.kind = AM_COLL_BCAST};
@@ -126,22 +148,22 @@ static am_status_t round_build(struct am_coll_req *req)
                                   .call = &call,
                                   .size = group->size,
                                   .rank = group->rank};
-    struct am_coll_numbers numbers;
 
     req->is_built = true;
     req->print = (uint32_t)sizeof(group->numbers) + 1;
-    if (!wants_round(group)) {
+    group->told = (struct am_coll_told){.perf = group->numbers.perf,
+                                        .near = group->numbers.near.perf};
+    if (!wants_telling(group)) {
         return AM_OK;
     }
-    if (group->rank == 0 && numbers_of_farthest(group, &numbers)) {
-        group->round_ps = numbers.perf.round_ps;
+    if (group->rank == 0) {
+        told_set(group);
     }
-    am_bcast_tree(&build, &group->round_ps, sizeof(group->round_ps), SIZE_MAX,
-                  0, NULL);
+    am_bcast_tree(&build, &group->told, sizeof(group->told), SIZE_MAX, 0, NULL);
     return am_sched_is_good(&req->sched) ? AM_OK : AM_ERR_MEMORY;
 }
 
-/* Build the calls that waited, up to the one that the others wait for. */
+/* Build the calls that waited, up to one that the others wait for. */
 static void calls_build(struct am_coll_group *group, am_status_t status)
 {
     struct am_list *at;
@@ -153,8 +175,8 @@ static void calls_build(struct am_coll_group *group, am_status_t status)
             continue;
         }
         if (status == AM_OK) {
-            status = req == group->telling ? round_build(req)
-                                           : am_coll_req_build(req, &req->call);
+            status = req->is_telling ? telling_build(req)
+                                     : am_coll_req_build(req, &req->call);
         }
         if (status == AM_OK) {
             am_coll_req_held(req);
@@ -163,7 +185,8 @@ static void calls_build(struct am_coll_group *group, am_status_t status)
             } else if (!req->is_combined) { /* else it is in its queue */
                 am_coll_req_start_later(req);
             }
-            if (req == group->telling) {
+            if (req->is_telling) {
+                group->telling = req;
                 return;
             }
         } else {
@@ -188,16 +211,30 @@ static void numbers_done(void *arg, am_status_t status)
     calls_build(group, status);
 }
 
-static void round_done(void *arg, am_status_t status)
+/* Choices are made anew if they may be others. */
+static void told_take(struct am_coll_group *group)
+{
+    struct am_coll_numbers *numbers = &group->numbers;
+    const struct am_coll_told *told = &group->told;
+
+    if (memcmp(&numbers->perf, &told->perf, sizeof(told->perf)) == 0 &&
+        memcmp(&numbers->near.perf, &told->near, sizeof(told->near)) == 0) {
+        return;
+    }
+    numbers->perf = told->perf;
+    numbers->near.perf = told->near;
+    for (int kind = 0; kind < AM_COLL_KINDS; kind++) {
+        group->chosen[kind].plan.algorithm = NULL;
+    }
+}
+
+static void telling_done(void *arg, am_status_t status)
 {
     struct am_coll_group *group = arg;
 
     group->telling = NULL;
-    if (status == AM_OK && group->round_ps > 0) {
-        group->numbers.perf.round_ps = group->round_ps;
-        for (int kind = 0; kind < AM_COLL_KINDS; kind++) {
-            group->chosen[kind].plan.algorithm = NULL;
-        }
+    if (status == AM_OK) {
+        told_take(group);
     }
     calls_build(group, status);
 }
@@ -294,27 +331,25 @@ am_status_t am_coll_numbers_ask(struct am_coll_group *group)
     return exchange_start(req, numbers_done);
 }
 
-bool am_coll_round_is_due(const struct am_coll_group *group)
-{
-    return group->next == ROUND_NUMBER && group->size > 1;
-}
-
-am_status_t am_coll_round_ask(struct am_coll_group *group)
+am_status_t am_coll_tell_again(struct am_coll_group *group)
 {
     struct am_coll_req *req;
 
-    if (group->has_numbers && !wants_round(group)) {
+    group->weight_least = 1;
+    group->until = AM_COLL_TOLD_AFTER;
+    if (group->has_numbers && group->telling == NULL && !wants_telling(group)) {
         group->next++;
         return AM_OK;
     }
-    req = am_coll_req_open(group, round_done, group);
+    req = am_coll_req_open(group, telling_done, group);
     if (req == NULL) {
         return AM_ERR_MEMORY;
     }
-    group->telling = req;
-    if (!group->has_numbers) {
-        return AM_OK;
+    req->is_telling = true;
+    if (!group->has_numbers || group->telling != NULL) {
+        return AM_OK; /* in its turn */
     }
-    (void)round_build(req);
-    return exchange_start(req, round_done);
+    group->telling = req;
+    (void)telling_build(req);
+    return exchange_start(req, telling_done);
 }

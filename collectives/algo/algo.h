@@ -124,10 +124,11 @@ void am_bcast_tree(const struct am_coll_build *b, void *buffer, size_t bytes,
 void am_reduce_tree(const struct am_coll_build *b, size_t chunk, uint32_t root,
                     uint32_t *ends);
 /* All blocks to all members, round the ring.  Block i is at its place in
- * `buffer` of member (i + rotation) % size, after the step `ready` there. */
+ * `buffer` of member (i + rotation) % size, after the step `ready` there, or at
+ * `own`. */
 void am_allgather_ring(const struct am_coll_build *b, void *buffer,
                        const struct am_block *blocks, uint32_t rotation,
-                       uint32_t ready);
+                       uint32_t ready, const void *own);
 /* Block i of what all give, reduced, to member i, round the ring: at its place in
  * `result`, which may be `given` itself; or, `is_scatter`, `result` has room for
  * the own block only.  Returns the step after which it is there and nothing of

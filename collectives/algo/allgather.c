@@ -30,7 +30,6 @@ void am_allgather_around(const struct am_coll_build *b)
 {
     struct am_block *blocks =
             am_sched_scratch(b->sched, b->size * sizeof(*blocks));
-    uint32_t own;
 
     if (blocks == NULL) {
         return;
@@ -38,9 +37,10 @@ void am_allgather_around(const struct am_coll_build *b)
     for (uint32_t i = 0; i < b->size; i++) {
         blocks[i] = block_at(b, i);
     }
-    own = own_copy(b, am_at_mutable(b->call->recv, blocks[b->rank].offset),
+    am_allgather_ring(b, b->call->recv, blocks, 0, AM_STEP_NONE, b->call->send);
+    /* last: the others need not wait for it */
+    (void)own_copy(b, am_at_mutable(b->call->recv, blocks[b->rank].offset),
                    blocks[b->rank].bytes);
-    am_allgather_ring(b, b->call->recv, blocks, 0, own);
 }
 
 /* Bruck et al. 1997: log2 P rounds; in each a member sends all it has, in the

@@ -252,5 +252,5 @@ void am_allreduce_ring(const struct am_coll_build *b)
         blocks[i] = am_block_of(bytes, b->unit, b->size, i);
     }
     done = am_reduce_ring(b, am_given(b->call), b->call->recv, blocks, false);
-    am_allgather_ring(b, b->call->recv, blocks, 0, done);
+    am_allgather_ring(b, b->call->recv, blocks, 0, done, NULL);
 }

@@ -92,7 +92,6 @@ void am_alltoall_pairwise(const struct am_coll_build *b)
 {
     uint32_t before = AM_STEP_NONE;
 
-    own_copy(b);
     for (uint32_t i = 1; i < b->size; i++) {
         uint32_t send = block_send(b, am_ring_after(b->rank, b->size, i));
         uint32_t recv = block_recv(b, am_ring_before(b->rank, b->size, i));
@@ -103,6 +102,7 @@ void am_alltoall_pairwise(const struct am_coll_build *b)
         am_sched_edge(b->sched, send, before);
         am_sched_edge(b->sched, recv, before);
     }
+    own_copy(b); /* last: the others need not wait for it */
 }
 
 /* The blocks whose distance has the bit of this round, packed, to the member at

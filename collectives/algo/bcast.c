@@ -177,5 +177,5 @@ void am_bcast_scatter(const struct am_coll_build *b)
                                     am_at(b->call->recv, part.offset),
                                     part.bytes));
     }
-    am_allgather_ring(b, b->call->recv, blocks, root, have);
+    am_allgather_ring(b, b->call->recv, blocks, root, have, NULL);
 }

@@ -15,7 +15,7 @@ enum {
 
 void am_allgather_ring(const struct am_coll_build *b, void *buffer,
                        const struct am_block *blocks, uint32_t rotation,
-                       uint32_t ready)
+                       uint32_t ready, const void *own)
 {
     uint32_t me = am_ring_before(b->rank, b->size, rotation);
     uint32_t to = am_ring_after(b->rank, b->size, 1);
@@ -24,8 +24,10 @@ void am_allgather_ring(const struct am_coll_build *b, void *buffer,
     for (uint32_t i = 0; i + 1 < b->size; i++) {
         const struct am_block *out = &blocks[am_ring_before(me, b->size, i)];
         const struct am_block *in = &blocks[am_ring_before(me, b->size, i + 1)];
+        const void *given =
+                i == 0 && own != NULL ? own : am_at(buffer, out->offset);
         uint32_t send = am_sched_send(b->sched, to, AM_TAG(TAG_SPREAD, i),
-                                      am_at(buffer, out->offset), out->bytes);
+                                      given, out->bytes);
 
         am_sched_edge(b->sched, ready, send);
         ready = am_sched_recv(b->sched, from, AM_TAG(TAG_SPREAD, i),

@@ -45,7 +45,7 @@ struct am_coll_req *am_coll_req_new(struct am_coll_group *group)
     req->first = req->last = AM_STEP_NONE;
     req->left = 1; /* it has not ended before it is built */
     req->flying = 0;
-    req->is_built = req->has_levels = false;
+    req->is_built = req->is_telling = req->has_levels = false;
     req->is_shared = req->is_combined = false;
     req->status = AM_OK;
     req->is_stopped = false;

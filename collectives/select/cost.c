@@ -98,6 +98,15 @@ uint64_t am_cost_recv_ps(const struct am_coll_cost *c, size_t bytes)
            am_cost_line_ps(&more, bytes);
 }
 
+/* To reduce what a message has brought.  What a put has brought lies in the cache of the
+ * core that put it. */
+static uint64_t add_ps(const struct am_coll_cost *c, size_t bytes)
+{
+    return am_cost_copies(c, bytes) == 1
+                   ? am_cost_copy_ps(&c->numbers->perf, bytes)
+                   : own_ps(c, bytes);
+}
+
 /* In packets of equal length, but for short ones, which are filled (am/bulk.c). */
 static uint64_t stream_ps(const struct am_coll_cost *c, size_t bytes)
 {
@@ -143,7 +152,7 @@ static uint64_t tree_ps(const struct am_coll_cost *c, size_t bytes,
     size_t piece = c->chunk < bytes ? c->chunk : bytes;
     uint64_t count = am_piece_count(bytes, c->chunk), k = children(c);
     uint64_t brothers = c->shape == AM_TREE_BINOMIAL ? 0 : k - 1;
-    uint64_t add = is_added ? own_ps(c, piece) : 0;
+    uint64_t add = is_added ? add_ps(c, piece) : 0;
     uint64_t each =
             larger(am_cost_send_ps(c, piece), am_cost_recv_ps(c, piece)) +
             step_ps(c, piece) + add;
@@ -221,8 +230,8 @@ uint64_t am_cost_allreduce_doubling(const struct am_coll_cost *c)
 {
     uint64_t rounds = am_cube_rounds(am_cube_floor(c->size));
 
-    return rounds * (exchange_ps(c, c->bytes) + own_ps(c, c->bytes)) +
-           fold_ps(c) + own_ps(c, c->bytes);
+    return rounds * (exchange_ps(c, c->bytes) + 2 * add_ps(c, c->bytes)) +
+           fold_ps(c);
 }
 
 uint64_t am_cost_allreduce_halving(const struct am_coll_cost *c)
@@ -232,7 +241,7 @@ uint64_t am_cost_allreduce_halving(const struct am_coll_cost *c)
 
     for (uint32_t i = am_cube_rounds(am_cube_floor(c->size)); i > 0; i--) {
         part /= 2;
-        ps += 2 * exchange_ps(c, part) + own_ps(c, part);
+        ps += 2 * exchange_ps(c, part) + add_ps(c, part);
     }
     return ps;
 }
@@ -243,7 +252,7 @@ static uint64_t ring_ps(const struct am_coll_cost *c, size_t block,
 {
     size_t piece = c->chunk < block ? c->chunk : block;
     uint64_t count = am_piece_count(block, c->chunk);
-    uint64_t add = is_added ? own_ps(c, piece) : 0;
+    uint64_t add = is_added ? add_ps(c, piece) : 0;
     uint64_t each = am_cost_send_ps(c, piece) + am_cost_recv_ps(c, piece) +
                     2 * step_ps(c, piece) + add;
 

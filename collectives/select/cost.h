@@ -20,6 +20,7 @@ struct am_coll_near {
     uint32_t caps;
     size_t packet_bytes, eager_max, ready_bytes, lane_bytes; /* as below */
     uint64_t slot_bytes; /* of memory that all of a node see; 0: none */
+    bool follow;         /* as below */
 };
 
 struct am_coll_numbers {
@@ -38,6 +39,7 @@ struct am_coll_numbers {
     bool may_combine;
     uint32_t node_count, node_members_max;
     bool nodes_are_runs; /* members of a node follow each other */
+    bool follow; /* what is seen changes them: member 0 tells them again */
 };
 
 struct am_coll_cost {

@@ -177,7 +177,9 @@ uint64_t am_cost_reads_gather(const struct am_coll_cost *c)
     uint64_t ps = blocks_ps(c, 1, c->bytes,
                             am_cost_is_crowded(c) ? 1 : c->size - 1, c->bytes);
 
-    return ps == AM_COST_NEVER ? ps : ps + copy_ps(c, c->bytes);
+    return ps == AM_COST_NEVER
+                   ? ps
+                   : ps + am_cost_own_ps(&c->numbers->perf, c->bytes);
 }
 
 /* The root, which gives, runs first, mostly. */
@@ -194,7 +196,8 @@ uint64_t am_cost_reads_scatter(const struct am_coll_cost *c)
 uint64_t am_cost_reads_exchange(const struct am_coll_cost *c)
 {
     return by_reads(c, 2,
-                    reads_ps(c, c->size - 1, c->bytes) + copy_ps(c, c->bytes),
+                    reads_ps(c, c->size - 1, c->bytes) +
+                            am_cost_own_ps(&c->numbers->perf, c->bytes),
                     AFAR_READ * c->size * c->bytes);
 }
 
@@ -202,11 +205,11 @@ uint64_t am_cost_reads_exchange(const struct am_coll_cost *c)
  * pieces, and to reduce them; and how many it copies then. */
 static uint64_t part_ps(const struct am_coll_cost *c, size_t bytes)
 {
-    size_t piece = bytes < AM_SHARED_READ_BYTES ? bytes : AM_SHARED_READ_BYTES;
+    size_t most = am_shared_read_bytes(c->numbers);
+    size_t piece = bytes < most ? bytes : most;
 
-    return am_piece_count(bytes, AM_SHARED_READ_BYTES) *
-                   reads_ps(c, c->size - 1, piece) +
-           copy_ps(c, c->size * bytes);
+    return am_piece_count(bytes, most) * reads_ps(c, c->size - 1, piece) +
+           am_cost_own_ps(&c->numbers->perf, c->size * bytes);
 }
 
 static uint64_t part_copied(const struct am_coll_cost *c, size_t bytes)
@@ -219,13 +222,33 @@ uint64_t am_cost_reads_reduce_scatter(const struct am_coll_cost *c)
     return by_reads(c, 2, part_ps(c, c->bytes), part_copied(c, c->bytes));
 }
 
+/* What others have just made lies in the caches of their cores, and a read of it takes so
+ * many copies longer than one of what nobody has written for a while (64 and 128 KiB, far
+ * cores). */
+#define MADE 3
+
+static uint64_t made_ps(const struct am_coll_cost *c, size_t part)
+{
+    uint64_t late = am_cost_is_crowded(c) ? 0 : MADE * copy_ps(c, part);
+
+    return reads_ps(c, c->size - 1, part) + (c->size - 1) * late;
+}
+
+/* Of two members who wants the result reads all. */
+static uint64_t pair_ps(const struct am_coll_cost *c)
+{
+    return by_reads(c, 2, part_ps(c, c->bytes), part_copied(c, c->bytes));
+}
+
 uint64_t am_cost_reads_reduce(const struct am_coll_cost *c)
 {
     size_t part = c->bytes / c->size;
     uint64_t segments = am_piece_count(part, AM_SHARED_MADE_BYTES);
 
-    return by_reads(c, 2 + segments,
-                    part_ps(c, part) + reads_ps(c, c->size - 1, part),
+    if (c->size == 2) {
+        return pair_ps(c);
+    }
+    return by_reads(c, 2 + segments, part_ps(c, part) + made_ps(c, part),
                     part_copied(c, part) + part);
 }
 
@@ -233,6 +256,9 @@ uint64_t am_cost_reads_allreduce(const struct am_coll_cost *c)
 {
     size_t part = c->bytes / c->size;
 
-    return by_reads(c, 3, part_ps(c, part) + reads_ps(c, c->size - 1, part),
+    if (c->size == 2) {
+        return pair_ps(c);
+    }
+    return by_reads(c, 3, part_ps(c, part) + made_ps(c, part),
                     part_copied(c, part) + (c->size - 1) * part);
 }

@@ -3,7 +3,9 @@
  */
 #include "config.h"
 
+#include "base/copy.h"
 #include "collectives/shared/flags.h"
+#include "collectives/shared/way.h"
 
 bool am_shared_may_be_light(const struct am_coll_group *group)
 {
@@ -60,5 +62,50 @@ void am_shared_nudge(struct am_coll_group *group, bool all)
     }
     if (shared->owes_nudges) {
         am_shared_nudged(group); /* looks on, whatever else it waits for */
+    }
+}
+
+/* One in so many is timed. */
+#define TAKES_TIMED 16
+
+void am_shared_learn_near(struct am_coll_group *group, uint32_t member,
+                          const _Atomic uint64_t *word)
+{
+    struct am_shared *shared = group->shared;
+    struct am_peer *peer;
+    am_status_t status;
+
+    if (!shared->is_light || shared->takes++ % TAKES_TIMED != 0) {
+        return;
+    }
+    shared->is_near = am_copy_is_near(group->coll->env, word, AM_COPY_NEAR_PS);
+    peer = am_peer_get(group->coll->ctx, am_coll_member(group, member),
+                       &status);
+    if (peer != NULL) {
+        am_meter_seen(peer->ep, shared->is_near);
+    }
+    if (member == 0) {
+        atomic_store_explicit(am_shared_seen(shared, shared->rank),
+                              shared->is_near ? AM_SHARED_NEAR : AM_SHARED_FAR,
+                              memory_order_relaxed);
+    }
+}
+
+/* Lines take as long the other way. */
+void am_shared_ask_near(struct am_coll_group *group)
+{
+    struct am_shared *shared = group->shared;
+
+    for (uint32_t i = 1; shared != NULL && i < group->size; i++) {
+        uint32_t seen = atomic_exchange(am_shared_seen(shared, i), 0);
+        am_status_t status;
+        struct am_peer *peer =
+                seen == 0 ? NULL
+                          : am_peer_get(group->coll->ctx,
+                                        am_coll_member(group, i), &status);
+
+        for (int j = 0; j < AM_METER_FAR_SURE && peer != NULL; j++) {
+            am_meter_seen(peer->ep, seen == AM_SHARED_NEAR);
+        }
     }
 }

@@ -13,6 +13,8 @@
 #include <string.h>
 
 enum {
+    AM_SHARED_NEAR = 1, /* am_shared_seen */
+    AM_SHARED_FAR = 2,
     AM_SHARED_LINE = 64,
     /* Two lines that a processor may load together are one member's. */
     AM_SHARED_PAIR = 128,
@@ -46,7 +48,7 @@ static inline size_t am_shared_words(uint32_t size)
 /* Bytes before the slots, and before the payloads that are not in them. */
 static inline size_t am_shared_slots_at(uint32_t size)
 {
-    return 2 * am_shared_words(size) + AM_SHARED_PAIR;
+    return 3 * am_shared_words(size) + AM_SHARED_PAIR;
 }
 
 static inline size_t am_shared_turns_at(uint32_t size)
@@ -89,11 +91,21 @@ static inline _Atomic uint32_t *am_shared_gone(const struct am_shared *shared,
            member;
 }
 
+/* How quickly what member 0 had written came to this one, last: AM_SHARED_NEAR or
+ * AM_SHARED_FAR; 0: it has not looked since member 0 read this. */
+static inline _Atomic uint32_t *am_shared_seen(const struct am_shared *shared,
+                                               uint32_t member)
+{
+    return (_Atomic uint32_t *)(shared->base +
+                                2 * am_shared_words(shared->size)) +
+           member;
+}
+
 /* Members have called differently, or cannot go on. */
 static inline _Atomic uint32_t *am_shared_broken(const struct am_shared *shared)
 {
     return (_Atomic uint32_t *)(shared->base +
-                                2 * am_shared_words(shared->size));
+                                3 * am_shared_words(shared->size));
 }
 
 /* A member cannot pass a fence for others. */

@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "collectives/numbers.h"
 #include "collectives/shared/flags.h"
 #include "collectives/shared/way.h"
 
@@ -46,7 +47,7 @@ bool am_shared_may_be_once(const struct am_coll_group *group,
            group->has_numbers && group->telling == NULL &&
            am_list_is_empty(&group->turns) && am_list_is_empty(&group->held) &&
            !shared->is_asleep && !shared->owes_nudges &&
-           !am_coll_round_is_due(group);
+           !am_coll_telling_is_due(group);
 }
 
 /* Look for the flags of the members from shared->ahead_at to `last`, and look
@@ -126,6 +127,7 @@ static void note(struct am_coll_group *group, const struct am_coll_call *call,
                  uint32_t turns)
 {
     am_coll_leader_note(group, call);
+    am_coll_numbers_count(group, group->chosen[call->kind].weight);
     group->next++;
     group->shared->next += turns;
     group->shared->looks = 0;

@@ -109,20 +109,13 @@ am_shared_whose_t am_shared_part_whose(const struct am_coll_group *group,
     }
 }
 
-/* One in so many pieces of a length for which it matters tells how far others are. */
-#define TAKES_TIMED 16
-
-/* `from`, which another member has written, is about to be read from its start on. */
-static void learn_near(const struct am_shared_part *part, const void *from)
+/* `from`, which a member has written, is about to be read from its start on. */
+static void learn_near(const struct am_shared_part *part, uint32_t member,
+                       const void *from)
 {
-    struct am_shared *shared = part->group->shared;
+    size_t middle = part->bytes / 2 / sizeof(uint64_t) * sizeof(uint64_t);
 
-    if (shared->is_light && shared->takes++ % TAKES_TIMED == 0) {
-        size_t middle = part->bytes / 2 / sizeof(uint64_t) * sizeof(uint64_t);
-
-        shared->is_near = am_copy_is_near(part->group->coll->env,
-                                          am_at(from, middle), AM_COPY_NEAR_PS);
-    }
+    am_shared_learn_near(part->group, member, am_at(from, middle));
 }
 
 /* Where `block` of what a member gives lies, to be read now: in its slot, which lacks the
@@ -140,7 +133,7 @@ static const void *given_by(const struct am_shared_part *part, uint32_t member,
                              part->written);
     slot = am_at(slot, (block - (block > member)) * part->bytes);
     if (!is_mine && am_copy_is_far(part->written)) {
-        learn_near(part, slot);
+        learn_near(part, member, slot);
     }
     return slot;
 }

@@ -75,10 +75,13 @@ bool am_shared_read(struct am_coll_req *req, uint32_t member, uint32_t which,
     peer = am_peer_get(req->coll->ctx, am_coll_member(req->group, member),
                        &status);
     if (peer != NULL) {
-        memcpy(keys,
-               am_shared_payload(req->group->shared, member, first,
-                                 AM_SHARED_SLOT_BYTES),
-               sizeof(keys));
+        const void *given = am_shared_payload(req->group->shared, member, first,
+                                              AM_SHARED_SLOT_BYTES);
+
+        if (reads->item == 0 && req->shared.stage == 0) {
+            am_shared_learn_near(req->group, member, given);
+        }
+        memcpy(keys, given, sizeof(keys));
         req->coll->stats[AM_COLL_STAT_READS]++;
         status = read_by_device(req, peer, &keys[which], offset, to, bytes);
     }

@@ -12,6 +12,9 @@
  * one member goes in segments: in turn t all have reduced their parts of segment
  * t - 1 into one of two scratch buffers, and the root reads these while they reduce
  * the next; its flag of a turn says that it has read what the turn before last made.
+ *
+ * Of two members each who wants the result reads all of the other's values: what the
+ * other had just reduced lies in the cache of its core, and would take longer to read.
  */
 #include "config.h"
 
@@ -21,9 +24,21 @@
 
 /* --------------------------------------------------------------- the parts */
 
+static bool is_of_pair(const struct am_coll_req *req)
+{
+    return req->group->size == 2 && (req->call.kind == AM_COLL_REDUCE ||
+                                     req->call.kind == AM_COLL_ALLREDUCE);
+}
+
 /* Of the whole, what a member reduces. */
 static struct am_block part_of(const struct am_coll_req *req, uint32_t member)
 {
+    if (is_of_pair(req)) {
+        bool is_wanted =
+                req->call.kind == AM_COLL_ALLREDUCE || member == req->call.root;
+
+        return (struct am_block){0, is_wanted ? am_shared_bytes_of(req) : 0};
+    }
     return am_block_of(am_shared_bytes_of(req), am_shared_unit_of(req),
                        req->group->size, member);
 }
@@ -33,6 +48,9 @@ static size_t segment_bytes(const struct am_coll_req *req)
 {
     size_t unit = am_shared_unit_of(req);
 
+    if (is_of_pair(req)) {
+        return am_shared_bytes_of(req);
+    }
     return AM_SHARED_MADE_BYTES < unit
                    ? unit
                    : AM_SHARED_MADE_BYTES - AM_SHARED_MADE_BYTES % unit;
@@ -53,7 +71,9 @@ static struct am_block segment_of(const struct am_coll_req *req,
 
 static uint32_t segment_count(const struct am_coll_req *req)
 {
-    return am_piece_count(part_of(req, 0).bytes, segment_bytes(req));
+    return is_of_pair(req)
+                   ? 1
+                   : am_piece_count(part_of(req, 0).bytes, segment_bytes(req));
 }
 
 /* Where it lies in the maker's scratch. */
@@ -83,6 +103,13 @@ static size_t blocks_bytes(const struct am_coll_req *req)
         }
     }
     return bytes;
+}
+
+/* Has the result to wait in scratch memory, as its place holds what the other reads? */
+static bool is_kept(const struct am_coll_req *req)
+{
+    return is_of_pair(req) && req->call.kind == AM_COLL_ALLREDUCE &&
+           am_given(&req->call) == req->call.recv;
 }
 
 /* --------------------------------------------------------------- the turns */
@@ -149,6 +176,9 @@ static bool reads_take(struct am_coll_req *req)
     struct am_block mine;
 
     if (req->shared.turns_left == 1) {
+        if (is_kept(req)) { /* until the other had read what it replaces */
+            memcpy(call->recv, req->shared.reads.made, am_shared_bytes_of(req));
+        }
         return true;
     }
     if (is_of_blocks(call->kind)) {
@@ -165,10 +195,13 @@ static bool reads_take(struct am_coll_req *req)
         return segment_take(req);
     default: /* AM_COLL_ALLREDUCE */
         mine = part_of(req, (uint32_t)rank);
-        return stage == 1 ? parts_read(req)
-                          : am_shared_reduce(
-                                    req, mine.offset, mine.bytes,
-                                    am_at_mutable(call->recv, mine.offset));
+        return stage == 1
+                       ? parts_read(req)
+                       : am_shared_reduce(req, mine.offset, mine.bytes,
+                                          is_kept(req)
+                                                  ? req->shared.reads.made
+                                                  : am_at_mutable(call->recv,
+                                                                  mine.offset));
     }
 }
 
@@ -248,18 +281,21 @@ static bool scratch_open(struct am_coll_req *req)
     struct am_shared_reads *reads = &req->shared.reads;
     size_t unit = am_shared_unit_of(req);
     size_t made = 0;
+    size_t most = am_shared_read_bytes(&req->group->numbers);
 
-    reads->piece = AM_SHARED_READ_BYTES < unit
-                           ? unit
-                           : AM_SHARED_READ_BYTES - AM_SHARED_READ_BYTES % unit;
-    if (req->call.kind == AM_COLL_REDUCE && !am_shared_is_root(req)) {
+    reads->piece = most < unit ? unit : most - most % unit;
+    if (is_of_pair(req)) {
+        reads->made =
+                is_kept(req) ? am_sched_scratch(&req->sched, segment_bytes(req))
+                             : NULL;
+    } else if (req->call.kind == AM_COLL_REDUCE && !am_shared_is_root(req)) {
         made = 2 * segment_bytes(req);
         reads->made = am_sched_scratch(&req->sched, made);
     }
     reads->values = am_sched_scratch(&req->sched, reads->piece);
     reads->sum = am_sched_scratch(&req->sched, reads->piece);
     return am_sched_is_good(&req->sched) &&
-           (req->call.kind != AM_COLL_REDUCE ||
+           (made == 0 ||
             am_shared_open(req, AM_SHARED_MADE, reads->made, made));
 }
 
@@ -295,15 +331,16 @@ static uint32_t reads_open(struct am_coll_req *req)
     reads->has_come = false;
     reads->item = 0;
     if (!am_sched_is_good(&req->sched) || !given_open(req) ||
-        (call->kind == AM_COLL_ALLREDUCE &&
+        (call->kind == AM_COLL_ALLREDUCE && !is_of_pair(req) &&
          !am_shared_open(req, AM_SHARED_MADE, call->recv,
                          am_shared_bytes_of(req))) ||
         (reduces && !scratch_open(req))) {
         return 0;
     }
-    return call->kind == AM_COLL_ALLREDUCE ? 3
-           : call->kind == AM_COLL_REDUCE  ? 2 + segment_count(req)
-                                           : 2;
+    return is_of_pair(req)                   ? 2
+           : call->kind == AM_COLL_ALLREDUCE ? 3
+           : call->kind == AM_COLL_REDUCE    ? 2 + segment_count(req)
+                                             : 2;
 }
 
 static size_t reads_give(const struct am_coll_req *req)

@@ -4,7 +4,8 @@
  * with the group's numbers.  For the files of collectives/; may call am, dev and
  * base.
  *
- *   sleeps[member] | gone[member] | broken, strong | slots[member][AM_SHARED_DEPTH]
+ *   sleeps[member] | gone[member] | seen[member] | broken, strong
+ *     | slots[member][AM_SHARED_DEPTH]
  *     | payloads[AM_SHARED_DEPTH][member]
  *
  *   slot:  flag (turn:32 | hash:32), a payload of 48 bytes or less
@@ -150,6 +151,8 @@ void am_shared_run(struct am_coll_group *group, const struct am_coll_req *mine,
 /* A caller that waits has looked: that was worth it (`found`), or the others are not
  * running now. */
 void am_shared_learn(struct am_coll_group *group, bool found);
+/* Member 0, which may write only: take what others have seen of how far it is. */
+void am_shared_ask_near(struct am_coll_group *group);
 /* In the poll: all groups that look. */
 void am_shared_poll(struct am_coll *coll);
 /* A request has failed here: let the others know. */

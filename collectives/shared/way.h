@@ -90,9 +90,19 @@ extern const struct am_shared_way am_shared_by_pieces;
 extern const struct am_shared_way am_shared_by_reads;
 
 enum {
-    AM_SHARED_READ_BYTES = 32 << 10, /* that are read to be reduced, and ... */
-    AM_SHARED_MADE_BYTES = 128 << 10 /* ... reduced for one other, at a time */
+    /* Bytes that are read at a time to be reduced: a part of a core's cache, which several
+     * members may share, and else enough that a read's system call is little of it. */
+    AM_SHARED_READ_CROWDED = 32 << 10,
+    AM_SHARED_READ_BYTES = 128 << 10,
+    AM_SHARED_MADE_BYTES = 128
+                           << 10 /* that are reduced for one other, at a time */
 };
+
+static inline size_t am_shared_read_bytes(const struct am_coll_numbers *numbers)
+{
+    return am_coll_is_crowded(numbers) ? AM_SHARED_READ_CROWDED
+                                       : AM_SHARED_READ_BYTES;
+}
 
 /* So much has been copied or reduced. */
 static inline void am_shared_copied(struct am_coll *coll, size_t bytes)
@@ -100,6 +110,11 @@ static inline void am_shared_copied(struct am_coll *coll, size_t bytes)
     am_env_charge(coll->env, AM_COST_COPY, bytes);
     coll->stats[AM_COLL_STAT_COPY_BYTES] += bytes;
 }
+
+/* What a member has written, of which `word` is a part, is read for the first time: one
+ * in so many takes of a length for which it matters tells how far that member is. */
+void am_shared_learn_near(struct am_coll_group *group, uint32_t member,
+                          const _Atomic uint64_t *word);
 
 /* The data may be cut at multiples of so many bytes. */
 static inline size_t am_shared_unit_of(const struct am_coll_req *req)

@@ -2,6 +2,7 @@
 if HAVE_CMOCKA
 coll_trial = test/support/coll_trial.c test/support/coll_trial.h $(msg_world)
 coll_tests = test/unit/coll_algorithm_test test/unit/coll_flow_test \
+    test/unit/coll_follow_test \
     test/unit/coll_nodes_test test/unit/coll_once_test test/unit/coll_turns_test \
     test/unit/coll_numbers_test test/unit/coll_reads_test \
     test/unit/coll_select_test \
@@ -16,6 +17,9 @@ test_unit_coll_algorithm_test_SOURCES = test/unit/coll_algorithm_test.c \
 test_unit_coll_algorithm_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_coll_flow_test_SOURCES = test/unit/coll_flow_test.c $(coll_trial)
 test_unit_coll_flow_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_coll_follow_test_SOURCES = test/unit/coll_follow_test.c \
+    $(coll_trial)
+test_unit_coll_follow_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_coll_nodes_test_SOURCES = test/unit/coll_nodes_test.c \
     $(coll_trial)
 test_unit_coll_nodes_test_CFLAGS = $(TEST_CFLAGS)

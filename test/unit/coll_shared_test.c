@@ -300,8 +300,8 @@ static void sums_start(struct trial_group *tg, uint32_t member, int64_t *value,
  * whether a round will be told; or there is none that does. */
 static void told(bool crowded, uint32_t first)
 {
-    static const struct am_option list[] = {{"AM_DEVICES", "shm"},
-                                            {NULL, NULL}};
+    static const struct am_option list[] = {
+            {"AM_DEVICES", "shm"}, {"AM_LEARN", "no"}, {NULL, NULL}};
     static const struct am_option *const options[] = {list, list, list};
     static int64_t value[3] = {1, 2, 3}, sums[3][CALLS];
     uint32_t done[3] = {0};

@@ -257,9 +257,12 @@ static void test_death(void **state)
  * one, whether the collective waits or is done at once. */
 static void test_other_death(void **state)
 {
-    static const struct am_option list[][3] = {
-            {{"AM_LOG", "none"}, {"AM_COLL_SHARED", "no"}, {NULL, NULL}},
-            {{"AM_LOG", "none"}, {NULL, NULL}}};
+    static const struct am_option list[][4] = {
+            {{"AM_LOG", "none"},
+             {"AM_LEARN", "no"}, /* and numbers are not told again */
+             {"AM_COLL_SHARED", "no"},
+             {NULL, NULL}},
+            {{"AM_LOG", "none"}, {"AM_LEARN", "no"}, {NULL, NULL}}};
     static const struct am_coll_call barrier = {.kind = AM_COLL_BARRIER};
 
     (void)state;
