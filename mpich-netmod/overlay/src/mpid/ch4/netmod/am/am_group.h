@@ -129,7 +129,7 @@ struct am_coll_group *MPIDI_AM_group_for(MPIR_Comm * comm, const struct MPIDI_AM
 struct am_coll_group *MPIDI_AM_group_for_start(MPIR_Comm * comm, MPIDI_AM_order_t order,
                                                const struct MPIDI_AM_collective *c);
 
-/* Is it one message, or one each way, of so many bytes between two ranks? */
+/* Is it one message of so many bytes between two ranks? */
 bool MPIDI_AM_fits_message(MPIR_Comm * comm, am_coll_kind_t kind, size_t bytes);
 
 /* Start it as that, if it is.  *request is NULL when MPICH has no more. */
@@ -140,11 +140,6 @@ bool MPIDI_AM_pair_blocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sen
                           MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
                           MPI_Datatype recvtype, int root, MPIR_Comm * comm,
                           MPIDI_AM_order_t order, MPIR_Request ** request);
-/* An all-gather or an all-to-all. */
-bool MPIDI_AM_pair_exchange(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
-                            MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
-                            MPI_Datatype recvtype, MPIR_Comm * comm, MPIDI_AM_order_t order,
-                            MPIR_Request ** request);
 
 /* Start it and wait, with MPICH's progress if it is not done at once. */
 am_status_t MPIDI_AM_group_run(MPIR_Comm * comm, struct am_coll_group *group,

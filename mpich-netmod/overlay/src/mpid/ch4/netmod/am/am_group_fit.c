@@ -33,9 +33,9 @@ static const struct limits of_pairs[AM_COLL_KINDS] = {
     [AM_COLL_ALLREDUCE] = ALL,
     [AM_COLL_GATHER] = NONE,
     [AM_COLL_SCATTER] = NONE,
-    [AM_COLL_ALLGATHER] = {8 * KIB, 128 * KIB},
+    [AM_COLL_ALLGATHER] = ALL,
     [AM_COLL_REDUCE_SCATTER] = ALL,
-    [AM_COLL_ALLTOALL] = {32 * KIB, 128 * KIB},
+    [AM_COLL_ALLTOALL] = ALL,
 };
 
 /* Ranks that outnumber the cores. */

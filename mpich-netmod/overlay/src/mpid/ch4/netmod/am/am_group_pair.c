@@ -1,14 +1,12 @@
 /*
- * Non-blocking collectives of two ranks that are one message, or one each way: where the blocking
- * ones are MPICH's over the same messages (am_group_fit.c), and a schedule would cost more.
- *
- *   broadcast, gather, scatter   one message
- *   all-gather, all-to-all       one each way
+ * Non-blocking collectives of two ranks that are one message, a broadcast, a gather or a scatter:
+ * where the blocking ones are MPICH's over the same message (am_group_fit.c), and a schedule would
+ * cost more.
  *
  * A message goes with the context and the tag of the blocking one, or of its kind of those that go
  * by starts.  Both ranks call the collectives of a communicator in one order, and each posts its
  * messages in the call, so that they meet in that order.  The user gets the message's own request,
- * that of the receive if there are two, of the kind of a collective's: nobody can cancel it.
+ * of the kind of a collective's: nobody can cancel it.
  */
 #include <mpidimpl.h>
 #include "am_impl.h"
@@ -162,100 +160,6 @@ void MPIDI_AM_pair_length(MPIR_Request * rreq, MPI_Aint expected)
     }
 }
 
-/* ------------------------------------------------------------ one each way */
-
-/* The half of an exchange that is sent, while it is under way. */
-struct sending {
-    MPIR_Request *request;      /* that of the receive, which waits for both */
-    struct MPIDI_AM_layout *layout;     /* of data that is not in one piece, or NULL */
-};
-
-/* With the lock: a request that is complete, or not, waits for one thing more. */
-static void request_hold(MPIR_Request * req)
-{
-    if (MPIR_Request_is_complete(req)) {
-        MPIR_Object_set_ref(req, 2);
-        MPIR_cc_set(&req->cc, 1);
-    } else {
-        MPIR_cc_inc(&req->cc);
-    }
-}
-
-static void request_fail(MPIR_Request * req, int mpi_errno)
-{
-    if (req->status.MPI_ERROR == MPI_SUCCESS) {
-        req->status.MPI_ERROR = mpi_errno;
-    }
-}
-
-static void exchange_sent(void *arg, const struct am_msg_status *status)
-{
-    struct sending *sending = arg;
-    MPIR_Request *req = sending->request;
-
-    if (unlikely(status->status != AM_OK)) {
-        request_fail(req, MPIDI_AM_error_peer(MPIDI_AM_global.ctx[0], status->peer,
-                                              status->status));
-    } else if (unlikely(req->comm->revoked)) {
-        request_fail(req, MPIDI_AM_error(NULL, AM_ERR_CANCELLED));
-    }
-    if (sending->layout != NULL) {
-        MPIDI_AM_layout_free(sending->layout);
-    }
-    MPL_free(sending);
-    MPIDI_AM_complete(req);
-}
-
-/* Send, and let the receive's request wait for it. */
-static void exchange_send(const struct piece *piece, const struct span *span,
-                          const struct am_msg_envelope *envelope, uint32_t peer,
-                          MPIR_Request * req)
-{
-    struct sending *sending = MPL_malloc(sizeof(*sending), MPL_MEM_OTHER);
-    struct am_ctx *ctx = MPIDI_AM_global.ctx[0];
-    struct am_data from = am_data_contig(span->data, span->bytes);
-    struct am_msg_status status = { 0 };
-    struct am_msg_req *msg;
-    am_status_t sent;
-
-    MPIR_Assertp(sending != NULL);
-    sending->request = req;
-    sending->layout = span->is_contig ? NULL :
-        MPIDI_AM_layout_create(piece->buf, piece->count, piece->datatype, &from);
-    sent = am_msg_isend(ctx, peer, envelope, &from, 0, NULL, NULL, &msg);
-    request_hold(req);
-    if (likely(sent == AM_OK)) {
-        am_msg_attach(msg, exchange_sent, sending);
-        return;
-    }
-    status.status = sent == AM_DONE ? AM_OK : sent;
-    status.peer = peer;
-    exchange_sent(sending, &status);
-}
-
-static MPIR_Request *exchange(const struct piece *out, const struct piece *in, int tag,
-                              MPIR_Comm * comm)
-{
-    uint32_t peer = MPIDI_AM_peer(MPIDIU_comm_rank_to_av(comm, 1 - comm->rank), 0, 0);
-    struct am_msg_envelope envelope = { (uint32_t) (comm->context_id + MPIDI_AM_CONTEXT_COLL),
-        (uint32_t) comm->rank, (uint32_t) tag
-    };
-    MPIR_Request *req = message_receive(in, tag, comm);
-    struct span span;
-    int mpi_errno;
-
-    if (unlikely(req == NULL)) {
-        return NULL;
-    }
-    mpi_errno = span_of(out, &span);
-    if (unlikely(mpi_errno != MPI_SUCCESS)) {
-        request_fail(req, mpi_errno);
-    } else {
-        exchange_send(out, &span, &envelope, peer, req);
-    }
-    return req;
-}
-
 /* ------------------------------------------------------------ the collectives */
 
 /* MPICH keeps the tags behind those of its blocking collectives for a library that is not here. */
@@ -293,6 +197,13 @@ static struct piece block_of(const void *buf, MPI_Aint count, MPI_Datatype datat
 
     MPIR_Datatype_get_extent_macro(datatype, extent);
     return (struct piece) {(char *) buf + extent * count * rank, count, datatype};
+}
+
+static void request_fail(MPIR_Request * req, int mpi_errno)
+{
+    if (req->status.MPI_ERROR == MPI_SUCCESS) {
+        req->status.MPI_ERROR = mpi_errno;
+    }
 }
 
 /* The root's own block has been copied; what went wrong there the request tells. */
@@ -341,32 +252,6 @@ bool MPIDI_AM_pair_blocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sen
     *request = message(&other, sends, tag, comm);
     if (sendbuf != MPI_IN_PLACE && recvbuf != MPI_IN_PLACE) {
         own_copy(&given, &got, comm, request);
-    }
-    return true;
-}
-
-bool MPIDI_AM_pair_exchange(am_coll_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
-                            MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
-                            MPI_Datatype recvtype, MPIR_Comm * comm, MPIDI_AM_order_t order,
-                            MPIR_Request ** request)
-{
-    bool in_place = sendbuf == MPI_IN_PLACE, is_cut = kind == AM_COLL_ALLTOALL;
-    int rank = comm->rank, tag = tag_of(is_cut ? MPIR_ALLTOALL_TAG : MPIR_ALLGATHER_TAG, order);
-    struct piece in, mine, own, out;
-
-    if ((in_place && is_cut) ||
-        !MPIDI_AM_fits_message(comm, kind, MPIDI_AM_bytes_of(recvcount, recvtype))) {
-        return false;
-    }
-    in = block_of(recvbuf, recvcount, recvtype, 1 - rank);
-    mine = block_of(recvbuf, recvcount, recvtype, rank);
-    own = in_place ? mine : block_of(sendbuf, sendcount, sendtype, is_cut ? rank : 0);
-    out = is_cut ? block_of(sendbuf, sendcount, sendtype, 1 - rank) : own;
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
-    *request = exchange(&out, &in, tag, comm);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI_LOCK(0));
-    if (!in_place) {
-        own_copy(&own, &mine, comm, request);
     }
     return true;
 }

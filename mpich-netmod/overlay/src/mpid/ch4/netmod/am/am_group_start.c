@@ -253,12 +253,9 @@ bool MPIDI_AM_group_iblocks(am_coll_kind_t kind, const void *sendbuf, MPI_Aint s
     struct pending *pending;
     bool is;
 
-    if (comm->local_size == 2 &&
-        (kind == AM_COLL_GATHER || kind == AM_COLL_SCATTER ?
-         MPIDI_AM_pair_blocks(kind, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                              root, comm, order, request) :
-         MPIDI_AM_pair_exchange(kind, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                                comm, order, request))) {
+    if (comm->local_size == 2 && (kind == AM_COLL_GATHER || kind == AM_COLL_SCATTER) &&
+        MPIDI_AM_pair_blocks(kind, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                             root, comm, order, request)) {
         return true;
     }
     pending = pending_new();
