@@ -13,7 +13,8 @@
  * seen counts only where it is eight times the prior, and the prior stays in use
  * elsewhere; the unseen does not fade, but is tried for four samples after 4,096 of
  * others.  Both ways a stream is then judged as a whole: when its two copies cost 5/4 of
- * a single copy's prior it is dear, and is tried again after 16,384 single copies.
+ * a single copy's prior, and were not known to, it is dear, and is tried again after 16,384
+ * single copies.
  *
  * One way and both ways are told apart, as two ends that stream to each other
  * make both copies of each byte on the same two cores: each way has numbers of

@@ -390,6 +390,27 @@ static void test_cheap_both(void **state)
     assert_int_equal(meter.perf.send_overhead.per_byte_fs, 150000);
 }
 
+/* A stream whose numbers are dear from the start, as between far cores, goes by them: at
+ * some lengths it is the better way all the same, and who makes single copies would never
+ * see it. */
+static void test_dear_known(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    (void)state;
+    open_meter(&meter, &changes);
+    meter.learn = AM_LEARN_MUCH;
+    am_meter_prior(&meter, AM_WAYS_BOTH, AM_COPY_IN, 145000, AM_FROM_DEFAULT);
+    am_meter_prior(&meter, AM_WAYS_BOTH, AM_COPY_OUT, 114000, AM_FROM_DEFAULT);
+    go_both_ways(&meter);
+    see(&meter, AM_COPY_IN, 100, 300000);
+    see(&meter, AM_COPY_OUT, 100, 300000);
+    assert_false(meter.dear);
+    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 145000);
+    assert_int_equal(meter.perf.recv_overhead.per_byte_fs, 114000);
+}
+
 /* A dear stream is tried again after 16,384 single copies.  It is not timed at first:
  * while the other end still makes single copies a stream looks dearer than it is. */
 static void test_dear_trial(void **state)
@@ -567,6 +588,7 @@ int main(void)
             cmocka_unit_test(test_dear_trial),
             cmocka_unit_test(test_dear_learns),
             cmocka_unit_test(test_dear_ways),
+            cmocka_unit_test(test_dear_known),
             cmocka_unit_test(test_cheap_both),
             cmocka_unit_test(test_faults),
             cmocka_unit_test(test_faults_trial),
