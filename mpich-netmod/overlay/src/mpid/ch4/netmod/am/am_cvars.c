@@ -395,9 +395,9 @@ cvars:
         the costs that protocols are chosen by follow what long copies are seen to take:
         yes, where that differs by a quarter; much, only where it differs by a factor of
         eight, or, while both ends send, where the two copies of a stream together cost a
-        quarter more than a single copy, as when the cores turn out to be far from each
-        other; no, they stay as they are at the start. One of no, much, yes. libam's
-        default: much.
+        quarter more than a single copy; with both, they are those of cores that share no
+        cache while lines between two cores come late; no, they stay as they are at the
+        start. One of no, much, yes. libam's default: much.
     - name        : MPIR_CVAR_CH4_AM_LOG
       category    : CH4_AM
       type        : string
