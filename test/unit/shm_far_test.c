@@ -11,7 +11,7 @@
 enum {
     H_NOTHING = AM_HANDLER_USER,
     RING_SLOTS = 256,
-    ENOUGH = 7 * RING_SLOTS /* packets in which the sender looks six times */
+    ENOUGH = 40 * RING_SLOTS /* packets in which the sender looks often enough */
 };
 
 static void on_nothing(struct am_token *token, const uint64_t *words,
@@ -33,13 +33,18 @@ static void open_two(struct world *world, const struct am_option *list)
     am_handler_register(world->ctx[1], H_NOTHING, on_nothing, NULL, "nothing");
 }
 
+/* Do ranks share cores?  What the machine says of that may change. */
+static bool crowded;
+
 /* Lines come late, or quickly, while so many short packets are sent. */
 static void send_packets(struct world *world, bool late, int count)
 {
+    struct shm_dev *dev = shm_dev_of(world->ctx[0]->devs[0]);
     uint64_t word = 1;
 
-    shm_dev_of(world->ctx[0]->devs[0])->near_ps = late ? 0 : UINT64_MAX;
+    dev->near_ps = late ? 0 : UINT64_MAX;
     for (int i = 0; i < count; i++) {
+        dev->crowded = crowded;
         assert_int_equal(am_ctx_try_request(world->ctx[0], 1, H_NOTHING, &word,
                                             1, NULL, 0),
                          AM_OK);
@@ -95,8 +100,9 @@ static void test_not_asked(void **state)
         open_two(&world, i == 0 ? list : learns);
         send_packets(&world, false, ENOUGH);
         told = sender(&world)->ep.meter->distance;
-        shm_dev_of(world.ctx[0]->devs[0])->crowded = i == 1;
+        crowded = i == 1;
         send_packets(&world, true, ENOUGH);
+        crowded = false;
         assert_false(sender(&world)->is_far);
         assert_int_equal(sender(&world)->ep.meter->distance, told);
         world_close(&world);
