@@ -119,6 +119,7 @@ struct am_coll_peer {
 /* Numbers of member 0 that change while a group is open. */
 struct am_coll_told {
     struct am_dev_perf perf, near;
+    bool follow, near_follows; /* and they may change again */
 };
 
 struct am_coll_group {

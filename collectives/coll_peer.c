@@ -9,10 +9,13 @@
 
 #include <stdlib.h>
 
+/* Before it is connected nobody knows. */
 static bool learns(const struct am_peer *peer)
 {
-    return peer->ep != NULL && peer->ep->meter != NULL &&
-           peer->ep->meter->learns != 0;
+    const struct am_meter *meter = peer->ep == NULL ? NULL : peer->ep->meter;
+
+    return peer->ep == NULL ? !am_ctx_env(peer->ctx)->simulated
+                            : meter != NULL && meter->learns != 0;
 }
 
 bool am_coll_numbers_of(struct am_ctx *ctx, uint32_t peer_index,

@@ -133,9 +133,13 @@ static void told_set(struct am_coll_group *group)
     am_shared_ask_near(group);
     if (numbers_of_farthest(group, &numbers)) {
         group->told.perf = numbers.perf;
+        group->told.follow = numbers.follow;
     }
     if (has_near(group)) {
-        group->told.near = am_coll_nodes_near(group).perf;
+        struct am_coll_near near = am_coll_nodes_near(group);
+
+        group->told.near = near.perf;
+        group->told.near_follows = near.follow;
     }
 }
 
@@ -151,8 +155,11 @@ static am_status_t telling_build(struct am_coll_req *req)
 
     req->is_built = true;
     req->print = (uint32_t)sizeof(group->numbers) + 1;
-    group->told = (struct am_coll_told){.perf = group->numbers.perf,
-                                        .near = group->numbers.near.perf};
+    group->told =
+            (struct am_coll_told){.perf = group->numbers.perf,
+                                  .near = group->numbers.near.perf,
+                                  .follow = group->numbers.follow,
+                                  .near_follows = group->numbers.near.follow};
     if (!wants_telling(group)) {
         return AM_OK;
     }
@@ -217,6 +224,8 @@ static void told_take(struct am_coll_group *group)
     struct am_coll_numbers *numbers = &group->numbers;
     const struct am_coll_told *told = &group->told;
 
+    numbers->follow = told->follow;
+    numbers->near.follow = told->near_follows;
     if (memcmp(&numbers->perf, &told->perf, sizeof(told->perf)) == 0 &&
         memcmp(&numbers->near.perf, &told->near, sizeof(told->near)) == 0) {
         return;
