@@ -10,6 +10,7 @@ mpi-perf:
 EXTRA_DIST += \
     benchmarks/mpi/Makefile \
     benchmarks/mpi/check \
+    benchmarks/mpi/mpi_cores.c \
     benchmarks/mpi/mpi_first.c \
     benchmarks/mpi/mpi_start.c \
     benchmarks/mpi/mpi_wait.c \
