@@ -214,10 +214,14 @@ uint64_t shm_front_leave(struct shm_ep *ep, struct shm_tx *tx, uint32_t at,
             return 0;
         }
     }
-    if (timed) {
-        near_learn(dev, ep, tx);
+    if (!timed && need >= SHM_PAGE) { /* so much costs more than to look */
+        shm_costs_refresh(ep, tx);
+    } else {
+        if (timed) {
+            near_learn(dev, ep, tx);
+        }
+        (void)shm_tx_refresh(tx);
     }
-    (void)shm_tx_refresh(tx);
     if (tx->data_tail + skip + need > tx->data_limit) {
         bytes = tx->front_bytes;
         while (bytes < at + need) {
