@@ -219,13 +219,6 @@ static void try_stream(struct am_meter *meter)
     }
 }
 
-/* What the two copies of a stream cost at most that is not dear. */
-static uint64_t dear_fs(const struct am_meter *meter)
-{
-    return meter->rates[AM_WAYS_BOTH][AM_COPY_SINGLE].prior_fs *
-           (meter->dear ? METER_DEAR_OFF : METER_DEAR_ON) / METER_DEAR;
-}
-
 static bool use_stream(struct am_meter *meter, am_copy_t copy)
 {
     struct am_rate *both = meter->rates[AM_WAYS_BOTH];
@@ -233,7 +226,7 @@ static bool use_stream(struct am_meter *meter, am_copy_t copy)
     /* one core makes both copies */
     uint64_t prior_fs = in->prior_fs + out->prior_fs;
     uint64_t seen_fs = in->seen_fs + out->seen_fs;
-    uint64_t limit_fs = dear_fs(meter);
+    uint64_t single_fs = both[AM_COPY_SINGLE].prior_fs, limit_fs;
 
     for (int i = 0; i < AM_COPY_COUNT; i++) {
         both[i].unseen += i != (int)copy;
@@ -254,9 +247,11 @@ static bool use_stream(struct am_meter *meter, am_copy_t copy)
     if (!is_sure(in) || !is_sure(out)) {
         return use_both(meter, prior_fs, prior_fs);
     }
-    if (prior_fs > limit_fs) { /* its numbers say so */
-        return use_both(meter, seen_fs, prior_fs);
+    if (prior_fs > single_fs * METER_DEAR_ON / METER_DEAR) {
+        return use_both(meter, seen_fs, prior_fs); /* its numbers say so */
     }
+    limit_fs = single_fs * (meter->dear ? METER_DEAR_OFF : METER_DEAR_ON) /
+               METER_DEAR;
     if (!meter->dear &&
         seen_fs > limit_fs) { /* beside streams it took longer */
         forget(&both[AM_COPY_SINGLE], AM_METER_SURE);

@@ -256,7 +256,7 @@ uint64_t am_cost_reads_allreduce(const struct am_coll_cost *c)
 {
     size_t part = c->bytes / c->size;
 
-    if (c->size == 2) {
+    if (c->size == 2 && c->bytes <= AM_SHARED_KEPT_BYTES) {
         return pair_ps(c);
     }
     return by_reads(c, 3, part_ps(c, part) + made_ps(c, part),

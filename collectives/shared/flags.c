@@ -9,7 +9,7 @@
 
 bool am_shared_may_be_light(const struct am_coll_group *group)
 {
-    return !am_coll_is_crowded(&group->numbers) && group->shared->can_fence;
+    return group->shared->may_be_light;
 }
 
 void am_shared_meet(struct am_coll_group *group)
@@ -65,8 +65,8 @@ void am_shared_nudge(struct am_coll_group *group, bool all)
     }
 }
 
-/* One in so many is timed. */
-#define TAKES_TIMED 16
+/* One in so many is timed; a prime, so that it is not always the same member. */
+#define TAKES_TIMED 17
 
 void am_shared_learn_near(struct am_coll_group *group, uint32_t member,
                           const _Atomic uint64_t *word)
@@ -84,9 +84,12 @@ void am_shared_learn_near(struct am_coll_group *group, uint32_t member,
     if (peer != NULL) {
         am_meter_seen(peer->ep, shared->is_near);
     }
-    if (member == 0) {
+    if (member == 0 && peer != NULL && peer->ep != NULL &&
+        peer->ep->meter != NULL) {
+        bool is_far = peer->ep->meter->distance >= AM_DISTANCE_NODE;
+
         atomic_store_explicit(am_shared_seen(shared, shared->rank),
-                              shared->is_near ? AM_SHARED_NEAR : AM_SHARED_FAR,
+                              is_far ? AM_SHARED_FAR : AM_SHARED_NEAR,
                               memory_order_relaxed);
     }
 }

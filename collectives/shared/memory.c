@@ -58,6 +58,8 @@ static void shared_take(struct am_coll_group *group, struct am_shared *shared)
     if (!shared->can_fence) {
         atomic_store(am_shared_strong(shared), 1);
     }
+    shared->may_be_light =
+            shared->can_fence && !am_coll_is_crowded(&group->numbers);
     group->shared = shared;
 }
 

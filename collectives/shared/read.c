@@ -96,13 +96,16 @@ bool am_shared_read(struct am_coll_req *req, uint32_t member, uint32_t which,
 /* ----------------------------------------------------------- read and reduce */
 
 /* The member whose values come in as number `i`: without an order of operands my
- * own come last, and no two members begin with the same. */
+ * own come last, and no two members begin with the same.  Of two that both reduce all both
+ * find the same bits. */
 static uint32_t member_of(const struct am_coll_req *req, uint32_t i)
 {
     uint32_t size = req->group->size;
 
-    return req->op.is_commutative ? (req->group->rank + 1 + i) % size
-                                  : size - 1 - i;
+    bool is_ordered = !req->op.is_commutative ||
+                      (size == 2 && req->call.kind == AM_COLL_ALLREDUCE);
+
+    return is_ordered ? size - 1 - i : (req->group->rank + 1 + i) % size;
 }
 
 /* One member's values of a piece into the sum of those before.  False: they are

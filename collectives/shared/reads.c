@@ -13,8 +13,9 @@
  * t - 1 into one of two scratch buffers, and the root reads these while they reduce
  * the next; its flag of a turn says that it has read what the turn before last made.
  *
- * Of two members each who wants the result reads all of the other's values: what the
- * other had just reduced lies in the cache of its core, and would take longer to read.
+ * Of two members each who wants the result reads all of the other's values, unless an
+ * all-reduce is very long: what the other had just reduced lies in the cache of its core,
+ * and would take longer to read.
  */
 #include "config.h"
 
@@ -26,8 +27,10 @@
 
 static bool is_of_pair(const struct am_coll_req *req)
 {
-    return req->group->size == 2 && (req->call.kind == AM_COLL_REDUCE ||
-                                     req->call.kind == AM_COLL_ALLREDUCE);
+    return req->group->size == 2 &&
+           (req->call.kind == AM_COLL_REDUCE ||
+            (req->call.kind == AM_COLL_ALLREDUCE &&
+             am_shared_bytes_of(req) <= AM_SHARED_KEPT_BYTES));
 }
 
 /* Of the whole, what a member reduces. */
@@ -157,7 +160,7 @@ static bool segment_take(struct am_coll_req *req)
     }
     if (stage < segment_count(req)) {
         char *to = is_root ? am_at_mutable(req->call.recv, mine.offset)
-                           : reads->made + made_at(req, stage);
+                           : am_at_mutable(reads->made, made_at(req, stage));
         bool is_done;
 
         reads->item -= before; /* counted apart */

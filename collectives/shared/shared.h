@@ -71,6 +71,7 @@ struct am_shared {
     uint32_t brief;    /* looks of one that does not (am_shared_once), ... */
     uint32_t briefs;   /* ... of which so many were made */
     bool can_fence;    /* am_barrier_seldom works here */
+    bool may_be_light; /* and each member had a core at first, for all to go by */
     bool has_met_all;  /* all have begun a turn: `strong` is final */
     bool is_light;     /* flags are written without a fence */
     bool is_near;      /* what others write comes quickly (am_copy_is_near) */

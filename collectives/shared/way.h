@@ -94,8 +94,11 @@ enum {
      * members may share, and else enough that a read's system call is little of it. */
     AM_SHARED_READ_CROWDED = 32 << 10,
     AM_SHARED_READ_BYTES = 128 << 10,
-    AM_SHARED_MADE_BYTES = 128
-                           << 10 /* that are reduced for one other, at a time */
+    /* That are reduced for one other at a time. */
+    AM_SHARED_MADE_BYTES = 128 << 10,
+    /* An all-reduce of two members that is longer is made in parts: in place its result
+     * waits in memory of its own. */
+    AM_SHARED_KEPT_BYTES = 1 << 20
 };
 
 static inline size_t am_shared_read_bytes(const struct am_coll_numbers *numbers)

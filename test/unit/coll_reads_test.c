@@ -13,6 +13,8 @@
 #include "am/ctx.h"
 #include "collectives/coll.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -38,17 +40,23 @@ static bool can_be_in_place(am_coll_kind_t kind)
 }
 
 /* A world whose groups read, and a first collective, after which they can. */
-static void reads_open(struct world *world, struct trial_group *tg,
-                       const struct am_option *const *options)
+static void reads_open_of(struct world *world, struct trial_group *tg,
+                          uint32_t size, const struct am_option *const *options)
 {
     struct trial t = {.kind = AM_COLL_BARRIER};
 
-    world_open(world, RANKS, options);
-    trial_group_open(tg, world, 1, all, RANKS);
+    world_open(world, size, options);
+    trial_group_open(tg, world, 1, all, size);
     trial(tg, &t, &prng);
     for (int i = 0; i < KINDS; i++) {
         trial_force(tg, kinds[i], "reads");
     }
+}
+
+static void reads_open(struct world *world, struct trial_group *tg,
+                       const struct am_option *const *options)
+{
+    reads_open_of(world, tg, RANKS, options);
 }
 
 static uint64_t reads(struct world *world)
@@ -260,6 +268,56 @@ static void test_death(void **state)
     }
 }
 
+/* Two members that both reduce all find the same bits, also where operands do not
+ * commute, as NaN and a number under MIN do not; in place, and longer than that way goes. */
+static void test_pair(void **state)
+{
+    static const size_t counts[] = {1, 5000, (1 << 20) / sizeof(float),
+                                    (1 << 20) / sizeof(float) + 4097};
+    struct am_coll_call call = {.kind = AM_COLL_ALLREDUCE};
+    struct trial_group tg;
+    struct world world;
+
+    (void)state;
+    assert_int_equal(am_coll_operator_get(AM_COLL_MIN, AM_COLL_FLOAT, &call.op),
+                     AM_OK);
+    reads_open_of(&world, &tg, 2, NULL);
+    for (int i = 0; i < 8; i++) {
+        size_t bytes = counts[i / 2] * sizeof(float);
+        bool in_place = i % 2 == 0;
+        struct world_done done[2];
+        float *given[2], *result[2];
+
+        call.count = counts[i / 2];
+        for (uint32_t j = 0; j < 2; j++) {
+            given[j] = malloc(bytes);
+            result[j] = malloc(bytes);
+            for (size_t k = 0; k < call.count; k++) {
+                given[j][k] = k % 2 == j ? NAN : (float)(k + j);
+            }
+            memcpy(result[j], given[j], bytes);
+            call.send = in_place ? NULL : given[j];
+            call.recv = result[j];
+            trial_group_start(&tg, j, &call, &done[j]);
+        }
+        world_settle(&world);
+        world_check_done(&done[0], AM_OK);
+        world_check_done(&done[1], AM_OK);
+        assert_memory_equal(result[0], result[1], bytes);
+        for (size_t k = 0; i < 6 && k < call.count; k++) {
+            float a = given[0][k], b = given[1][k], least = a < b ? a : b;
+
+            assert_memory_equal(&result[0][k], &least, sizeof(least));
+        }
+        for (uint32_t j = 0; j < 2; j++) {
+            free(given[j]);
+            free(result[j]);
+        }
+    }
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
 /* Where the blocks begin is written to a slot, which has room for some members. */
 static void test_many_members(void **state)
 {
@@ -288,11 +346,9 @@ static void test_many_members(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_silent),
-            cmocka_unit_test(test_by_messages),
-            cmocka_unit_test(test_vectors),
-            cmocka_unit_test(test_arrays),
-            cmocka_unit_test(test_many_members),
+            cmocka_unit_test(test_silent),  cmocka_unit_test(test_by_messages),
+            cmocka_unit_test(test_vectors), cmocka_unit_test(test_arrays),
+            cmocka_unit_test(test_pair),    cmocka_unit_test(test_many_members),
             cmocka_unit_test(test_death),
     };
 
