@@ -324,10 +324,12 @@ static void part_memory(int count)
     int flag = 0, error;
 
     window_over(data, bytes);
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 1) {
+    if (rank == 1) { /* before the other sends, which a barrier may find */
         MPI_Irecv(words, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &request);
         check(memory_limit(bytes / 2) == 0, "its limit", 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) {
         while (!flag) { /* it is told of each */
             (void)MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
         }
