@@ -20,9 +20,10 @@
  * with counts that agree and the same AM_COLL_* variables; several may be under
  * way at once.  A member may be ahead of the others: what it sends waits at the
  * receiver, up to AM_COLL_WINDOW messages from each peer, and at the sender
- * beyond that.  A collective progresses only in its members' polls and in their
- * calls that start collectives.  Calls are legal in a handler unless their
- * comment says that they are not.
+ * beyond that.  Once in 64 calls or more it waits until member 0 has called as
+ * often, which then tells costs that have changed.  A collective progresses only
+ * in its members' polls and in their calls that start collectives.  Calls are
+ * legal in a handler unless their comment says that they are not.
  */
 #ifndef AM_COLLECTIVES_AM_COLL_H
 #define AM_COLLECTIVES_AM_COLL_H
