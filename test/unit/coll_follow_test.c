@@ -143,6 +143,8 @@ static void test_not_followed(void **state)
 /* Short ones are not told of so often: a telling is one message to each member. */
 static void test_seldom(void **state)
 {
+    static const struct am_option list[] = {{"AM_LEARN", "much"}, {NULL, NULL}};
+    static const struct am_option *const options[] = {list, list, list};
     struct trial t = {.kind = AM_COLL_BARRIER};
     struct am_prng prng = test_prng("coll_follow_test");
     struct trial_group tg;
@@ -150,7 +152,7 @@ static void test_seldom(void **state)
     uint64_t sent;
 
     (void)state;
-    world_open(&world, SIZE, NULL);
+    world_open(&world, SIZE, options);
     trial_group_open(&tg, &world, 1, all, SIZE);
     trial(&tg, &t, &prng);
     sent = world_counter(&world, 0, "coll_tx_data");

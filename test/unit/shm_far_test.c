@@ -14,6 +14,11 @@ enum {
     ENOUGH = 40 * RING_SLOTS /* packets in which the sender looks often enough */
 };
 
+/* The tests' environment says no. */
+static const struct am_option learns[] = {{"AM_DEVICES", "shm"},
+                                          {"AM_LEARN", "much"},
+                                          {NULL, NULL}};
+
 static void on_nothing(struct am_token *token, const uint64_t *words,
                        uint32_t count, void *data, size_t bytes)
 {
@@ -60,13 +65,11 @@ static am_distance_t beyond(am_distance_t told)
 
 static void test_far(void **state)
 {
-    static const struct am_option list[] = {{"AM_DEVICES", "shm"},
-                                            {NULL, NULL}};
     am_distance_t told;
     struct world world;
 
     (void)state;
-    open_two(&world, list);
+    open_two(&world, learns);
     send_packets(&world, false, ENOUGH);
     told = sender(&world)->ep.meter->distance;
     for (int i = 0; i < 3; i++) {
@@ -89,8 +92,6 @@ static void test_not_asked(void **state)
 {
     static const struct am_option list[] = {
             {"AM_DEVICES", "shm"}, {"AM_LEARN", "no"}, {NULL, NULL}};
-    static const struct am_option learns[] = {{"AM_DEVICES", "shm"},
-                                              {NULL, NULL}};
 
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -112,13 +113,11 @@ static void test_not_asked(void **state)
 /* A ring that is full, of which nothing has been consumed, says nothing. */
 static void test_full(void **state)
 {
-    static const struct am_option list[] = {{"AM_DEVICES", "shm"},
-                                            {NULL, NULL}};
     struct world world;
     uint64_t word = 1;
 
     (void)state;
-    open_two(&world, list);
+    open_two(&world, learns);
     send_packets(&world, false, ENOUGH);
     shm_dev_of(world.ctx[0]->devs[0])->near_ps = 0;
     for (int i = 0; i < ENOUGH; i++) {
