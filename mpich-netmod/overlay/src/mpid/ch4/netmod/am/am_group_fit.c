@@ -3,8 +3,8 @@
  * MPICH's own algorithms over libam's messages; and what variables say.
  *
  * Where each of the two is faster was measured with the OSU benchmarks on two cores, near each
- * other, on 2, 4 and 8 ranks (docs/performance.md).  Between the two limits of a kind MPICH's
- * own was faster, or as fast.
+ * other, on 2, 4 and 8 ranks (docs/performance.md).  Above the limit of a kind MPICH's own was
+ * faster, or as fast.
  */
 #include <mpidimpl.h>
 #include "am_impl.h"
@@ -13,22 +13,16 @@
 
 #include "am_group.h"
 
-/* libam has a kind up to `low` bytes (of the whole, or of a block), and from `high` on. */
-struct limits {
-    size_t low, high;
-};
-
-#define ALL     {SIZE_MAX, 0}
-#define NONE    {0, SIZE_MAX}
-#define UP_TO(bytes_) {bytes_, SIZE_MAX}
-#define FROM(bytes_)  {0, bytes_}
+/* libam has a kind up to so many bytes (of the whole, or of a block). */
+#define ALL     SIZE_MAX
+#define NONE    0
 #define KIB     ((size_t) 1024)
 
 /* A schedule of MPICH's costs more than what is so short. */
 #define SHORT_START (4 * KIB)
 
-static const struct limits of_pairs[AM_COLL_KINDS] = {
-    [AM_COLL_BCAST] = UP_TO(32 * KIB),
+static const size_t of_pairs[AM_COLL_KINDS] = {
+    [AM_COLL_BCAST] = 32 * KIB,
     [AM_COLL_REDUCE] = ALL,
     [AM_COLL_ALLREDUCE] = ALL,
     [AM_COLL_GATHER] = NONE,
@@ -39,7 +33,7 @@ static const struct limits of_pairs[AM_COLL_KINDS] = {
 };
 
 /* Ranks that outnumber the cores. */
-static const struct limits of_crowds[AM_COLL_KINDS] = {
+static const size_t of_crowds[AM_COLL_KINDS] = {
     [AM_COLL_BCAST] = ALL,
     [AM_COLL_REDUCE] = ALL,
     [AM_COLL_ALLREDUCE] = ALL,
@@ -51,15 +45,15 @@ static const struct limits of_crowds[AM_COLL_KINDS] = {
 };
 
 /* More than two ranks with a core each: long ones were not measured. */
-static const struct limits of_others[AM_COLL_KINDS] = {
-    [AM_COLL_BCAST] = UP_TO(4 * KIB),
-    [AM_COLL_REDUCE] = UP_TO(4 * KIB),
-    [AM_COLL_ALLREDUCE] = UP_TO(4 * KIB),
+static const size_t of_others[AM_COLL_KINDS] = {
+    [AM_COLL_BCAST] = 4 * KIB,
+    [AM_COLL_REDUCE] = 4 * KIB,
+    [AM_COLL_ALLREDUCE] = 4 * KIB,
     [AM_COLL_GATHER] = NONE,
     [AM_COLL_SCATTER] = NONE,
-    [AM_COLL_ALLGATHER] = UP_TO(4 * KIB),
+    [AM_COLL_ALLGATHER] = 4 * KIB,
     [AM_COLL_REDUCE_SCATTER] = NONE,
-    [AM_COLL_ALLTOALL] = UP_TO(4 * KIB),
+    [AM_COLL_ALLTOALL] = 4 * KIB,
 };
 
 /* So many bytes of ranks that outnumber the cores, and that share no memory for collectives. */
@@ -81,22 +75,22 @@ static bool fits(MPIR_Comm * comm, const struct MPIDI_AM_collective *c)
 {
     bool is_pair = comm->local_size == 2;
     am_coll_kind_t kind = c->call.kind;
-    const struct limits *limits = MPIDI_AM_global.crowded ? &of_crowds[kind] :
-        is_pair ? &of_pairs[kind] : &of_others[kind];
+    size_t most = MPIDI_AM_global.crowded ? of_crowds[kind] :
+        is_pair ? of_pairs[kind] : of_others[kind];
 
     if (kind == AM_COLL_BARRIER) {
         return true;
     }
-    return !c->call.is_vector && (c->bytes <= limits->low || c->bytes >= limits->high);
+    return !c->call.is_vector && c->bytes <= most;
 }
 
 /* Where the blocking one is MPICH's over the same messages, whose schedules cost more.  A short
  * gather is libam's: beside barriers it takes less time than a message. */
 bool MPIDI_AM_fits_message(MPIR_Comm * comm, am_coll_kind_t kind, size_t bytes)
 {
-    size_t low = kind == AM_COLL_GATHER ? SHORT_START : of_pairs[kind].low;
+    size_t low = kind == AM_COLL_GATHER ? SHORT_START : of_pairs[kind];
 
-    return bytes > low && bytes < of_pairs[kind].high && !MPIDI_AM_global.crowded &&
+    return bytes > low && !MPIDI_AM_global.crowded &&
         (MPIDI_AM_COMM(comm).bits & MPIDI_AM_COMM_NODE) != 0 && MPIDI_AM_HAS_ONE_VCI() &&
         !MPIDI_AM_IS_NAMED(kind) && !MPIDI_AM_IS_MPICHS(kind);
 }
