@@ -7,18 +7,13 @@
 #include "collectives/shared/flags.h"
 #include "collectives/shared/way.h"
 
-bool am_shared_may_be_light(const struct am_coll_group *group)
-{
-    return group->shared->may_be_light;
-}
-
 void am_shared_meet(struct am_coll_group *group)
 {
     struct am_shared *shared = group->shared;
 
     shared->has_met_all = true;
-    shared->is_light = am_shared_may_be_light(group) &&
-                       atomic_load(am_shared_strong(shared)) == 0;
+    shared->is_light =
+            shared->may_be_light && atomic_load(am_shared_strong(shared)) == 0;
 }
 
 bool am_shared_ask(struct am_coll_group *group, uint32_t member,
@@ -72,6 +67,7 @@ void am_shared_learn_near(struct am_coll_group *group, uint32_t member,
                           const _Atomic uint64_t *word)
 {
     struct am_shared *shared = group->shared;
+    struct am_dev_ep *ep;
     struct am_peer *peer;
     am_status_t status;
 
@@ -81,12 +77,10 @@ void am_shared_learn_near(struct am_coll_group *group, uint32_t member,
     shared->is_near = am_copy_is_near(group->coll->env, word, AM_COPY_NEAR_PS);
     peer = am_peer_get(group->coll->ctx, am_coll_member(group, member),
                        &status);
-    if (peer != NULL) {
-        am_meter_seen(peer->ep, shared->is_near);
-    }
-    if (member == 0 && peer != NULL && peer->ep != NULL &&
-        peer->ep->meter != NULL) {
-        bool is_far = peer->ep->meter->distance >= AM_DISTANCE_NODE;
+    ep = peer == NULL ? NULL : peer->ep;
+    am_meter_seen(ep, shared->is_near);
+    if (member == 0 && ep != NULL && ep->meter != NULL) {
+        bool is_far = ep->meter->distance >= AM_DISTANCE_NODE;
 
         atomic_store_explicit(am_shared_seen(shared, shared->rank),
                               is_far ? AM_SHARED_FAR : AM_SHARED_NEAR,

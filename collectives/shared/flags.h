@@ -47,9 +47,6 @@ static inline uint32_t am_shared_patience(const struct am_coll_group *group)
     return am_coll_is_crowded(&group->numbers) ? 0 : group->shared->patience;
 }
 
-/* May members write flags without a fence?  Where each has a core of its own, and this
- * one can pass it for them. */
-bool am_shared_may_be_light(const struct am_coll_group *group);
 /* All have begun a turn, the first time. */
 void am_shared_meet(struct am_coll_group *group);
 /* Wake those who sleep until I have written; `all`: for whomever they wait. */

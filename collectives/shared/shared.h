@@ -71,7 +71,9 @@ struct am_shared {
     uint32_t brief;    /* looks of one that does not (am_shared_once), ... */
     uint32_t briefs;   /* ... of which so many were made */
     bool can_fence;    /* am_barrier_seldom works here */
-    bool may_be_light; /* and each member had a core at first, for all to go by */
+    /* Besides, each member had a core when the memory was shared: flags may be written
+     * without a fence once all have met, and who sleeps passes it for them. */
+    bool may_be_light;
     bool has_met_all;  /* all have begun a turn: `strong` is final */
     bool is_light;     /* flags are written without a fence */
     bool is_near;      /* what others write comes quickly (am_copy_is_near) */
@@ -97,7 +99,8 @@ struct am_shared_reads {
     size_t given_bytes;
     char *values;  /* scratch: what is read to be reduced */
     char *sum;     /* scratch: a result that cannot be made in place */
-    char *made;    /* scratch: AM_SHARED_MADE of a reduction to one member */
+    char *made; /* scratch: AM_SHARED_MADE of a reduction to one member, or a pair's
+                      result that waits */
     size_t piece;  /* bytes that are read at a time, to be reduced */
     size_t item;   /* reads of this turn that have been made */
     bool has_come; /* what the device could not read at once */

@@ -155,7 +155,7 @@ static bool fall_asleep(struct am_coll_group *group, struct am_coll_req *req)
     shared->is_asleep = true;
     atomic_store(am_shared_sleeps(shared, shared->rank), missing + 1);
     am_barrier_announce(); /* before the flag is looked at once more */
-    if ((am_shared_may_be_light(group) && !am_barrier_seldom()) ||
+    if ((group->shared->may_be_light && !am_barrier_seldom()) ||
         is_there(req, missing, turn) || req->status != AM_OK ||
         atomic_load(am_shared_broken(shared)) != 0) {
         wake_up(shared);
@@ -170,7 +170,7 @@ static bool fall_asleep(struct am_coll_group *group, struct am_coll_req *req)
 
 static uint32_t looks_max(const struct am_coll_group *group)
 {
-    return am_shared_may_be_light(group) ? LOOKS_FENCE : LOOKS_MAX;
+    return group->shared->may_be_light ? LOOKS_FENCE : LOOKS_MAX;
 }
 
 static void look_on(struct am_coll_group *group)

@@ -20,8 +20,9 @@ static const struct am_dev_perf perf_default = {
         .step_ps = 100000,
 };
 
-/* The same of cores that share no cache: a line takes 100 to 150 ns, a single copy's
- * system call too, as it takes locks whose lines the other core has had. */
+/* The same of cores that share no cache, fitted to half a round trip of 8 to 128 KiB under
+ * each protocol.  There a single copy's system call takes longer, too: the lines of its
+ * locks come from the other core. */
 static const struct am_dev_perf perf_far = {
         .send_overhead = {15000, 145000},
         .recv_overhead = {15000, 114000},
