@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "base/copy.h"
 #include "collectives/coll.h"
 
 #include <string.h>
@@ -52,7 +53,7 @@ bool am_coll_held_keep(struct am_coll *coll, struct am_list *list,
     if (!is_data) {
         held->key = what->key;
     } else if (what->bytes > 0) {
-        memcpy(held->data, data, what->bytes);
+        am_copy(held->data, data, what->bytes);
         am_env_charge(coll->env, AM_COST_COPY, what->bytes);
         stats[AM_COLL_STAT_COPY_BYTES] += what->bytes;
     }

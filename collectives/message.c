@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "base/copy.h"
 #include "collectives/coll.h"
 
 #include <string.h>
@@ -199,7 +200,7 @@ static void data_take(struct am_step *step, const void *data, size_t bytes)
         return;
     }
     if (bytes > 0) {
-        memcpy(step->to, data, bytes);
+        am_copy(step->to, data, bytes);
         am_env_charge(coll->env, AM_COST_COPY, bytes);
         coll->stats[AM_COLL_STAT_COPY_BYTES] += bytes;
     }

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "am/client.h"
+#include "base/copy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static void recv_defer(struct am_recv *recv, const void *payload)
     if (!recv->is_long && recv->bytes > 0) {
         recv->copy = malloc(recv->bytes);
         if (recv->copy != NULL) {
-            memcpy(recv->copy, payload, recv->bytes);
+            am_copy(recv->copy, payload, recv->bytes);
             am_list_push(&recv->ctx->deferred, &recv->link);
         }
     }

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "am/core.h"
+#include "base/copy.h"
 
 #include <string.h>
 
@@ -26,9 +27,9 @@ static void iov_copy(const struct am_data *data, size_t offset, char *flat,
             length = bytes;
         }
         if (out) {
-            memcpy(flat, base + offset, length);
+            am_copy(flat, base + offset, length);
         } else {
-            memcpy(base + offset, flat, length);
+            am_copy(base + offset, flat, length);
         }
         flat += length;
         bytes -= length;
@@ -44,7 +45,7 @@ void am_data_read(const struct am_data *data, size_t offset, void *to,
     }
     switch (data->kind) {
     case AM_DATA_CONTIG:
-        memcpy(to, (const char *)data->u.base + offset, bytes);
+        am_copy(to, (const char *)data->u.base + offset, bytes);
         break;
     case AM_DATA_IOV:
         iov_copy(data, offset, to, bytes, true);
@@ -63,7 +64,7 @@ void am_data_write(const struct am_data *data, size_t offset, const void *from,
     }
     switch (data->kind) {
     case AM_DATA_CONTIG:
-        memcpy((char *)data->u.base + offset, from, bytes);
+        am_copy((char *)data->u.base + offset, from, bytes);
         break;
     case AM_DATA_IOV:
         iov_copy(data, offset, (char *)(uintptr_t)from, bytes, false);

@@ -26,13 +26,20 @@
 
 #include "base/barrier.h"
 
+/* A string copy of no more is seen at once. */
+#define STRING_SHORT ((size_t)2048)
+
+/* memcpy, called: of a length whose bound it knows gcc makes a string copy instead. */
+static inline void copy_called(char *to, const char *from, size_t bytes)
+{
+    __asm__("" : "+r"(bytes));
+    memcpy(to, from, bytes);
+}
+
 #if defined __x86_64__ && defined __GNUC__
 #include <immintrin.h>
 
 #define HAVE_LINES 1
-
-/* A string copy of no more is seen at once. */
-#define STRING_SHORT ((size_t)2048)
 
 static __attribute__((target("avx512f"))) void
 copy_lines(char *to, const char *from, size_t bytes)
@@ -52,15 +59,31 @@ copy_lines(char *to, const char *from, size_t bytes)
         bytes -= 4 * sizeof(__m512i);
     }
     if (bytes > 0) {
-        memcpy(to, from, bytes);
+        copy_called(to, from, bytes);
     }
 }
 #endif
 
+void am_copy_pieces(void *to, const void *from, size_t bytes)
+{
+    char *t = to;
+    const char *f = from;
+
+    while (bytes > 0) {
+        size_t piece = bytes < AM_COPY_PIECE ? bytes : AM_COPY_PIECE;
+
+        copy_called(t, f, piece);
+        t += piece;
+        f += piece;
+        bytes -= piece;
+    }
+}
+
 void am_copy_string(void *to, const void *from, size_t bytes, bool near)
 {
 #ifdef HAVE_LINES
-    if (__builtin_cpu_supports("avx512f")) { /* all of these have a good one */
+    if (__builtin_cpu_supports("avx512f") && /* all of these have a good one */
+        !am_copy_is_unlucky(to, from)) {
         while (bytes > 0) {
             size_t piece = near && bytes > STRING_SHORT ? STRING_SHORT : bytes;
 
@@ -73,7 +96,7 @@ void am_copy_string(void *to, const void *from, size_t bytes, bool near)
         return;
     }
 #endif
-    memcpy(to, from, bytes);
+    am_copy(to, from, bytes);
 }
 
 void am_copy_lines(void *to, const void *from, size_t bytes)
@@ -84,7 +107,7 @@ void am_copy_lines(void *to, const void *from, size_t bytes)
         return;
     }
 #endif
-    memcpy(to, from, bytes);
+    am_copy(to, from, bytes);
 }
 
 /* The clock is read neither before the loads that come before nor before this one has

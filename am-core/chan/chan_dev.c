@@ -5,6 +5,8 @@
  */
 #include "chan/chan_dev.h"
 
+#include "base/copy.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,7 +156,7 @@ static am_status_t chan_send(struct am_dev_ep *base, uint32_t class,
 
     if (to != NULL) {
         if (data_bytes > 0) {
-            memcpy(to, data, data_bytes);
+            am_copy(to, data, data_bytes);
         }
         chan_commit(ep, class, hdr_bytes, data_bytes);
     }

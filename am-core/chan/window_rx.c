@@ -5,6 +5,8 @@
  */
 #include "chan/window_inl.h"
 
+#include "base/copy.h"
+
 #include <string.h>
 
 void window_rx_open(struct am_window_rx *rx, uint32_t seq)
@@ -248,7 +250,7 @@ static bool rx_take(struct am_window *window, const struct am_chan_hdr *hdr,
     window_early_drop(rx, window_rx_wanted(rx));
     rx->gap = rx->held = false;
     if (!whole) {
-        memcpy(rx->landing + rx->offset, data, data_bytes);
+        am_copy(rx->landing + rx->offset, data, data_bytes);
         message = rx->landing;
     }
     if (last) {

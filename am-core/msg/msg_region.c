@@ -4,6 +4,7 @@
 #include "msg/msg_region.h"
 
 #include "base/binalloc.h"
+#include "base/copy.h"
 #include "msg/msg_cancel.h"
 #include "msg/proto.h"
 
@@ -251,7 +252,7 @@ static void store_handle(struct am_token *token, const uint64_t *words,
         return;
     }
     if (bytes > 0) {
-        memcpy(mp->rx_base + offset, data, bytes);
+        am_copy(mp->rx_base + offset, data, bytes);
         msg->stats[AM_MSG_COPIES]++;
         msg->stats[AM_MSG_COPY_BYTES] += bytes;
         am_env_charge(msg->env, AM_COST_COPY, bytes);

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "base/copy.h"
 #include "collectives/op/operate.h"
 
 #include <stdlib.h>
@@ -185,7 +186,7 @@ static void step_begin(struct am_coll_req *req, struct am_step *step)
         return;
     case AM_STEP_COPY:
         if (bytes > 0) {
-            memmove(step->to, step->from, bytes);
+            am_move(step->to, step->from, bytes);
         }
         break;
     case AM_STEP_REDUCE:

@@ -10,6 +10,7 @@
  */
 #include "config.h"
 
+#include "base/copy.h"
 #include "collectives/shared/read.h"
 
 #include <string.h>
@@ -110,8 +111,8 @@ static void own_copy(struct am_coll_req *req)
         to = got_from(call, rank);
     }
     if (call->send != NULL && call->recv != NULL && to.bytes > 0) {
-        memcpy(am_at_mutable(call->recv, to.offset),
-               am_at(call->send, from.offset), to.bytes);
+        am_copy(am_at_mutable(call->recv, to.offset),
+                am_at(call->send, from.offset), to.bytes);
         am_shared_copied(req->coll, to.bytes);
     }
 }
@@ -165,7 +166,7 @@ void am_shared_blocks_write(const struct am_coll_req *req, void *to)
         given->begins[i] = sent_to(&req->call, i).offset;
     }
     if (is_in_slot(req, reads->given_bytes) && reads->given_bytes > 0) {
-        memcpy((char *)to + head_bytes(req), reads->given, reads->given_bytes);
+        am_copy((char *)to + head_bytes(req), reads->given, reads->given_bytes);
     }
 }
 
@@ -223,7 +224,8 @@ static bool block_take(struct am_coll_req *req, uint32_t member)
         return am_shared_read(req, member, AM_SHARED_GIVEN, block.from, to,
                               block.bytes);
     }
-    memcpy(to, (const char *)given + head_bytes(req) + block.from, block.bytes);
+    am_copy(to, (const char *)given + head_bytes(req) + block.from,
+            block.bytes);
     am_shared_copied(req->coll, block.bytes);
     return true;
 }

@@ -59,7 +59,7 @@ static char *blocks_write(const struct am_shared_part *part, const void *from,
         return to + count * part->block;
     }
     for (uint32_t i = 0; i < count; i++) {
-        memcpy(to, am_at(from, i * part->block + part->offset), part->bytes);
+        am_copy(to, am_at(from, i * part->block + part->offset), part->bytes);
         to += part->bytes;
     }
     return to;

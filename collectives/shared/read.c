@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "base/copy.h"
 #include "collectives/op/operate.h"
 #include "collectives/shared/read.h"
 
@@ -129,7 +130,7 @@ static bool values_add(struct am_coll_req *req, uint32_t i, size_t offset,
             return false;
         }
     } else if (i == 0) {
-        memcpy(sum, own, bytes);
+        am_copy(sum, own, bytes);
     }
     if (is_last && in_place && req->op.is_commutative) {
         am_coll_operate(req->coll, &req->op, sum, to,
@@ -137,7 +138,7 @@ static bool values_add(struct am_coll_req *req, uint32_t i, size_t offset,
     } else if (i > 0) {
         am_coll_operate(req->coll, &req->op, left, sum, count);
         if (is_last && in_place) {
-            memcpy(to, sum, bytes);
+            am_copy(to, sum, bytes);
         }
     }
     am_shared_copied(req->coll, i > 0 || left == own ? bytes : 0);

@@ -19,6 +19,7 @@
  */
 #include "config.h"
 
+#include "base/copy.h"
 #include "collectives/shared/read.h"
 
 #include <string.h>
@@ -180,7 +181,8 @@ static bool reads_take(struct am_coll_req *req)
 
     if (req->shared.turns_left == 1) {
         if (is_kept(req)) { /* until the other had read what it replaces */
-            memcpy(call->recv, req->shared.reads.made, am_shared_bytes_of(req));
+            am_copy(call->recv, req->shared.reads.made,
+                    am_shared_bytes_of(req));
         }
         return true;
     }

@@ -12,7 +12,8 @@ am_tests = test/unit/am_address_test \
     test/unit/am_length_test \
     test/unit/am_post_test \
     test/unit/shm_broken_test \
-    test/unit/shm_death_test test/unit/shm_far_test \
+    test/unit/shm_death_test test/unit/shm_detour_test test/unit/shm_far_test \
+    test/unit/shm_aside_test \
     test/unit/shm_front_test \
     test/unit/shm_pages_test \
     test/unit/shm_hostile_test \
@@ -77,6 +78,10 @@ test_unit_shm_last_test_SOURCES = test/unit/shm_last_test.c $(msg_world)
 test_unit_shm_last_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_hostile_test_SOURCES = test/unit/shm_hostile_test.c $(shm_two)
 test_unit_shm_hostile_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_aside_test_SOURCES = test/unit/shm_aside_test.c $(msg_world)
+test_unit_shm_aside_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_detour_test_SOURCES = test/unit/shm_detour_test.c $(msg_world)
+test_unit_shm_detour_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_far_test_SOURCES = test/unit/shm_far_test.c $(msg_world)
 test_unit_shm_far_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_front_test_SOURCES = test/unit/shm_front_test.c \

@@ -11,7 +11,8 @@ enum {
     EDGE = 64
 };
 
-static unsigned char from[BYTES + 2 * EDGE], to[BYTES + 2 * EDGE];
+static unsigned char from[BYTES + 2 * EDGE] __attribute__((aligned(4096)));
+static unsigned char to[BYTES + 2 * EDGE] __attribute__((aligned(4096)));
 
 typedef void (*copy_fn)(void *to, const void *from, size_t bytes);
 
@@ -47,8 +48,20 @@ static void to_near(void *target, const void *source, size_t bytes)
     am_copy_to_far(target, source, bytes, true);
 }
 
+static void any(void *target, const void *source, size_t bytes)
+{
+    am_copy(target, source, bytes);
+}
+
+static void move(void *target, const void *source, size_t bytes)
+{
+    am_move(target, source, bytes);
+}
+
 static void check(size_t bytes, size_t from_at, size_t to_at)
 {
+    check_one(any, bytes, from_at, to_at);
+    check_one(move, bytes, from_at, to_at);
     check_one(from_far, bytes, from_at, to_at);
     check_one(from_near, bytes, from_at, to_at);
     check_one(to_far, bytes, from_at, to_at);
@@ -86,11 +99,47 @@ static void test_offsets(void **state)
     }
 }
 
+/* A target up to 63 bytes behind its source, each in its page, is one; nothing else. */
+static void test_unlucky(void **state)
+{
+    char *const page = (char *)(uintptr_t)0x10000;
+
+    for (int distance = -200; distance <= 200; distance++) {
+        bool expected = distance >= 1 && distance <= 63;
+
+        assert_int_equal(am_copy_is_unlucky(page + distance, page), expected);
+        assert_int_equal(am_copy_is_unlucky(page + 40960 + distance, page + 7),
+                         distance >= 8 && distance <= 70);
+        assert_int_equal(am_copy_is_unlucky(page + distance - 8192, page),
+                         expected);
+    }
+}
+
+/* Memory that overlaps, either way, by all but a little and by a little. */
+static void test_overlap(void **state)
+{
+    const size_t distances[] = {1, 16, 63, 2048, 4096 + 16, BYTES - 1, BYTES};
+
+    for (size_t i = 0; i < sizeof(distances) / sizeof(distances[0]); i++) {
+        for (int back = 0; back < 2; back++) {
+            size_t bytes = sizeof(to) - distances[i];
+            size_t from_at = back ? distances[i] : 0;
+
+            memcpy(to, from, sizeof(to));
+            am_move(to + (distances[i] - from_at), to + from_at, bytes);
+            assert_memory_equal(to + (distances[i] - from_at), from + from_at,
+                                bytes);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_lengths),
             cmocka_unit_test(test_offsets),
+            cmocka_unit_test(test_unlucky),
+            cmocka_unit_test(test_overlap),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,6 @@ struct shm_ep {
     struct shm_ep *next; /* all of a device */
 };
 
-#define SHM_RING_LARGE  ((size_t)1 << 20) /* from here on it has a front */
 #define SHM_RING_LEAST  ((size_t)1 << 18)
 #define SHM_PACKET_MOST ((size_t)256 << 20) /* of AM_SHM_PACKET */
 #define SHM_VISITORS    64 /* connections that have said nothing yet */
@@ -200,6 +199,7 @@ struct shm_dev {
     uint64_t page_ps; /* the least that a lane's new page cost; 0: none */
     /* memory */
     bool cma;                 /* process_vm_readv works here */
+    char *detour;             /* of a single copy that lies badly, or NULL */
     struct am_binalloc *heap; /* free blocks of my heap in the job segment */
     /* waiting */
     am_wait_t wait;

@@ -33,13 +33,20 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SHM_MAGIC      0x616d2d73686d3035ull /* "am-shm05" */
+#define SHM_MAGIC      0x616d2d73686d3036ull /* "am-shm06" */
 #define SHM_LINE       64
 #define SHM_SLOT_BYTES 56 /* header, words and payload inside a slot */
 #define SHM_EXT_BYTES  48 /* header and words in a slot with a payload out */
 #define SHM_TILE       8  /* lanes lie in squares of so many ranks */
 #define SHM_CPU_WORDS  16 /* 1024 CPUs of affinity; 1024 counts as 0 */
 #define SHM_PAGE       4096
+
+/* A large data ring begins so far behind the begin of a page, and so do most of its long
+ * payloads.  The memory of the sender or the receiver often begins with a page, or 16 bytes
+ * behind one: malloc's does if it is much.  From there to a page's begin, or from a page's
+ * begin to there, a copy would be an unlucky one (base/copy.h). */
+#define SHM_RING_LARGE ((uint32_t)1 << 20)
+#define SHM_RING_ASIDE ((uint32_t)128)
 
 /*
  * The control word of a slot: no field can change alone and leave one that is

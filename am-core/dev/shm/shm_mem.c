@@ -11,6 +11,7 @@
 #include "config.h"
 
 #include "base/binalloc.h"
+#include "base/copy.h"
 #include "dev/shm/shm.h"
 
 #include <errno.h>
@@ -23,8 +24,12 @@ enum {
     SHM_KEY_HEAP = 2
 };
 
-#define SHM_PROBE_BYTES 65536
-#define SHM_PROBES      16 /* the best counts: others may want the core */
+#define PROBE_BYTES 65536
+
+/* Where a single copy is slow for where its two memories lie, it goes through memory of
+ * its own that is so long and lies well. */
+#define DETOUR_BYTES ((size_t)32768)
+#define DETOUR_FROM  ((size_t)1024)
 
 static uint64_t key_owner(const struct am_dev_key *key)
 {
@@ -36,41 +41,66 @@ static unsigned key_kind(const struct am_dev_key *key)
     return (unsigned)(key->w[2] & 0xff);
 }
 
+/* One copy within this process in ps, the best of so many: others may want the core.
+ * UINT64_MAX: the kernel does not allow it. */
+static uint64_t probe_ps(struct shm_dev *dev, char *to, char *from,
+                         size_t bytes, int count)
+{
+    uint64_t best = UINT64_MAX;
+
+    for (int i = 0; i < count; i++) {
+        struct iovec local = {to, bytes};
+        struct iovec remote = {from, bytes};
+        uint64_t start = am_env_now(dev->env), elapsed;
+
+        if (process_vm_readv((pid_t)dev->pid, &local, 1, &remote, 1, 0) !=
+            (ssize_t)bytes) {
+            return UINT64_MAX;
+        }
+        elapsed = am_env_now(dev->env) - start;
+        best = elapsed < best ? elapsed : best;
+    }
+    return best;
+}
+
+/* Does the kernel copy slowly what am_copy_is_unlucky?  Then there is a detour. */
+static void probe_unlucky(struct shm_dev *dev, char *to, char *from)
+{
+    const size_t bytes = 8192;
+    uint64_t best = probe_ps(dev, to, from, bytes, 4);
+
+    if (probe_ps(dev, to + 16, from, bytes, 4) / 2 > best) {
+        dev->detour = aligned_alloc(SHM_PAGE, SHM_PAGE + DETOUR_BYTES);
+    }
+}
+
 /* Is single copy there, and what does it cost? */
 uint64_t shm_mem_probe(struct shm_dev *dev)
 {
-    uint64_t start, best = UINT64_MAX;
-    char *from, *to;
+    uint64_t best;
+    char *from;
 
     if (dev->config.cma == SHM_CMA_OFF) {
         return 0;
     }
-    from = calloc(2, SHM_PROBE_BYTES);
+    from = aligned_alloc(SHM_PAGE, 2 * PROBE_BYTES);
     if (from == NULL) {
         return 0;
     }
-    to = from + SHM_PROBE_BYTES;
-    memset(from, 1, 2 * SHM_PROBE_BYTES);
-    for (int i = 0; i < SHM_PROBES; i++) {
-        struct iovec local = {to, SHM_PROBE_BYTES};
-        struct iovec remote = {from, SHM_PROBE_BYTES};
-        uint64_t elapsed;
-
-        start = am_env_now(dev->env);
-        dev->cma = process_vm_readv((pid_t)dev->pid, &local, 1, &remote, 1,
-                                    0) == SHM_PROBE_BYTES;
-        elapsed = am_env_now(dev->env) - start;
-        best = elapsed < best ? elapsed : best;
-    }
+    memset(from, 1, 2 * PROBE_BYTES);
+    best = probe_ps(dev, from + PROBE_BYTES, from, PROBE_BYTES, 16);
+    dev->cma = best != UINT64_MAX;
     if (dev->cma) {
         dev->base.attr.caps |= AM_DEV_CAP_PUT | AM_DEV_CAP_GET;
+        probe_unlucky(dev, from + PROBE_BYTES, from);
     } else {
+        best = 0;
         am_log(dev->log, AM_LOG_INFO,
                "shm: process_vm_readv is not allowed here (%m): "
                "messages are copied through shared memory");
     }
     free(from);
-    return best * 1000 / SHM_PROBE_BYTES;
+    return best * 1000 / PROBE_BYTES;
 }
 
 void shm_mem_close(struct shm_dev *dev)
@@ -78,6 +108,7 @@ void shm_mem_close(struct shm_dev *dev)
     if (dev->heap != NULL) {
         am_binalloc_close(dev->heap);
     }
+    free(dev->detour);
 }
 
 am_status_t shm_mem_register(struct am_dev *adev, void *base, size_t bytes,
@@ -160,6 +191,35 @@ static void copy_took(struct shm_dev *dev, size_t bytes, uint64_t elapsed_ps)
     dev->pages.more_ps += (more_ps < most_ps ? more_ps : most_ps) / last;
 }
 
+/* As process_vm_readv and writev of one piece, which may stop early. */
+static ssize_t vm_direct(struct shm_ep *ep, bool put, char *mine, char *theirs,
+                         size_t bytes)
+{
+    struct iovec local = {mine, bytes}, remote = {theirs, bytes};
+    pid_t pid = (pid_t)ep->pid;
+
+    return put ? process_vm_writev(pid, &local, 1, &remote, 1, 0)
+               : process_vm_readv(pid, &local, 1, &remote, 1, 0);
+}
+
+/* The same by way of memory that begins in its page where the peer's does. */
+static ssize_t vm_detour(struct shm_ep *ep, bool put, char *mine, char *theirs,
+                         size_t bytes)
+{
+    char *by = shm_dev_of(ep->ep.dev)->detour + (uintptr_t)theirs % SHM_PAGE;
+    ssize_t got;
+
+    bytes = bytes < DETOUR_BYTES ? bytes : DETOUR_BYTES;
+    if (put) {
+        am_copy(by, mine, bytes);
+    }
+    got = vm_direct(ep, put, by, theirs, bytes);
+    if (!put && got > 0) {
+        am_copy(mine, by, (size_t)got);
+    }
+    return got;
+}
+
 /* Move all of `local` with process_vm_*; the kernel moves at most IOV_MAX
  * pieces and may stop early, so go on until all is done.
  *
@@ -171,7 +231,6 @@ static am_status_t vm_copy(struct shm_ep *ep, bool put,
                            char *remote)
 {
     struct shm_dev *dev = shm_dev_of(ep->ep.dev);
-    pid_t pid = (pid_t)ep->pid;
 
     for (uint32_t i = 0; i < count; i++) {
         uint64_t start = am_meter_start(ep->ep.meter, dev->env, AM_COPY_SINGLE,
@@ -180,11 +239,13 @@ static am_status_t vm_copy(struct shm_ep *ep, bool put,
         size_t done = 0;
 
         while (done < local[i].iov_len) {
-            struct iovec mine = {(char *)local[i].iov_base + done,
-                                 local[i].iov_len - done};
-            struct iovec theirs = {remote, mine.iov_len};
-            ssize_t got = put ? process_vm_writev(pid, &mine, 1, &theirs, 1, 0)
-                              : process_vm_readv(pid, &mine, 1, &theirs, 1, 0);
+            char *mine = (char *)local[i].iov_base + done;
+            size_t left = local[i].iov_len - done;
+            bool unlucky = dev->detour != NULL && left >= DETOUR_FROM &&
+                           (put ? am_copy_is_unlucky(remote, mine)
+                                : am_copy_is_unlucky(mine, remote));
+            ssize_t got = (unlucky ? vm_detour : vm_direct)(ep, put, mine,
+                                                            remote, left);
 
             if (got <= 0) {
                 return AM_ERR_UNSUPPORTED;
@@ -236,8 +297,8 @@ static am_status_t transfer(struct am_dev_ep *dep, bool put,
         mapped = (char *)(uintptr_t)key->w[0] + offset; /* same process */
     }
     for (uint32_t i = 0; mapped != NULL && i < count; i++) {
-        memcpy(put ? mapped : local[i].iov_base,
-               put ? local[i].iov_base : mapped, local[i].iov_len);
+        am_copy(put ? mapped : local[i].iov_base,
+                put ? local[i].iov_base : mapped, local[i].iov_len);
         mapped += local[i].iov_len;
         dev->stats[AM_DEV_STAT_COPY_BYTES] += local[i].iov_len;
     }

@@ -25,13 +25,24 @@
  * would cost more than the few that they begin with. */
 #define PAGES_READY ((uint32_t)2 * SHM_PAGE)
 
+/* Back to the begin of the first page; the length is to the last one's end. */
+static size_t whole_pages(char **from_p, size_t bytes)
+{
+    size_t before = (uintptr_t)*from_p % SHM_PAGE;
+
+    *from_p -= before;
+    return (before + bytes + SHM_PAGE - 1) / SHM_PAGE * SHM_PAGE;
+}
+
 bool shm_pages_make(char *from, size_t bytes)
 {
+    bytes = whole_pages(&from, bytes);
     return madvise(from, bytes, MADV_POPULATE_WRITE) == 0;
 }
 
 void shm_pages_write(char *from, size_t bytes)
 {
+    bytes = whole_pages(&from, bytes);
     for (size_t at = SHM_PAGE - 1; at < bytes; at += SHM_PAGE) {
         *(volatile char *)(from + at) = 0;
     }
@@ -39,8 +50,9 @@ void shm_pages_write(char *from, size_t bytes)
 
 /* Where a hypervisor shadows page tables, a page that the kernel has made takes a fault
  * of the hypervisor's all the same when it is first read: 6 us. */
-static void pages_read(const char *from, size_t bytes)
+static void pages_read(char *from, size_t bytes)
 {
+    bytes = whole_pages(&from, bytes);
     for (size_t at = SHM_PAGE - 1; at < bytes; at += SHM_PAGE) {
         (void)*(const volatile char *)(from + at);
     }

@@ -7,7 +7,7 @@
 
 #include "dev/shm/shm.h"
 
-/* Have these pages made and mapped at once; false: the kernel cannot. */
+/* Have the pages in which these bytes lie made and mapped at once; false: the kernel cannot. */
 bool shm_pages_make(char *from, size_t bytes);
 /* Write to each of these pages, at its end: under some hypervisors the first write
  * costs more than the page did (6 us and 2).  For the sender of a lane, before it has

@@ -57,6 +57,9 @@ int shm_geometry_compute(const struct shm_header *header,
     at = 0;
     for (int c = 0; c < 2; c++) {
         g->data[c] = round_up(at, SHM_PAGE);
+        if (header->ring_bytes[c] >= SHM_RING_LARGE) {
+            g->data[c] += SHM_RING_ASIDE;
+        }
         at = g->data[c] + header->ring_bytes[c];
     }
     g->rings_bytes = round_up(at, SHM_PAGE);
