@@ -346,6 +346,7 @@ am_status_t am_coll_tell_again(struct am_coll_group *group)
 
     group->weight_least = 1;
     group->until = AM_COLL_TOLD_AFTER;
+    am_shared_tell_near(group);
     if (group->has_numbers && group->telling == NULL && !wants_telling(group)) {
         group->next++;
         return AM_OK;

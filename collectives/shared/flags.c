@@ -63,28 +63,60 @@ void am_shared_nudge(struct am_coll_group *group, bool all)
 /* One in so many is timed; a prime, so that it is not always the same member. */
 #define TAKES_TIMED 17
 
+/* NULL: none yet. */
+static struct am_dev_ep *ep_of(const struct am_coll_group *group,
+                               uint32_t member)
+{
+    am_status_t status;
+    struct am_peer *peer = am_peer_get(group->coll->ctx,
+                                       am_coll_member(group, member), &status);
+
+    return peer == NULL ? NULL : peer->ep;
+}
+
+static bool is_far(const struct am_dev_ep *ep)
+{
+    return ep != NULL && ep->meter != NULL &&
+           ep->meter->distance >= AM_DISTANCE_NODE;
+}
+
+/* To member 0, which may be about to choose by it. */
+static void say_near(const struct am_shared *shared, bool far)
+{
+    atomic_store_explicit(am_shared_seen(shared, shared->rank),
+                          far ? AM_SHARED_FAR : AM_SHARED_NEAR,
+                          memory_order_relaxed);
+}
+
 void am_shared_learn_near(struct am_coll_group *group, uint32_t member,
                           const _Atomic uint64_t *word)
 {
     struct am_shared *shared = group->shared;
     struct am_dev_ep *ep;
-    struct am_peer *peer;
-    am_status_t status;
 
     if (!shared->is_light || shared->takes++ % TAKES_TIMED != 0) {
         return;
     }
     shared->is_near = am_copy_is_near(group->coll->env, word, AM_COPY_NEAR_PS);
-    peer = am_peer_get(group->coll->ctx, am_coll_member(group, member),
-                       &status);
-    ep = peer == NULL ? NULL : peer->ep;
+    ep = ep_of(group, member);
     am_meter_seen(ep, shared->is_near);
-    if (member == 0 && ep != NULL && ep->meter != NULL) {
-        bool is_far = ep->meter->distance >= AM_DISTANCE_NODE;
+    if (member == 0) {
+        say_near(shared, is_far(ep));
+    }
+}
 
-        atomic_store_explicit(am_shared_seen(shared, shared->rank),
-                              is_far ? AM_SHARED_FAR : AM_SHARED_NEAR,
-                              memory_order_relaxed);
+void am_shared_tell_near(struct am_coll_group *group)
+{
+    struct am_shared *shared = group->shared;
+    bool far;
+
+    if (shared == NULL || group->rank == 0) {
+        return;
+    }
+    far = is_far(ep_of(group, 0));
+    if (far != shared->told_far) {
+        shared->told_far = far;
+        say_near(shared, far);
     }
 }
 
@@ -95,14 +127,9 @@ void am_shared_ask_near(struct am_coll_group *group)
 
     for (uint32_t i = 1; shared != NULL && i < group->size; i++) {
         uint32_t seen = atomic_exchange(am_shared_seen(shared, i), 0);
-        am_status_t status;
-        struct am_peer *peer =
-                seen == 0 ? NULL
-                          : am_peer_get(group->coll->ctx,
-                                        am_coll_member(group, i), &status);
 
-        for (int j = 0; j < AM_METER_FAR_SURE && peer != NULL; j++) {
-            am_meter_seen(peer->ep, seen == AM_SHARED_NEAR);
+        for (int j = 0; j < AM_METER_FAR_SURE && seen != 0; j++) {
+            am_meter_seen(ep_of(group, i), seen == AM_SHARED_NEAR);
         }
     }
 }

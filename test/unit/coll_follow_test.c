@@ -165,12 +165,47 @@ static void test_seldom(void **state)
     world_close(&world);
 }
 
+/* Member 0 receives only; another, which sends to it, has seen that it is far. */
+static void test_other_sees(void **state)
+{
+    static const struct am_option list[] = {
+            {"AM_DEVICES", "shm"}, {"AM_LEARN", "much"}, {NULL, NULL}};
+    static const struct am_option *const options[] = {list, list, list};
+    struct trial t = {.kind = AM_COLL_REDUCE, .count = LONG};
+    struct am_prng prng = test_prng("coll_follow_test");
+    struct am_dev_ep *there, *back;
+    struct trial_group tg;
+    struct world world;
+    am_status_t status;
+    bool is_far = false;
+
+    (void)state;
+    world_open(&world, SIZE, options);
+    world_settle(&world);
+    trial_group_open(&tg, &world, 1, all, SIZE);
+    there = am_peer_get(world.ctx[1], 0, &status)->ep;
+    back = am_peer_get(world.ctx[0], 1, &status)->ep;
+    shm_dev_of(world.ctx[0]->devs[0])->near_ps = UINT64_MAX;
+    for (int i = 0; i < AM_METER_FAR_SURE; i++) {
+        am_meter_seen(there, false);
+    }
+    assert_true(there->meter->distance >= AM_DISTANCE_NODE);
+    for (int i = 0; i < 3 * AM_COLL_TOLD_AFTER && !is_far; i++) {
+        trial(&tg, &t, &prng);
+        is_far = back->meter->distance >= AM_DISTANCE_NODE;
+    }
+    assert_true(is_far);
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_followed),
             cmocka_unit_test(test_not_followed),
             cmocka_unit_test(test_seldom),
+            cmocka_unit_test(test_other_sees),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

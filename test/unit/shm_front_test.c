@@ -148,10 +148,11 @@ static void send_packets(struct world *world, uint64_t *sent, uint64_t count)
 static const uint64_t cost_ps = UINT64_C(1000000);
 
 enum {
-    RING_PACKETS = RING_BYTES / 8192
+    RING_PACKETS = RING_BYTES / 8192,
+    PACKET_PAGES = 8192 / SHM_PAGE
 };
 
-/* When as much has gone through the front as the ring's pages are worth, the whole
+/* When as many pages has gone through the front as the ring's pages are worth, the whole
  * ring is used. */
 static void test_by_and_by(void **state)
 {
@@ -162,7 +163,7 @@ static void test_by_and_by(void **state)
     open_two(&world);
     send_packets(&world, &sent, 1);
     set_costs(&world, cost_ps, UINT64_MAX);
-    send_packets(&world, &sent, worth - RING_PACKETS);
+    send_packets(&world, &sent, worth / PACKET_PAGES - RING_PACKETS);
     assert_in_range(ring_pages(&world), 1, FRONT_PAGES);
     send_packets(&world, &sent, 100 * RING_PACKETS);
     assert_true(ring_pages(&world) >= RING_BYTES / SHM_PAGE);

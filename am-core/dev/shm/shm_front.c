@@ -33,7 +33,8 @@
 #include "dev/shm/shm_pages.h"
 #include "dev/shm/shm_wait.h"
 
-/* What a packet gains whose lines have left the receiver's cache, ... */
+/* What a packet gains whose lines have left the receiver's cache, or each page of a long
+ * one, ... */
 #define GAIN_PS UINT64_C(45000)
 /* ... if its payload is longer than this. */
 #define SHORT_BYTES 512
@@ -146,7 +147,7 @@ static void near_learn(const struct shm_dev *dev, struct shm_ep *ep,
     shm_costs_seen(&ep->ep, ep->ep.near);
 }
 
-/* A lap that is timed is over, of so many packets: grow if that is worth it by now. */
+/* A lap that is timed is over, of so many packets or pages: grow if that is worth it by now. */
 static void front_lap(const struct shm_ep *ep, struct shm_tx *tx,
                       uint64_t packets)
 {
@@ -234,7 +235,7 @@ uint64_t shm_front_leave(struct shm_ep *ep, struct shm_tx *tx, uint32_t at,
         return 0;
     }
     if (timed) {
-        front_lap(ep, tx, at / need);
+        front_lap(ep, tx, at / (need < SHM_PAGE ? need : SHM_PAGE));
     }
     return skip;
 }

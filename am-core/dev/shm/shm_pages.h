@@ -34,7 +34,7 @@ uint64_t shm_front_leave(struct shm_ep *ep, struct shm_tx *tx, uint32_t at,
  * needs.  They come from memory (about 20 ns each, and 256 bytes took 130 ns instead of
  * 110), here while the sender waits for an answer. */
 void shm_front_fetch(struct shm_tx *tx, uint32_t at, uint64_t need);
-/* Packets that go through the front before the whole ring is worth its pages, where
+/* Packets, or pages of long ones, that go through the front before the whole ring is worth its pages, where
  * a new one costs so much. */
 uint64_t shm_front_worth(uint32_t ring_bytes, uint64_t page_ps);
 
