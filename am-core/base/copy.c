@@ -69,6 +69,11 @@ void am_copy_pieces(void *to, const void *from, size_t bytes)
     char *t = to;
     const char *f = from;
 
+    if ((uintptr_t)to - (uintptr_t)from < bytes) {
+        memmove(to, from,
+                bytes); /* a put within one process may be of this kind */
+        return;
+    }
     while (bytes > 0) {
         size_t piece = bytes < AM_COPY_PIECE ? bytes : AM_COPY_PIECE;
 

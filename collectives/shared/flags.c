@@ -81,8 +81,9 @@ static bool is_far(const struct am_dev_ep *ep)
 }
 
 /* To member 0, which may be about to choose by it. */
-static void say_near(const struct am_shared *shared, bool far)
+static void say_near(struct am_shared *shared, bool far)
 {
+    shared->told_far = far;
     atomic_store_explicit(am_shared_seen(shared, shared->rank),
                           far ? AM_SHARED_FAR : AM_SHARED_NEAR,
                           memory_order_relaxed);
@@ -115,7 +116,6 @@ void am_shared_tell_near(struct am_coll_group *group)
     }
     far = is_far(ep_of(group, 0));
     if (far != shared->told_far) {
-        shared->told_far = far;
         say_near(shared, far);
     }
 }

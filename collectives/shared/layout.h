@@ -91,8 +91,8 @@ static inline _Atomic uint32_t *am_shared_gone(const struct am_shared *shared,
            member;
 }
 
-/* How far member 0 is, as this one found when it looked last: AM_SHARED_NEAR or
- * AM_SHARED_FAR; 0: it has not looked since member 0 read this. */
+/* How far member 0 is, as this one told last: AM_SHARED_NEAR or AM_SHARED_FAR; 0: it
+ * has told nothing since member 0 read this. */
 static inline _Atomic uint32_t *am_shared_seen(const struct am_shared *shared,
                                                uint32_t member)
 {

@@ -77,7 +77,7 @@ struct am_shared {
     bool has_met_all;  /* all have begun a turn: `strong` is final */
     bool is_light;     /* flags are written without a fence */
     bool is_near;      /* what others write comes quickly (am_copy_is_near) */
-    bool told_far;     /* am_shared_tell_near */
+    bool told_far;     /* what was told member 0 last */
     bool is_asleep;    /* said so in sleeps[] */
     bool owes_nudges;  /* there was no space for all */
     bool is_ahead; /* the next collective has begun its turn (am_shared_once) ... */
@@ -156,8 +156,8 @@ void am_shared_run(struct am_coll_group *group, const struct am_coll_req *mine,
 /* A caller that waits has looked: that was worth it (`found`), or the others are not
  * running now. */
 void am_shared_learn(struct am_coll_group *group, bool found);
-/* Another member, now and then: is member 0 as far as when this was called last?  Who sends
- * to member 0 sees that, and who receives may not. */
+/* Another member, now and then: is member 0 as far as was told it last?  Who sends to member
+ * 0 sees that, and who receives may not. */
 void am_shared_tell_near(struct am_coll_group *group);
 /* Member 0, which may write or receive only: take what others have seen of how far it is. */
 void am_shared_ask_near(struct am_coll_group *group);

@@ -129,6 +129,10 @@ static void test_overlap(void **state)
             am_move(to + (distances[i] - from_at), to + from_at, bytes);
             assert_memory_equal(to + (distances[i] - from_at), from + from_at,
                                 bytes);
+            memcpy(to, from, sizeof(to)); /* as puts within a process may be */
+            am_copy_pieces(to + (distances[i] - from_at), to + from_at, bytes);
+            assert_memory_equal(to + (distances[i] - from_at), from + from_at,
+                                bytes);
         }
     }
 }

@@ -152,7 +152,7 @@ enum {
     PACKET_PAGES = 8192 / SHM_PAGE
 };
 
-/* When as many pages has gone through the front as the ring's pages are worth, the whole
+/* When as many pages have gone through the front as the ring's pages are worth, the whole
  * ring is used. */
 static void test_by_and_by(void **state)
 {

@@ -88,7 +88,8 @@ static void front_open(struct shm_dev *dev, struct shm_tx *tx, uint32_t bytes)
     AM_ASSERT(tx->data_tail == 0);
     front_set(tx, bytes);
     shm_pages_write(tx->data, bytes);
-    shm_page_took(dev, am_env_now(dev->env) - start, bytes / SHM_PAGE);
+    /* with the page in which a large ring's last lines lie */
+    shm_page_took(dev, am_env_now(dev->env) - start, bytes / SHM_PAGE + 1);
 }
 
 /* A packet that needs less has its lines fetched; a longer one comes late if the answer
@@ -147,7 +148,8 @@ static void near_learn(const struct shm_dev *dev, struct shm_ep *ep,
     shm_costs_seen(&ep->ep, ep->ep.near);
 }
 
-/* A lap that is timed is over, of so many packets or pages: grow if that is worth it by now. */
+/* A lap that is timed is over, of so many packets, or pages of long ones: grow if that is
+ * worth it by now. */
 static void front_lap(const struct shm_ep *ep, struct shm_tx *tx,
                       uint64_t packets)
 {

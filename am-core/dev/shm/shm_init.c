@@ -211,6 +211,7 @@ static am_status_t shm_open(const struct am_dev_params *params,
     return AM_OK;
 
 err_free:
+    shm_mem_close(dev);
     free(dev);
     return status;
 }

@@ -42,9 +42,8 @@
 #define SHM_PAGE       4096
 
 /* A large data ring begins so far behind the begin of a page, and so do most of its long
- * payloads.  The memory of the sender or the receiver often begins with a page, or 16 bytes
- * behind one: malloc's does if it is much.  From there to a page's begin, or from a page's
- * begin to there, a copy would be an unlucky one (base/copy.h). */
+ * payloads.  Memory of the receiver often begins 16 bytes behind a page: malloc's does if it
+ * is much.  From a page's begin to there a copy would be an unlucky one (base/copy.h). */
 #define SHM_RING_LARGE ((uint32_t)1 << 20)
 #define SHM_RING_ASIDE ((uint32_t)128)
 

@@ -7,7 +7,8 @@
 
 #include "dev/shm/shm.h"
 
-/* Have the pages in which these bytes lie made and mapped at once; false: the kernel cannot. */
+/* Have the pages in which these bytes lie made and mapped at once; false: the kernel
+ * cannot. */
 bool shm_pages_make(char *from, size_t bytes);
 /* Write to each of these pages, at its end: under some hypervisors the first write
  * costs more than the page did (6 us and 2).  For the sender of a lane, before it has
@@ -34,8 +35,8 @@ uint64_t shm_front_leave(struct shm_ep *ep, struct shm_tx *tx, uint32_t at,
  * needs.  They come from memory (about 20 ns each, and 256 bytes took 130 ns instead of
  * 110), here while the sender waits for an answer. */
 void shm_front_fetch(struct shm_tx *tx, uint32_t at, uint64_t need);
-/* Packets, or pages of long ones, that go through the front before the whole ring is worth its pages, where
- * a new one costs so much. */
+/* Packets, or pages of long ones, that go through the front before the whole ring is
+ * worth its pages, where a new one costs so much. */
 uint64_t shm_front_worth(uint32_t ring_bytes, uint64_t page_ps);
 
 #endif
