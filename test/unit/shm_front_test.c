@@ -15,7 +15,6 @@
 #include <am.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
     H_CHECK = AM_HANDLER_USER,
@@ -85,24 +84,22 @@ static struct shm_tx *sender(struct world *world)
     return &shm_ep_of_local(sender_dev(world), 1)->tx[AM_DEV_REQUEST];
 }
 
+/* Where pages are dear no more of the ring is made ahead of need. */
+static void open_dear(struct world *world)
+{
+    open_two(world);
+    sender(world)->made = SHM_FRONT_MADE;
+}
+
 static bool is_near(struct world *world)
 {
     return shm_ep_of_local(sender_dev(world), 1)->ep.near;
 }
 
-/* Pages of the sender's ring that exist. */
+/* Pages of the sender's ring that packets use. */
 static uint32_t ring_pages(struct world *world)
 {
-    unsigned char there[RING_BYTES / SHM_PAGE + 1];
-    uintptr_t from =
-            (uintptr_t)sender(world)->data & ~(uintptr_t)(SHM_PAGE - 1);
-    uint32_t count = 0;
-
-    assert_int_equal(mincore((void *)from, sizeof(there) * SHM_PAGE, there), 0);
-    for (size_t i = 0; i < sizeof(there); i++) {
-        count += there[i] & 1;
-    }
-    return count;
+    return sender(world)->front_bytes / SHM_PAGE;
 }
 
 /* A receiver that keeps up: thousands of messages in a few pages. */
@@ -110,7 +107,7 @@ static void test_kept_up(void **state)
 {
     struct world world;
 
-    open_two(&world);
+    open_dear(&world);
     for (uint64_t i = 0; i < 4000; i++) {
         assert_true(send_one(&world, i, 200));
         world_poll(&world);
@@ -149,21 +146,24 @@ static const uint64_t cost_ps = UINT64_C(1000000);
 
 enum {
     RING_PACKETS = RING_BYTES / 8192,
-    PACKET_PAGES = 8192 / SHM_PAGE
+    PACKET_PAGES = 8192 / SHM_PAGE,
+    TIMED_PACKETS =
+            16 * SHM_FRONT_MADE / 8192 /* one lap in 16 counts for all */
 };
 
 /* When as many pages have gone through the front as the ring's pages are worth, the whole
  * ring is used. */
 static void test_by_and_by(void **state)
 {
-    const uint64_t worth = shm_front_worth(RING_BYTES, cost_ps);
+    const uint64_t worth =
+            shm_front_worth(RING_BYTES - SHM_FRONT_MADE, cost_ps);
     struct world world;
     uint64_t sent = 0;
 
-    open_two(&world);
+    open_dear(&world);
     send_packets(&world, &sent, 1);
     set_costs(&world, cost_ps, UINT64_MAX);
-    send_packets(&world, &sent, worth / PACKET_PAGES - RING_PACKETS);
+    send_packets(&world, &sent, worth / PACKET_PAGES - TIMED_PACKETS);
     assert_in_range(ring_pages(&world), 1, FRONT_PAGES);
     send_packets(&world, &sent, 100 * RING_PACKETS);
     assert_true(ring_pages(&world) >= RING_BYTES / SHM_PAGE);
@@ -180,7 +180,7 @@ static void test_near(void **state)
     struct world world;
     uint64_t sent = 0;
 
-    open_two(&world);
+    open_dear(&world);
     send_packets(&world, &sent, 1);
     assert_false(is_near(&world));
     for (int i = 0; i < 2; i++) {
@@ -204,7 +204,7 @@ static void test_far(void **state)
     struct world world;
     uint64_t sent = 0;
 
-    open_two(&world);
+    open_dear(&world);
     send_packets(&world, &sent, 1);
     set_costs(&world, cost_ps, 0);
     send_packets(&world, &sent, 2 * shm_front_worth(RING_BYTES, cost_ps));
@@ -220,7 +220,7 @@ static void test_short(void **state)
 {
     struct world world;
 
-    open_two(&world);
+    open_dear(&world);
     assert_true(send_one(&world, 0, 500));
     world_settle(&world);
     set_costs(&world, cost_ps, UINT64_MAX);
@@ -262,7 +262,7 @@ static void test_expected(void **state)
     const char *expected = NULL;
     uint64_t sent = 0, missed = 0;
 
-    open_two(&world);
+    open_dear(&world);
     dev = shm_dev_of(world.ctx[1]->devs[0]);
     for (; sent < 4000; sent++) {
         assert_true(send_one(&world, sent, 64));
@@ -301,7 +301,7 @@ static void test_fetched(void **state)
     uint32_t before = 0;
     uint64_t sent = 0;
 
-    open_two(&world);
+    open_dear(&world);
     tx = sender(&world);
     while (tx->data_tail < RING_BYTES) {
         assert_true(tx->fetched >= before);
@@ -328,7 +328,7 @@ static void test_behind(void **state)
     struct shm_tx *tx;
     uint64_t sent = 0, before;
 
-    open_two(&world);
+    open_dear(&world);
     set_costs(&world, 1, UINT64_MAX);
     tx = sender(&world);
     while (send_one(&world, sent, PAYLOAD_MOST)) {
@@ -362,7 +362,7 @@ static void test_random(void **state)
     struct world world;
     uint64_t sent = 0;
 
-    open_two(&world);
+    open_dear(&world);
     for (int i = 0; i < 20000; i++) {
         uint32_t burst = am_prng_below(&prng, 16) == 0 ? 200 : 2;
 
@@ -384,14 +384,44 @@ static void test_random(void **state)
     world_close(&world);
 }
 
+/* Where pages are cheap more of the ring is made, and long packets use all that is. */
+static void test_made(void **state)
+{
+    struct world world;
+    const struct shm_tx *tx;
+
+    open_two(&world);
+    tx = sender(&world);
+    assert_in_range(tx->made, SHM_FRONT_MADE, RING_BYTES);
+    assert_int_equal(tx->made & (tx->made - 1), 0);
+    if (sender_dev(&world)->page_ps < UINT64_C(2000000)) {
+        assert_int_equal(tx->made, RING_BYTES);
+    }
+    if (sender_dev(&world)->page_ps > UINT64_C(10000000)) {
+        assert_int_equal(tx->made, SHM_FRONT_MADE);
+    }
+    assert_true(send_one(&world, 0, SHM_PAGE));
+    world_settle(&world);
+    assert_int_equal(tx->front_bytes, SHM_FRONT_FIRST);
+    assert_true(send_one(&world, 1, 2 * SHM_PAGE));
+    assert_int_equal(tx->front_bytes, SHM_FRONT_FIRST); /* it is not full */
+    for (uint64_t i = 2; i < 10; i++) {
+        world_settle(&world);
+        assert_true(send_one(&world, i, 2 * SHM_PAGE));
+    }
+    assert_int_equal(tx->front_bytes, tx->made);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_kept_up),    cmocka_unit_test(test_by_and_by),
-            cmocka_unit_test(test_far),        cmocka_unit_test(test_short),
-            cmocka_unit_test(test_dear_pages), cmocka_unit_test(test_behind),
-            cmocka_unit_test(test_random),     cmocka_unit_test(test_expected),
-            cmocka_unit_test(test_fetched),    cmocka_unit_test(test_near),
+            cmocka_unit_test(test_made),      cmocka_unit_test(test_kept_up),
+            cmocka_unit_test(test_by_and_by), cmocka_unit_test(test_far),
+            cmocka_unit_test(test_short),     cmocka_unit_test(test_dear_pages),
+            cmocka_unit_test(test_behind),    cmocka_unit_test(test_random),
+            cmocka_unit_test(test_expected),  cmocka_unit_test(test_fetched),
+            cmocka_unit_test(test_near),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

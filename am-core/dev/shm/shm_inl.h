@@ -161,8 +161,8 @@ static inline uint32_t shm_data_lead(const void *data, uint64_t bytes)
  * in its first lap, whose lines are in no cache. */
 #define SHM_FRONT_FIRST ((uint32_t)64 << 10)
 
-/* So much of a ring is made ahead of need: a window of 64 packets of 2 KiB fits, which
- * makes the front grow at once. */
+/* So much of a ring is made ahead of need, and of a large one more where pages are cheap: a
+ * window of 64 packets of 2 KiB fits, which makes the front grow at once. */
 #define SHM_FRONT_MADE ((uint32_t)256 << 10)
 
 static inline uint64_t shm_small_unit(uint32_t ring_bytes)

@@ -21,6 +21,10 @@
 /* In a segment of so many contexts each has its lanes with all others made. */
 #define PAGES_RANKS_MOST 4
 
+/* More of a large ring is made than its first part while that takes no longer for the two
+ * lanes with a peer. */
+#define MORE_PS UINT64_C(1000000000)
+
 /* Messages of up to so many bytes use what pages they need: one copy by the kernel
  * would cost more than the few that they begin with. */
 #define PAGES_READY ((uint32_t)2 * SHM_PAGE)
@@ -63,28 +67,60 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* The slots of a lane and `front` bytes of its data ring for requests; false: the
- * kernel cannot. */
-static bool lane_make(struct shm_seg *seg, uint32_t to, uint32_t from,
-                      size_t front)
+/* Some pages of a lane, which are made here first, and then used once: by the sender as
+ * it will write them (what the receiver writes is at the start of a lane's first page), and
+ * by the receiver.  False: the kernel cannot. */
+static bool pages_use(char *from, size_t bytes, bool sends)
 {
-    char *lane = shm_seg_lane(seg, to, from);
-    char *data =
-            shm_seg_rings(seg, to, from) + seg->geometry.data[AM_DEV_REQUEST];
-
-    if (!shm_pages_make(lane, seg->geometry.lane_bytes) ||
-        !shm_pages_make(data, front)) {
+    if (!shm_pages_make(from, bytes)) {
         return false;
     }
-    if (from == seg->self) {
-        /* what the other writes in it is at the start of its first page */
-        shm_pages_write(lane, seg->geometry.lane_bytes);
-        shm_pages_write(data, front);
+    if (sends) {
+        shm_pages_write(from, bytes);
     } else {
-        pages_read(lane, seg->geometry.lane_bytes);
-        pages_read(data, front);
+        pages_read(from, bytes);
     }
     return true;
+}
+
+/* The data ring for requests of a lane from `begin` to `end`, and with its begin the
+ * slots. */
+static bool lane_make(struct shm_seg *seg, uint32_t to, uint32_t from,
+                      uint32_t begin, uint32_t end)
+{
+    char *data =
+            shm_seg_rings(seg, to, from) + seg->geometry.data[AM_DEV_REQUEST];
+    bool sends = from == seg->self;
+
+    return (begin > 0 || pages_use(shm_seg_lane(seg, to, from),
+                                   seg->geometry.lane_bytes, sends)) &&
+           pages_use(data + begin, end - begin, sends);
+}
+
+/* The same of the lanes with all others. */
+static bool lanes_make(struct shm_seg *seg, uint32_t begin, uint32_t end)
+{
+    for (uint32_t i = 0; i < seg->header.count; i++) {
+        /* first what I read, so that it is near to me */
+        if (i != seg->self && (!lane_make(seg, seg->self, i, begin, end) ||
+                               !lane_make(seg, i, seg->self, begin, end))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How much of a ring is made where so much of it has been, and a page takes so long? */
+static uint32_t made_most(uint32_t ring_bytes, uint32_t made, uint64_t page_ps)
+{
+    uint64_t most =
+            page_ps == 0 ? ring_bytes : MORE_PS / (2 * page_ps) * SHM_PAGE;
+    uint32_t bytes = made;
+
+    while (bytes < ring_bytes && 2 * (uint64_t)bytes - made <= most) {
+        bytes *= 2;
+    }
+    return bytes;
 }
 
 void shm_page_took(struct shm_dev *dev, uint64_t elapsed_ps, uint64_t pages)
@@ -125,22 +161,21 @@ void shm_seg_pages_make(struct shm_seg *seg)
 {
     struct shm_dev *dev = seg->dev;
     uint32_t ring_bytes = seg->header.ring_bytes[AM_DEV_REQUEST];
-    uint32_t made = smaller(ring_bytes, SHM_FRONT_MADE);
+    uint32_t made = smaller(ring_bytes, SHM_FRONT_MADE), most;
     uint64_t pages = (seg->geometry.lane_bytes + made) / SHM_PAGE;
     uint64_t start = am_env_now(dev->env);
     uint32_t others = seg->header.count - 1;
 
-    if (others == 0 || others >= PAGES_RANKS_MOST) {
+    if (others == 0 || others >= PAGES_RANKS_MOST ||
+        !lanes_make(seg, 0, made)) {
         return;
     }
-    for (uint32_t i = 0; i < seg->header.count; i++) {
-        /* first what I read, so that it is near to me */
-        if (i != seg->self && (!lane_make(seg, seg->self, i, made) ||
-                               !lane_make(seg, i, seg->self, made))) {
-            return;
-        }
+    shm_page_took(dev, am_env_now(dev->env) - start, 2 * others * pages);
+    most = made_most(ring_bytes, made, dev->page_ps);
+    if (most > made && !shm_ring_is_small(ring_bytes) &&
+        lanes_make(seg, made, most)) {
+        made = most;
     }
     seg->front_bytes = smaller(ring_bytes, SHM_FRONT_FIRST);
     seg->made_bytes = made;
-    shm_page_took(dev, am_env_now(dev->env) - start, 2 * others * pages);
 }
