@@ -58,8 +58,7 @@ void am_copy_pieces(void *to, const void *from, size_t bytes);
 /* memcpy of a payload that may be long. */
 static inline void am_copy(void *to, const void *from, size_t bytes)
 {
-    if (__builtin_expect(bytes > AM_COPY_PIECE, 0) &&
-        am_copy_is_unlucky(to, from)) {
+    if (__builtin_expect(am_copy_is_unlucky(to, from), 0)) {
         am_copy_pieces(to, from, bytes);
     } else {
         memcpy(to, from, bytes);
