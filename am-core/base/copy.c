@@ -69,9 +69,9 @@ void am_copy_pieces(void *to, const void *from, size_t bytes)
     char *t = to;
     const char *f = from;
 
-    if ((uintptr_t)to - (uintptr_t)from < bytes) {
+    if (am_copy_overlaps(to, from, bytes)) {
         memmove(to, from,
-                bytes); /* a put within one process may be of this kind */
+                bytes); /* puts within a process may be of this kind */
         return;
     }
     while (bytes > 0) {

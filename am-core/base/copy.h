@@ -55,6 +55,13 @@ static inline bool am_copy_is_unlucky(const void *to, const void *from)
 #define AM_COPY_PIECE ((size_t)2048)
 void am_copy_pieces(void *to, const void *from, size_t bytes);
 
+static inline bool am_copy_overlaps(const void *to, const void *from,
+                                    size_t bytes)
+{
+    return (uintptr_t)to - (uintptr_t)from < bytes ||
+           (uintptr_t)from - (uintptr_t)to < bytes;
+}
+
 /* memcpy of a payload that may be long. */
 static inline void am_copy(void *to, const void *from, size_t bytes)
 {
@@ -68,11 +75,10 @@ static inline void am_copy(void *to, const void *from, size_t bytes)
 /* The same where the two may overlap. */
 static inline void am_move(void *to, const void *from, size_t bytes)
 {
-    if ((uintptr_t)to - (uintptr_t)from >= bytes &&
-        (uintptr_t)from - (uintptr_t)to >= bytes) {
-        am_copy(to, from, bytes);
-    } else {
+    if (am_copy_overlaps(to, from, bytes)) {
         memmove(to, from, bytes);
+    } else {
+        am_copy(to, from, bytes);
     }
 }
 
