@@ -346,11 +346,11 @@ am_status_t am_coll_tell_again(struct am_coll_group *group)
 
     group->weight_least = 1;
     group->until = AM_COLL_TOLD_AFTER;
-    am_shared_tell_near(group);
     if (group->has_numbers && group->telling == NULL && !wants_telling(group)) {
         group->next++;
         return AM_OK;
     }
+    am_shared_tell_near(group);
     req = am_coll_req_open(group, telling_done, group);
     if (req == NULL) {
         return AM_ERR_MEMORY;

@@ -69,9 +69,9 @@ void am_copy_pieces(void *to, const void *from, size_t bytes)
     char *t = to;
     const char *f = from;
 
+    /* puts within a process may be of this kind */
     if (am_copy_overlaps(to, from, bytes)) {
-        memmove(to, from,
-                bytes); /* puts within a process may be of this kind */
+        memmove(to, from, bytes);
         return;
     }
     while (bytes > 0) {

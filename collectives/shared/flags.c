@@ -127,9 +127,10 @@ void am_shared_ask_near(struct am_coll_group *group)
 
     for (uint32_t i = 1; shared != NULL && i < group->size; i++) {
         uint32_t seen = atomic_exchange(am_shared_seen(shared, i), 0);
+        struct am_dev_ep *ep = seen == 0 ? NULL : ep_of(group, i);
 
-        for (int j = 0; j < AM_METER_FAR_SURE && seen != 0; j++) {
-            am_meter_seen(ep_of(group, i), seen == AM_SHARED_NEAR);
+        for (int j = 0; j < AM_METER_FAR_SURE && ep != NULL; j++) {
+            am_meter_seen(ep, seen == AM_SHARED_NEAR);
         }
     }
 }

@@ -15,6 +15,7 @@
 #include <am.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
     H_CHECK = AM_HANDLER_USER,
@@ -84,11 +85,22 @@ static struct shm_tx *sender(struct world *world)
     return &shm_ep_of_local(sender_dev(world), 1)->tx[AM_DEV_REQUEST];
 }
 
-/* Where pages are dear no more of the ring is made ahead of need. */
+/* The first page of the sender's ring. */
+static char *ring_begin(struct world *world)
+{
+    char *data = sender(world)->data;
+
+    return data - (uintptr_t)data % SHM_PAGE;
+}
+
+/* Where pages are dear no more of the ring is made ahead of need: what was is given back. */
 static void open_dear(struct world *world)
 {
     open_two(world);
     sender(world)->made = SHM_FRONT_MADE;
+    assert_int_equal(madvise(ring_begin(world) + SHM_FRONT_MADE + SHM_PAGE,
+                             RING_BYTES - SHM_FRONT_MADE, MADV_REMOVE),
+                     0);
 }
 
 static bool is_near(struct world *world)
@@ -96,10 +108,18 @@ static bool is_near(struct world *world)
     return shm_ep_of_local(sender_dev(world), 1)->ep.near;
 }
 
-/* Pages of the sender's ring that packets use. */
+/* Pages of the sender's ring that exist. */
 static uint32_t ring_pages(struct world *world)
 {
-    return sender(world)->front_bytes / SHM_PAGE;
+    unsigned char there[RING_BYTES / SHM_PAGE + 1];
+    uint32_t count = 0;
+
+    assert_int_equal(
+            mincore(ring_begin(world), sizeof(there) * SHM_PAGE, there), 0);
+    for (size_t i = 0; i < sizeof(there); i++) {
+        count += there[i] & 1;
+    }
+    return count;
 }
 
 /* A receiver that keeps up: thousands of messages in a few pages. */
@@ -410,6 +430,23 @@ static void test_made(void **state)
     world_close(&world);
 }
 
+/* Of a large ring for replies nothing is made ahead, and nobody takes it for made. */
+static void test_reply(void **state)
+{
+    static const struct am_option list[] = {{"AM_SHM_RING", "4m"}, {NULL}};
+    const struct am_option *options[] = {list, list};
+    const struct shm_tx *tx;
+    struct world world;
+
+    (void)state;
+    world_open(&world, 2, options);
+    world_settle(&world);
+    tx = &shm_ep_of_local(sender_dev(&world), 1)->tx[AM_DEV_REPLY];
+    assert_int_equal(tx->ring_bytes, RING_BYTES);
+    assert_int_equal(tx->made, 0);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,7 +455,7 @@ int main(void)
             cmocka_unit_test(test_short),     cmocka_unit_test(test_dear_pages),
             cmocka_unit_test(test_behind),    cmocka_unit_test(test_random),
             cmocka_unit_test(test_expected),  cmocka_unit_test(test_fetched),
-            cmocka_unit_test(test_near),
+            cmocka_unit_test(test_near),      cmocka_unit_test(test_reply),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

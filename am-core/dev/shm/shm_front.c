@@ -239,7 +239,8 @@ uint64_t shm_front_leave(struct shm_ep *ep, struct shm_tx *tx, uint32_t at,
         while (bytes < at + need) {
             bytes *= 2;
         }
-        if (front_waits(dev, tx, at, need, bytes)) {
+        if (tx == &ep->tx[AM_DEV_REQUEST] &&
+            front_waits(dev, tx, at, need, bytes)) {
             return 2 * (uint64_t)tx->ring_bytes; /* there is no such room */
         }
         front_set(tx, bytes);

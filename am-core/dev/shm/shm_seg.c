@@ -354,6 +354,8 @@ void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
                 .fetched = shm_ring_is_small(ring_bytes) ? ring_bytes : 0,
                 .shared = (struct shm_head *)out + c,
                 .data = data_out + seg->geometry.data[c],
+                /* what a reply finds room for never waits; as in a large ring */
+                .made = shm_ring_is_small(ring_bytes) ? ring_bytes : 0,
         };
         ep->rx[c] = (struct shm_rx){
                 .slots = (struct shm_slot *)(in + seg->geometry.slots[c]),
@@ -366,8 +368,6 @@ void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
     }
     ep->tx[AM_DEV_REQUEST].front_bytes = seg->front_bytes;
     ep->tx[AM_DEV_REQUEST].made = seg->made_bytes;
-    /* a reply for which there is room is never to wait */
-    ep->tx[AM_DEV_REPLY].made = seg->header.ring_bytes[AM_DEV_REPLY];
     ep->ep.pages = seg->made_bytes == 0 ? shm_pages_of(seg) : NULL;
     seg->eps[index] = ep;
     shm_costs_place(seg->dev, ep);
