@@ -224,6 +224,7 @@ struct path {
 static const struct path paths[] = {
         {"request", step_request, 0, 0},
         {"hit8", step_hit, 8, 0},
+        {"hit64", step_hit, 64, 0},
         {"hit1024", step_hit, 1024, 0},
         {"barrier", step_collective, 0, AM_COLL_BARRIER},
         {"allgather8", step_collective, 8, AM_COLL_ALLGATHER},
@@ -297,7 +298,7 @@ int main(int argc, char **argv)
             return EXIT_SUCCESS;
         }
     }
-    fprintf(stderr, "usage: path_count request|hit8|hit1024|barrier|allgather8 "
+    fprintf(stderr, "usage: path_count request|hit8|hit64|hit1024|barrier|allgather8 "
                     "ITERATIONS\n");
     return 2;
 }

@@ -8,8 +8,8 @@ libam_la_SOURCES += \
     am-core/dev/self/self_dev.h am-core/dev/self/self_mem.c \
     am-core/dev/shm/shm.h am-core/dev/shm/shm_layout.h \
     am-core/dev/shm/shm_wait.h \
-    am-core/dev/shm/shm_inl.h am-core/dev/shm/shm_tx.c \
-    am-core/dev/shm/shm_rx.c am-core/dev/shm/shm_init.c \
+    am-core/dev/shm/shm_inl.h am-core/dev/shm/shm_tx.c am-core/dev/shm/shm_tx_data.c \
+    am-core/dev/shm/shm_rx.c am-core/dev/shm/shm_poll.c am-core/dev/shm/shm_init.c \
     am-core/dev/shm/shm_cost.c am-core/dev/shm/shm_near.c \
     am-core/dev/shm/shm_near.h \
     am-core/dev/shm/shm_ep.c \

@@ -39,6 +39,16 @@ static inline uint64_t shm_data_check(uint64_t place, size_t hdr_bytes)
     return ((place + hdr_bytes) * UINT64_C(0x0101010101010101)) >> 56;
 }
 
+/* Is there a packet? */
+static inline bool shm_rx_is_stamped(const struct shm_rx *rx)
+{
+    return (uint32_t)am_observe64(&rx->next->ctl) == rx->lap;
+}
+
+/* Deliver up to `max` packets of one class of a lane; the first is there.  How many were. */
+int shm_rx_drain(struct shm_dev *dev, struct shm_ep *ep, uint32_t class,
+                 uint32_t max);
+
 /* A payload as it is given: by a function that writes it, or an address. */
 struct shm_payload {
     am_dev_fill_fn fill;
@@ -86,10 +96,74 @@ static inline bool shm_tx_has_data(struct shm_tx *tx, uint64_t need)
     return true;
 }
 
+/* Ring: off the fast path, and last, as its result is the send's. */
+am_status_t shm_tx_wake(struct shm_ep *ep);
+
+/* Copy a header: whole words, and each loaded as it was stored just before
+ * (a wider load would wait for the stores to reach the cache). */
+static inline void shm_copy_words(uint64_t *to, const void *hdr, size_t bytes)
+{
+    const uint64_t *from = hdr;
+
+    for (size_t i = 0; i < bytes / 8; i++) {
+        to[i] = from[i];
+    }
+}
+
+/* The slot is written: stamp it, and ring if the peer sleeps. */
+static inline am_status_t shm_tx_publish(struct shm_ep *ep, struct shm_tx *tx,
+                                         struct shm_slot *slot, uint64_t ctl)
+{
+    am_publish64(&slot->ctl, ctl);
+    tx->next = slot + 1;
+    ep->reply_room = false; /* if it was a reply; asking is cheaper */
+    /* The sleeper's membarrier makes this load see its flag or the sleeper
+     * see the stamp; only the compiler must be kept from moving it up. */
+    am_barrier_often();
+    if (SHM_UNLIKELY(atomic_load_explicit(ep->peer_sleeping,
+                                          memory_order_relaxed) != 0)) {
+        return shm_tx_wake(ep);
+    }
+    return AM_OK;
+}
+
+/* A payload of a few lines: most of those that do not fit a slot. */
+#define SHM_LINES_MOST ((uint64_t)192)
+
 static inline uint64_t shm_data_units(uint64_t bytes)
 {
     return (bytes + SHM_LINE - 1) & ~(uint64_t)(SHM_LINE - 1);
 }
+
+/* Where the next payload goes. */
+static inline uint32_t shm_tx_at(const struct shm_tx *tx)
+{
+    return (uint32_t)(tx->data_tail & (tx->ring_bytes - 1));
+}
+
+/* A payload of a few lines, as most are that do not fit a slot. */
+#define SHM_LINES_MOST ((uint64_t)192)
+
+/* Is it one, and has the front of a large ring room for it?  At 0, where a lap of the ring
+ * begins, the subtraction wraps, and is beyond any front. */
+static inline bool shm_lines_fit(const struct shm_tx *tx, size_t bytes)
+{
+    uint64_t total = shm_data_units(bytes);
+
+    return bytes <= SHM_LINES_MOST && tx->next != tx->stop &&
+           (uint64_t)(shm_tx_at(tx) - 1) + total < tx->front_bytes &&
+           tx->data_tail + total <= tx->data_limit;
+}
+
+/* A packet whose payload goes through the data ring (shm_tx_data.c).  AM_ERR_AGAIN: no
+ * space; AM_ERR_INVALID: it is too long. */
+am_status_t shm_send_data(struct shm_ep *ep, struct shm_tx *tx,
+                          const uint64_t *hdr, size_t hdr_bytes,
+                          const struct shm_payload *payload);
+/* The same where shm_lines_fit is true, and the header fits the slot. */
+am_status_t shm_send_lines(struct shm_ep *ep, struct shm_tx *tx, uint64_t first,
+                           const uint64_t *words, const void *data,
+                           size_t bytes);
 
 static inline bool shm_ring_is_small(uint32_t ring_bytes)
 {
@@ -104,7 +178,7 @@ static inline bool shm_ring_is_small(uint32_t ring_bytes)
  * writes follows it.  A large payload has its own next lines fetched for the most
  * part.  A small ring begins at its start again and again, and needs no gap. */
 #define SHM_GAP_BYTES     ((uint64_t)1024)
-#define SHM_GAP_MORE_THAN ((uint64_t)192)
+#define SHM_GAP_MORE_THAN SHM_LINES_MOST
 #define SHM_GAP_MOST      ((uint64_t)4096)
 
 static inline uint64_t shm_data_gap(uint32_t ring_bytes, uint64_t bytes)

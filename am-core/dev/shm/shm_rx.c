@@ -55,43 +55,11 @@ static __attribute__((noinline)) void rx_break(struct shm_ep *ep,
  * from the sender, and cost 30 to 50 ns. */
 #define EXPECTED_MOST 128
 
-/* Deliver a packet with its payload in the ring, after checking every number
- * in it. */
-static __attribute__((noinline)) void
-rx_data(struct shm_ep *ep, uint32_t class, struct shm_slot *slot, uint64_t ctl)
+/* A payload that took so much of the ring, and `bytes` of it are its own, is consumed. */
+static inline void rx_consumed(struct shm_dev *dev, struct shm_rx *rx,
+                               uint64_t total, size_t bytes)
 {
-    struct shm_dev *dev = shm_dev_of(ep->ep.dev);
-    struct shm_rx *rx = &ep->rx[class];
-    uint64_t place = ((volatile struct shm_slot *)slot)->u.ext.place;
-    uint32_t offset = (uint32_t)place;
-    uint32_t bytes = (uint32_t)(place >> 32);
-    size_t hdr_bytes = (uint8_t)(ctl >> 32);
-    bool hdr_out = hdr_bytes > SHM_EXT_BYTES;
-    uint32_t lead = hdr_out ? 0 : offset % SHM_LINE;
-    uint32_t start = offset - lead;
-    uint64_t total =
-            shm_data_need(rx->ring_bytes, hdr_out ? hdr_bytes : 0,
-                          (uint64_t)lead + bytes);
-    uint32_t at = (uint32_t)(rx->data_head & (rx->ring_bytes - 1));
-    uint32_t skip = start == 0 && at != 0 ? rx->ring_bytes - at : 0;
-    char *data = rx->data + offset;
-    void *hdr = slot->u.ext.hdr;
-
-    if ((uint16_t)(ctl >> 40) != (shm_data_check(place, hdr_bytes) |
-                                  (uint64_t)(uint8_t)rx->lap << 8) ||
-        hdr_bytes + (uint64_t)bytes > ep->seg->header.packet_bytes[class] ||
-        (skip == 0 && start != at) || start + total > rx->ring_bytes ||
-        hdr_bytes > dev->base.attr.hdr_bytes_max) {
-        rx_break(ep, "a packet's place or length is none");
-        return;
-    }
-    if (hdr_out) {
-        hdr = data;
-        data += shm_data_units(hdr_bytes);
-    }
-    dev->stats[AM_DEV_STAT_RX_BYTES] += hdr_bytes + bytes;
-    dev->base.up.packet(ep->ep.user, class, hdr, hdr_bytes, data, bytes);
-    rx->data_head += skip + total;
+    rx->data_head += total;
     dev->expected = bytes <= EXPECTED_MOST
                             ? rx->data + (rx->data_head & (rx->ring_bytes - 1))
                             : NULL;
@@ -104,9 +72,80 @@ rx_data(struct shm_ep *ep, uint32_t class, struct shm_slot *slot, uint64_t ctl)
     if (rx->data_count >= SHM_DATA_UNIT) {
         rx->data_count = 0;
         shm_rx_publish(rx);
-    } else if (skip > 0) {
+    }
+}
+
+static inline bool rx_check_is(const struct shm_rx *rx, uint64_t ctl,
+                               uint64_t place)
+{
+    return (uint16_t)(ctl >> 40) ==
+           (shm_data_check(place, (uint8_t)(ctl >> 32)) |
+            (uint64_t)(uint8_t)rx->lap << 8);
+}
+
+/* Deliver a packet with its payload in the ring, after checking every number
+ * in it. */
+static __attribute__((noinline)) void rx_data(struct shm_ep *ep,
+                                              struct shm_rx *rx, uint32_t class,
+                                              uint64_t ctl, uint64_t place)
+{
+    struct shm_dev *dev = shm_dev_of(ep->ep.dev);
+    uint32_t offset = (uint32_t)place;
+    uint32_t bytes = (uint32_t)(place >> 32);
+    size_t hdr_bytes = (uint8_t)(ctl >> 32);
+    bool hdr_out = hdr_bytes > SHM_EXT_BYTES;
+    uint32_t lead = hdr_out ? 0 : offset % SHM_LINE;
+    uint32_t start = offset - lead;
+    uint64_t total =
+            shm_data_need(rx->ring_bytes, hdr_out ? hdr_bytes : 0,
+                          (uint64_t)lead + bytes);
+    uint32_t at = (uint32_t)(rx->data_head & (rx->ring_bytes - 1));
+    uint32_t skip = start == 0 && at != 0 ? rx->ring_bytes - at : 0;
+    char *data = rx->data + offset;
+    void *hdr = rx->next->u.ext.hdr;
+
+    if (!rx_check_is(rx, ctl, place) ||
+        hdr_bytes + (uint64_t)bytes > ep->seg->header.packet_bytes[class] ||
+        (skip == 0 && start != at) || start + total > rx->ring_bytes ||
+        hdr_bytes > dev->base.attr.hdr_bytes_max) {
+        rx_break(ep, "a packet's place or length is none");
+        return;
+    }
+    if (hdr_out) {
+        hdr = data;
+        data += shm_data_units(hdr_bytes);
+    }
+    dev->stats[AM_DEV_STAT_RX_BYTES] += hdr_bytes + bytes;
+    dev->base.up.packet(ep->ep.user, class, hdr, hdr_bytes, data, bytes);
+    rx_consumed(dev, rx, skip + total, bytes);
+    if (skip > 0) {
         shm_rx_publish(rx); /* it may be most of the ring */
     }
+}
+
+/* The same.  A payload of a few lines, and a header in the slot, where the next ones are
+ * expected: as shm_send_lines sends them. */
+static __attribute__((noinline)) void rx_lines(struct shm_ep *ep,
+                                               struct shm_rx *rx,
+                                               uint32_t class, uint64_t ctl,
+                                               uint64_t place)
+{
+    struct shm_dev *dev = shm_dev_of(ep->ep.dev);
+    uint32_t at = (uint32_t)(rx->data_head & (rx->ring_bytes - 1));
+    size_t bytes = place >> 32;
+    size_t hdr_bytes = (uint8_t)(ctl >> 32);
+    uint64_t total = shm_data_units(bytes);
+
+    if (SHM_UNLIKELY((uint32_t)place != at || hdr_bytes > SHM_EXT_BYTES ||
+                     at + total > rx->ring_bytes ||
+                     !rx_check_is(rx, ctl, place))) {
+        rx_data(ep, rx, class, ctl, place);
+        return;
+    }
+    dev->stats[AM_DEV_STAT_RX_BYTES] += hdr_bytes + bytes;
+    dev->base.up.packet(ep->ep.user, class, rx->next->u.ext.hdr, hdr_bytes,
+                        rx->data + at, bytes);
+    rx_consumed(dev, rx, total, bytes);
 }
 
 /* Is there room for a reply of the largest size, whose header and payload end
@@ -130,17 +169,18 @@ bool shm_reply_ready(struct am_dev_ep *dep)
                           ep->seg->header.packet_bytes[AM_DEV_REPLY]);
 }
 
-static inline bool rx_is_stamped(const struct shm_rx *rx)
-{
-    return (uint32_t)am_observe64(&rx->next->ctl) == rx->lap;
-}
-
 /* A packet that is not all in its slot; or somebody wrote nonsense. */
 static __attribute__((noinline)) void
-rx_odd(struct shm_ep *ep, uint32_t class, struct shm_slot *slot, uint64_t ctl)
+rx_odd(struct shm_ep *ep, struct shm_rx *rx, uint32_t class, uint64_t ctl)
 {
+    uint64_t place = ((volatile struct shm_slot *)rx->next)->u.ext.place;
+
     if (ctl >> 56 == SHM_DATA) {
-        rx_data(ep, class, slot, ctl);
+        if (place >> 32 <= SHM_LINES_MOST) {
+            rx_lines(ep, rx, class, ctl, place);
+        } else {
+            rx_data(ep, rx, class, ctl, place);
+        }
     } else {
         rx_break(ep, "a slot's control word is none");
     }
@@ -166,9 +206,9 @@ static inline bool may_deliver(struct shm_dev *dev, struct shm_ep *ep)
     return SHM_LIKELY(ep->reply_room) || ask_deliver(dev, ep);
 }
 
-/* Deliver up to `max` packets of one class of a lane; the first is there. */
-static __attribute__((noinline)) int
-rx_drain(struct shm_dev *dev, struct shm_ep *ep, uint32_t class, uint32_t max)
+__attribute__((noinline)) int shm_rx_drain(struct shm_dev *dev,
+                                           struct shm_ep *ep, uint32_t class,
+                                           uint32_t max)
 {
     struct shm_rx *rx = &ep->rx[class];
     uint32_t left = max;
@@ -189,7 +229,7 @@ rx_drain(struct shm_dev *dev, struct shm_ep *ep, uint32_t class, uint32_t max)
             dev->base.up.packet(ep->ep.user, class, slot->u.w, hdr_bytes,
                                 (char *)slot->u.w + hdr_bytes, bytes);
         } else {
-            rx_odd(ep, class, slot, ctl);
+            rx_odd(ep, rx, class, ctl);
             if (SHM_UNLIKELY(dev->base.enough)) {
                 dev->base.enough = false;
                 max -= left - 1;
@@ -221,156 +261,9 @@ void shm_rx_empty(struct shm_ep *ep)
         int count = 1;
 
         while (left > 0 && count > 0 && ep->broken == NULL &&
-               rx_is_stamped(&ep->rx[order[i]])) {
-            count = rx_drain(dev, ep, order[i], left);
+               shm_rx_is_stamped(&ep->rx[order[i]])) {
+            count = shm_rx_drain(dev, ep, order[i], left);
             left -= (uint32_t)count;
         }
     }
-}
-
-bool shm_ep_has_packet(const struct shm_ep *ep)
-{
-    return rx_is_stamped(&ep->rx[AM_DEV_REPLY]) ||
-           rx_is_stamped(&ep->rx[AM_DEV_REQUEST]);
-}
-
-bool shm_has_packet(const struct shm_dev *dev)
-{
-    for (uint32_t i = 0; i < dev->active_count; i++) {
-        if (shm_ep_has_packet(dev->active[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool shm_has_lane(const struct shm_dev *dev)
-{
-    for (struct shm_seg *seg = dev->segs; seg != NULL; seg = seg->next) {
-        if (atomic_load(&seg->me->attached) != seg->attached_seen) {
-            return true;
-        }
-    }
-    return false;
-}
-
-#define SEG_LOOKS 4
-
-static inline int attach_if_new(struct shm_dev *dev, struct shm_seg *seg)
-{
-    bool new = atomic_load_explicit(&seg->me->attached,
-                                    memory_order_relaxed) != seg->attached_seen;
-
-    return new ? shm_attach_new(dev, seg) : 0;
-}
-
-/* Lanes that peers have opened: in some of the segments, by turns. */
-static int poll_segs(struct shm_dev *dev)
-{
-    int count = 0;
-
-    if (dev->seg_at == NULL) {
-        dev->seg_at = dev->segs;
-    }
-    for (int left = SEG_LOOKS; left > 0 && dev->seg_at != NULL; left--) {
-        struct shm_seg *seg = dev->seg_at;
-
-        dev->seg_at = seg->next;
-        count += attach_if_new(dev, seg);
-    }
-    return count;
-}
-
-#define SORT_MASK 4095 /* polls */
-
-/* Every few polls: lanes that peers have opened; rarely: the sockets, but less so
- * where nothing comes but by them: there the polls themselves may be rare. */
-static __attribute__((noinline)) int poll_rare(struct shm_dev *dev)
-{
-    uint32_t mask = dev->active_count == 0 ? dev->socket_mask & 15
-                                           : dev->socket_mask;
-    struct shm_seg *job = dev->job;
-    int count = job != NULL ? attach_if_new(dev, job) : 0;
-
-    if (dev->segs != job || (job != NULL && job->next != NULL)) {
-        count += poll_segs(dev); /* there are late pairs */
-    }
-    if (dev->look) {
-        dev->look = false;
-        shm_look(dev);
-    }
-    if (dev->broken) {
-        shm_breaks_tell(dev);
-    }
-    if ((dev->polls & mask) == 0) {
-        shm_sockets_serve(dev);
-    }
-    if ((dev->polls & SORT_MASK) == 0) {
-        shm_lanes_sort(dev);
-    }
-    return count;
-}
-
-/* The lanes from `first` on; there is something. */
-static __attribute__((noinline)) int poll_from(struct shm_dev *dev,
-                                               uint32_t first, uint32_t max)
-{
-    int count = 0;
-
-    for (uint32_t i = first; i < dev->busy_count; i++) {
-        struct shm_ep *ep = dev->active[i];
-
-        if (rx_is_stamped(&ep->rx[AM_DEV_REPLY])) {
-            count += rx_drain(dev, ep, AM_DEV_REPLY, max);
-        }
-        if (rx_is_stamped(&ep->rx[AM_DEV_REQUEST])) {
-            count += rx_drain(dev, ep, AM_DEV_REQUEST, max);
-        }
-    }
-    if (SHM_UNLIKELY((++dev->polls & 7) == 0)) {
-        count += poll_rare(dev);
-    }
-    return count;
-}
-
-/* The busy lanes and some of the quiet ones. */
-static __attribute__((noinline)) int poll_all(struct shm_dev *dev, uint32_t max)
-{
-    (void)shm_lanes_look_quiet(dev); /* first: those who are loud do not stop it */
-    return poll_from(dev, 0, max);
-}
-
-/* An empty poll, of which there are many, saves no register.  A context that
- * only waits has asked for many looks: from here the way to the handler is
- * shorter than from a loop around polls. */
-int shm_poll(struct am_dev *adev, uint32_t packets_max)
-{
-    struct shm_dev *dev = shm_dev_of(adev);
-    uint32_t looks = dev->looks;
-
-    dev->looks = 0;
-    if (SHM_UNLIKELY(dev->busy_count < dev->active_count)) {
-        return poll_all(dev, packets_max);
-    }
-    for (;;) {
-        for (uint32_t i = 0; i < dev->busy_count; i++) {
-            struct shm_ep *ep = dev->active[i];
-
-            if (rx_is_stamped(&ep->rx[AM_DEV_REPLY]) ||
-                rx_is_stamped(&ep->rx[AM_DEV_REQUEST])) {
-                return poll_from(dev, i, packets_max);
-            }
-        }
-        if (looks-- == 0) {
-            break;
-        }
-        if (SHM_UNLIKELY(dev->expected != NULL)) {
-            __builtin_prefetch(dev->expected);
-        }
-        am_barrier_look();
-    }
-    if (SHM_UNLIKELY((++dev->polls & 7) == 0)) {
-        return poll_rare(dev);
-    }
-    return 0;
 }
