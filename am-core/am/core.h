@@ -285,6 +285,9 @@ void am_data_read(const struct am_data *data, size_t offset, void *to,
                   size_t bytes);
 void am_data_write(const struct am_data *data, size_t offset, const void *from,
                    size_t bytes);
+/* The same out of a packet that another core has written; `near`: am_dev_ep's. */
+void am_data_write_far(const struct am_data *data, size_t offset,
+                       const void *from, size_t bytes, bool near);
 /* The address of [offset, offset + bytes) if it is contiguous, else NULL. */
 void *am_data_at(const struct am_data *data, size_t offset, size_t bytes);
 

@@ -75,6 +75,16 @@ void am_data_write(const struct am_data *data, size_t offset, const void *from,
     }
 }
 
+void am_data_write_far(const struct am_data *data, size_t offset,
+                       const void *from, size_t bytes, bool near)
+{
+    if (near && data->kind == AM_DATA_CONTIG) {
+        am_copy_far((char *)data->u.base + offset, from, bytes, true);
+    } else {
+        am_data_write(data, offset, from, bytes);
+    }
+}
+
 void *am_data_at(const struct am_data *data, size_t offset, size_t bytes)
 {
     if (data->kind == AM_DATA_CONTIG) {

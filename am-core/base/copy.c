@@ -1,6 +1,7 @@
 /*
- * Copies of 2 to 8 KiB between the caches of two cores, on processors with registers
- * as wide as a cache line.
+ * Copies between the caches of two cores.
+ *
+ * On processors with registers as wide as a cache line, of 2 to 8 KiB:
  *
  * To lines that another core has, by the string copy, which writes whole lines without
  * reading them: of 2 KiB, 29 GB/s in place of 23 between cores that are near each other,
@@ -19,6 +20,12 @@
  * 12 KiB on the string copy has less latency between far cores.
  *
  * All measured on Zen 5.
+ *
+ * On others, of what memcpy makes a string copy of: from lines that a near core has, by
+ * registers of 32 bytes.  At its best the string copy is as quick, but a stream that keeps
+ * so close to its sender that the lines are still in the sender's own cache has 10 to
+ * 13 GB/s by it, and 22 to 33 by registers; latency is the same or up to 5% less.
+ * Measured on Zen 3, 4 to 64 KiB.
  */
 #include "config.h"
 
@@ -28,6 +35,8 @@
 
 /* A string copy of no more is seen at once. */
 #define STRING_SHORT ((size_t)2048)
+/* memcpy of more is one. */
+#define STRING_FROM ((size_t)2112)
 
 /* memcpy, called: of a length whose bound it knows gcc makes a string copy instead. */
 static inline void copy_called(char *to, const char *from, size_t bytes)
@@ -57,6 +66,28 @@ copy_lines(char *to, const char *from, size_t bytes)
         to += 4 * sizeof(__m512i);
         from += 4 * sizeof(__m512i);
         bytes -= 4 * sizeof(__m512i);
+    }
+    if (bytes > 0) {
+        copy_called(to, from, bytes);
+    }
+}
+
+static __attribute__((target("avx2"))) void
+copy_half_lines(char *to, const char *from, size_t bytes)
+{
+    while (bytes >= 4 * sizeof(__m256i)) {
+        __m256i a = _mm256_loadu_si256((const __m256i *)from);
+        __m256i b = _mm256_loadu_si256((const __m256i *)(from + 32));
+        __m256i c = _mm256_loadu_si256((const __m256i *)(from + 64));
+        __m256i d = _mm256_loadu_si256((const __m256i *)(from + 96));
+
+        _mm256_storeu_si256((__m256i *)to, a);
+        _mm256_storeu_si256((__m256i *)(to + 32), b);
+        _mm256_storeu_si256((__m256i *)(to + 64), c);
+        _mm256_storeu_si256((__m256i *)(to + 96), d);
+        to += 4 * sizeof(__m256i);
+        from += 4 * sizeof(__m256i);
+        bytes -= 4 * sizeof(__m256i);
     }
     if (bytes > 0) {
         copy_called(to, from, bytes);
@@ -104,11 +135,16 @@ void am_copy_string(void *to, const void *from, size_t bytes, bool near)
     am_copy(to, from, bytes);
 }
 
-void am_copy_lines(void *to, const void *from, size_t bytes)
+void am_copy_lines(void *to, const void *from, size_t bytes, bool near)
 {
 #ifdef HAVE_LINES
     if (__builtin_cpu_supports("avx512f")) {
-        copy_lines(to, from, bytes);
+        if (bytes <= AM_COPY_FAR_MOST) {
+            copy_lines(to, from, bytes);
+            return;
+        }
+    } else if (near && bytes > STRING_FROM && __builtin_cpu_supports("avx2")) {
+        copy_half_lines(to, from, bytes);
         return;
     }
 #endif

@@ -102,7 +102,7 @@ static inline bool am_copy_may_be_far(size_t bytes, bool near)
 
 /* For these lengths; the memories do not overlap. */
 void am_copy_string(void *to, const void *from, size_t bytes, bool near);
-void am_copy_lines(void *to, const void *from, size_t bytes);
+void am_copy_lines(void *to, const void *from, size_t bytes, bool near);
 
 /* memcpy to memory that most likely is in another core's cache; `near`: that core
  * shares a cache with this one. */
@@ -120,8 +120,8 @@ static inline void am_copy_to_far(void *to, const void *from, size_t bytes,
 static inline void am_copy_far(void *to, const void *from, size_t bytes,
                                bool near)
 {
-    if (am_copy_may_be_far(bytes, near) && bytes <= AM_COPY_FAR_MOST) {
-        am_copy_lines(to, from, bytes);
+    if (am_copy_may_be_far(bytes, near)) {
+        am_copy_lines(to, from, bytes, near);
     } else {
         am_copy(to, from, bytes);
     }

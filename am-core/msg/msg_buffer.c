@@ -96,8 +96,8 @@ void am_msg_charge_steps(struct am_msg *msg)
     msg->steps_charged = steps;
 }
 
-void am_msg_copy_in(struct am_msg *msg, const struct am_data *data,
-                    size_t offset, const void *from, size_t bytes)
+static void copy_in(struct am_msg *msg, const struct am_data *data,
+                    size_t offset, const void *from, size_t bytes, bool near)
 {
     if (offset >= data->bytes || bytes == 0) {
         return;
@@ -105,10 +105,16 @@ void am_msg_copy_in(struct am_msg *msg, const struct am_data *data,
     if (bytes > data->bytes - offset) {
         bytes = data->bytes - offset;
     }
-    am_data_write(data, offset, from, bytes);
+    am_data_write_far(data, offset, from, bytes, near);
     msg->stats[AM_MSG_COPIES]++;
     msg->stats[AM_MSG_COPY_BYTES] += bytes;
     am_env_charge(msg->env, AM_COST_COPY, bytes);
+}
+
+void am_msg_copy_in(struct am_msg *msg, const struct am_data *data,
+                    size_t offset, const void *from, size_t bytes)
+{
+    copy_in(msg, data, offset, from, bytes, false);
 }
 
 void am_msg_copy_long(const struct am_peer *peer, const struct am_data *data,
@@ -116,7 +122,7 @@ void am_msg_copy_long(const struct am_peer *peer, const struct am_data *data,
 {
     uint64_t start = am_peer_copy_start(peer, bytes);
 
-    am_msg_copy_in(am_msg_of(peer->ctx), data, offset, from, bytes);
+    copy_in(am_msg_of(peer->ctx), data, offset, from, bytes, peer->ep->near);
     am_peer_copy_stop(peer, bytes, start);
 }
 

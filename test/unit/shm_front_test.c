@@ -218,6 +218,31 @@ static void test_near(void **state)
     world_close(&world);
 }
 
+/* Who only receives looks at what it receives. */
+static void test_near_receiver(void **state)
+{
+    struct world world;
+    struct shm_dev *dev;
+    const struct shm_ep *ep;
+    uint64_t sent = 0;
+
+    (void)state;
+    open_dear(&world);
+    dev = shm_dev_of(world.ctx[1]->devs[0]);
+    ep = shm_ep_of_local(dev, 0);
+    assert_false(ep->ep.near);
+    for (int i = 0; i < 3; i++) {
+        dev->near_ps = UINT64_MAX;
+        send_packets(&world, &sent, 64);
+        assert_true(ep->ep.near);
+        dev->near_ps = 0;
+        send_packets(&world, &sent, 64);
+        assert_false(ep->ep.near);
+    }
+    assert_int_equal(got.wrong, 0);
+    world_close(&world);
+}
+
 /* Cores that share no cache gain nothing by more than the front. */
 static void test_far(void **state)
 {
@@ -450,12 +475,19 @@ static void test_reply(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_made),      cmocka_unit_test(test_kept_up),
-            cmocka_unit_test(test_by_and_by), cmocka_unit_test(test_far),
-            cmocka_unit_test(test_short),     cmocka_unit_test(test_dear_pages),
-            cmocka_unit_test(test_behind),    cmocka_unit_test(test_random),
-            cmocka_unit_test(test_expected),  cmocka_unit_test(test_fetched),
-            cmocka_unit_test(test_near),      cmocka_unit_test(test_reply),
+            cmocka_unit_test(test_made),
+            cmocka_unit_test(test_kept_up),
+            cmocka_unit_test(test_by_and_by),
+            cmocka_unit_test(test_far),
+            cmocka_unit_test(test_short),
+            cmocka_unit_test(test_dear_pages),
+            cmocka_unit_test(test_behind),
+            cmocka_unit_test(test_random),
+            cmocka_unit_test(test_expected),
+            cmocka_unit_test(test_fetched),
+            cmocka_unit_test(test_near),
+            cmocka_unit_test(test_reply),
+            cmocka_unit_test(test_near_receiver),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,7 +92,8 @@ struct shm_rx {
     uint32_t ring_bytes;
     /* what the shared head says, and what the sender's tail said last */
     uint64_t told_slots, told_data, tail;
-    uint64_t pad[2]; /* two cache lines */
+    uint64_t longs; /* packets that were long: shm_rx.c looks at some */
+    uint64_t pad;   /* two cache lines */
 };
 
 static_assert(sizeof(struct shm_tx) == 2 * SHM_LINE &&
