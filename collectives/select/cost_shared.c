@@ -203,9 +203,10 @@ uint64_t am_cost_reads_exchange(const struct am_coll_cost *c)
 
 /* What a member pays for `bytes` of the result: to read them of all others, in
  * pieces, and to reduce them; and how many it copies then. */
-static uint64_t part_ps(const struct am_coll_cost *c, size_t bytes)
+static uint64_t part_ps(const struct am_coll_cost *c, size_t bytes,
+                        bool is_of_pair)
 {
-    size_t most = am_shared_read_bytes(c->numbers);
+    size_t most = am_shared_read_bytes(c->numbers, is_of_pair);
     size_t piece = bytes < most ? bytes : most;
 
     return am_piece_count(bytes, most) * reads_ps(c, c->size - 1, piece) +
@@ -219,7 +220,8 @@ static uint64_t part_copied(const struct am_coll_cost *c, size_t bytes)
 
 uint64_t am_cost_reads_reduce_scatter(const struct am_coll_cost *c)
 {
-    return by_reads(c, 2, part_ps(c, c->bytes), part_copied(c, c->bytes));
+    return by_reads(c, 2, part_ps(c, c->bytes, false),
+                    part_copied(c, c->bytes));
 }
 
 /* What others have just made lies in the caches of their cores, and a read of it takes so
@@ -237,7 +239,7 @@ static uint64_t made_ps(const struct am_coll_cost *c, size_t part)
 /* Of two members who wants the result reads all. */
 static uint64_t pair_ps(const struct am_coll_cost *c)
 {
-    return by_reads(c, 2, part_ps(c, c->bytes), part_copied(c, c->bytes));
+    return by_reads(c, 2, part_ps(c, c->bytes, true), part_copied(c, c->bytes));
 }
 
 uint64_t am_cost_reads_reduce(const struct am_coll_cost *c)
@@ -248,7 +250,7 @@ uint64_t am_cost_reads_reduce(const struct am_coll_cost *c)
     if (c->size == 2) {
         return pair_ps(c);
     }
-    return by_reads(c, 2 + segments, part_ps(c, part) + made_ps(c, part),
+    return by_reads(c, 2 + segments, part_ps(c, part, false) + made_ps(c, part),
                     part_copied(c, part) + part);
 }
 
@@ -259,6 +261,6 @@ uint64_t am_cost_reads_allreduce(const struct am_coll_cost *c)
     if (c->size == 2 && c->bytes <= AM_SHARED_KEPT_BYTES) {
         return pair_ps(c);
     }
-    return by_reads(c, 3, part_ps(c, part) + made_ps(c, part),
+    return by_reads(c, 3, part_ps(c, part, false) + made_ps(c, part),
                     part_copied(c, part) + (c->size - 1) * part);
 }

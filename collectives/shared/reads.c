@@ -286,8 +286,11 @@ static bool scratch_open(struct am_coll_req *req)
     struct am_shared_reads *reads = &req->shared.reads;
     size_t unit = am_shared_unit_of(req);
     size_t made = 0;
-    size_t most = am_shared_read_bytes(&req->group->numbers);
+    size_t most = am_shared_read_bytes(&req->group->numbers, is_of_pair(req));
 
+    if (is_of_pair(req) && am_shared_bytes_of(req) < most) {
+        most = am_shared_bytes_of(req);
+    }
     reads->piece = most < unit ? unit : most - most % unit;
     if (is_of_pair(req)) {
         reads->made =

@@ -94,6 +94,9 @@ enum {
      * members may share, and else enough that a read's system call is little of it. */
     AM_SHARED_READ_CROWDED = 32 << 10,
     AM_SHARED_READ_BYTES = 128 << 10,
+    /* Of two members, who have the cache that they share to themselves: of 1 MiB 150 us in
+     * one read, 165 in two, 185 in eight. */
+    AM_SHARED_READ_PAIR = 1 << 20,
     /* That are reduced for one other at a time. */
     AM_SHARED_MADE_BYTES = 128 << 10,
     /* An all-reduce of two members that is longer is made in parts: in place its result
@@ -101,9 +104,11 @@ enum {
     AM_SHARED_KEPT_BYTES = 1 << 20
 };
 
-static inline size_t am_shared_read_bytes(const struct am_coll_numbers *numbers)
+static inline size_t am_shared_read_bytes(const struct am_coll_numbers *numbers,
+                                          bool is_of_pair)
 {
     return am_coll_is_crowded(numbers) ? AM_SHARED_READ_CROWDED
+           : is_of_pair                ? AM_SHARED_READ_PAIR
                                        : AM_SHARED_READ_BYTES;
 }
 
