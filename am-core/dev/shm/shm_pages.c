@@ -21,9 +21,9 @@
 /* In a segment of so many contexts each has its lanes with all others made. */
 #define PAGES_RANKS_MOST 4
 
-/* More of a large ring is made than its first part while that takes no longer for the two
- * lanes with a peer. */
-#define MORE_PS UINT64_C(1000000000)
+/* More of a large ring is made than its first part while that takes no longer for all
+ * lanes of a context: a tenth of what a job takes to start. */
+#define MORE_PS UINT64_C(4000000000)
 
 /* Messages of up to so many bytes use what pages they need: one copy by the kernel
  * would cost more than the few that they begin with. */
@@ -110,7 +110,8 @@ static bool lanes_make(struct shm_seg *seg, uint32_t begin, uint32_t end)
     return true;
 }
 
-/* How much of a ring is made where so much of it has been, and a page takes so long? */
+/* How much of a ring is made where so much of it has been, and a page of each takes so
+ * long? */
 static uint32_t made_most(uint32_t ring_bytes, uint32_t made, uint64_t page_ps)
 {
     uint64_t most =
@@ -171,7 +172,7 @@ void shm_seg_pages_make(struct shm_seg *seg)
         return;
     }
     shm_page_took(dev, am_env_now(dev->env) - start, 2 * others * pages);
-    most = made_most(ring_bytes, made, dev->page_ps);
+    most = made_most(ring_bytes, made, others * dev->page_ps);
     if (most > made && !shm_ring_is_small(ring_bytes) &&
         lanes_make(seg, made, most)) {
         made = most;
