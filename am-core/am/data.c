@@ -78,7 +78,7 @@ void am_data_write(const struct am_data *data, size_t offset, const void *from,
 void am_data_write_far(const struct am_data *data, size_t offset,
                        const void *from, size_t bytes, bool near)
 {
-    if (near && data->kind == AM_DATA_CONTIG) {
+    if (near && data->kind == AM_DATA_CONTIG && bytes > 0) {
         am_copy_far((char *)data->u.base + offset, from, bytes, true);
     } else {
         am_data_write(data, offset, from, bytes);

@@ -82,8 +82,8 @@ static inline void am_move(void *to, const void *from, size_t bytes)
     }
 }
 
-/* Lengths of which copies between the caches of two cores go their own ways (copy.c);
- * out of a cache that is near from NEAR_FROM on. */
+/* Lengths of which copies between the caches of two cores go their own ways (copy.c); what
+ * is read, from NEAR_FROM on and of any length if the cache is near. */
 #define AM_COPY_NEAR_FROM ((size_t)513)
 #define AM_COPY_FAR_FROM  ((size_t)2048)
 #define AM_COPY_FAR_MOST  ((size_t)8192)
@@ -100,7 +100,8 @@ static inline bool am_copy_may_be_far(size_t bytes, bool near)
     return bytes >= (near ? AM_COPY_NEAR_FROM : AM_COPY_FAR_FROM);
 }
 
-/* For these lengths; the memories do not overlap. */
+/* Of lengths for which am_copy_is_far, and am_copy_may_be_far, are true; the memories do not
+ * overlap. */
 void am_copy_string(void *to, const void *from, size_t bytes, bool near);
 void am_copy_lines(void *to, const void *from, size_t bytes, bool near);
 

@@ -288,6 +288,9 @@ static bool scratch_open(struct am_coll_req *req)
     size_t made = 0;
     size_t most = am_shared_read_bytes(&req->group->numbers, is_of_pair(req));
 
+    if (part_of(req, req->group->rank).bytes == 0 && is_of_pair(req)) {
+        return am_sched_is_good(&req->sched); /* the root makes all */
+    }
     if (is_of_pair(req) && am_shared_bytes_of(req) < most) {
         most = am_shared_bytes_of(req);
     }

@@ -94,8 +94,7 @@ enum {
      * members may share, and else enough that a read's system call is little of it. */
     AM_SHARED_READ_CROWDED = 32 << 10,
     AM_SHARED_READ_BYTES = 128 << 10,
-    /* Of two members, who have the cache that they share to themselves: of 1 MiB 150 us in
-     * one read, 165 in two, 185 in eight. */
+    /* Of two members more: of 1 MiB 150 us in one read, 165 in two, 185 in eight. */
     AM_SHARED_READ_PAIR = 1 << 20,
     /* That are reduced for one other at a time. */
     AM_SHARED_MADE_BYTES = 128 << 10,

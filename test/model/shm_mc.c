@@ -1,6 +1,6 @@
 /*
  * Explicit-state search of the shipped lanes of shared memory (dev/shm's
- * shm_tx.c and shm_rx.c): one end sends requests of a few lengths, the other
+ * shm_tx.c, shm_tx_data.c and shm_rx.c): one end sends requests of a few lengths, the other
  * answers each with a reply, through rings so small that they are full, empty,
  * wrapped and begun again in every way.
  *

@@ -233,10 +233,10 @@ static void test_near_receiver(void **state)
     assert_false(ep->ep.near);
     for (int i = 0; i < 3; i++) {
         dev->near_ps = UINT64_MAX;
-        send_packets(&world, &sent, 64);
+        send_packets(&world, &sent, 2 * 61);
         assert_true(ep->ep.near);
         dev->near_ps = 0;
-        send_packets(&world, &sent, 64);
+        send_packets(&world, &sent, 2 * 61);
         assert_false(ep->ep.near);
     }
     assert_int_equal(got.wrong, 0);

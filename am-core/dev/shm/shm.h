@@ -5,9 +5,9 @@
  *   shm_ep.c    endpoints: of the job, late ones, those that peers open
  *   shm_sock.c  the sockets that pass a segment's descriptor round
  *   shm_seg.c   making, mapping and checking a segment
- *   shm_tx.c    the data path: send
+ *   shm_tx.c    the data path: send; shm_tx_data.c what does not fit a slot
  *   shm_pages.h pages that are made ahead of need: shm_pages.c, shm_front.c
- *   shm_rx.c    the data path: poll
+ *   shm_rx.c    the data path: receive; shm_poll.c whom from
  *   shm_lanes.c which lanes polls look at
  *   shm_mem.c   put, get, fetch-and-add, memory that peers may write
  *   shm_topo.c  the node, from hwloc
@@ -92,8 +92,8 @@ struct shm_rx {
     uint32_t ring_bytes;
     /* what the shared head says, and what the sender's tail said last */
     uint64_t told_slots, told_data, tail;
-    uint64_t longs; /* packets that were long: shm_rx.c looks at some */
-    uint64_t pad;   /* two cache lines */
+    uint32_t longs, late; /* packets that were long, looks: rx_look */
+    uint64_t pad;         /* two cache lines */
 };
 
 static_assert(sizeof(struct shm_tx) == 2 * SHM_LINE &&
@@ -259,7 +259,7 @@ bool shm_ep_is_announced(const struct shm_ep *ep);
 /* Is the lane from `index` to me in use? */
 bool shm_seg_announced(struct shm_seg *seg, uint32_t index);
 
-/* -------------------------------------------------------- shm_tx.c, shm_rx.c */
+/* ------------------------------------------- shm_tx.c, shm_rx.c, shm_poll.c */
 
 am_status_t shm_send(struct am_dev_ep *ep, uint32_t class, const void *hdr,
                      size_t hdr_bytes, const void *data, size_t data_bytes);

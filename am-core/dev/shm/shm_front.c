@@ -23,7 +23,8 @@
  * buying).
  *
  * The same loads tell whether the receiver's lines come quickly, by which longer
- * payloads choose how they are written (am_copy_to_far).
+ * payloads choose how they are copied (am_copy_to_far, am_copy_far); so does who receives
+ * them (rx_look).
  */
 #include "config.h"
 

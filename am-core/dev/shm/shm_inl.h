@@ -127,9 +127,6 @@ static inline am_status_t shm_tx_publish(struct shm_ep *ep, struct shm_tx *tx,
     return AM_OK;
 }
 
-/* A payload of a few lines: most of those that do not fit a slot. */
-#define SHM_LINES_MOST ((uint64_t)192)
-
 static inline uint64_t shm_data_units(uint64_t bytes)
 {
     return (bytes + SHM_LINE - 1) & ~(uint64_t)(SHM_LINE - 1);

@@ -83,21 +83,28 @@ static inline bool rx_check_is(const struct shm_rx *rx, uint64_t ctl,
             (uint64_t)(uint8_t)rx->lap << 8);
 }
 
-/* How far is who has just written this?  Asked for one in so many packets of which a near
+/* How far is who has just written this?  Two in so many packets are asked of which a near
  * core's are copied in a way of their own (base/copy.h), as who only receives learns it
- * nowhere else.  In the middle: the first lines may have been fetched with those of the
- * packet before. */
-#define LONGS_LOOKED 64
+ * nowhere else.  One that comes late says little: its page may be new, or the line may have
+ * left the cache; so two must.  A line in the middle: the first may have been fetched with
+ * those of the packet before.  A prime number: not always the same of a window. */
+#define LONGS_LOOKED 61
+#define LONGS_LATE   2
 
 static inline void rx_look(const struct shm_dev *dev, struct shm_ep *ep,
                            struct shm_rx *rx, const char *data, size_t bytes)
 {
-    const char *middle = data + bytes / 2;
+    uintptr_t middle = (uintptr_t)(data + bytes / 2) & ~(uintptr_t)7;
 
-    if (rx->longs++ % LONGS_LOOKED == 0 && !dev->crowded) {
-        ep->ep.near = am_copy_is_near(
-                dev->env, (const void *)((uintptr_t)middle & ~(uintptr_t)7),
-                dev->near_ps);
+    if (rx->longs++ % LONGS_LOOKED >= LONGS_LATE || dev->crowded) {
+        return;
+    }
+    if (am_copy_is_near(dev->env, (const void *)middle, dev->near_ps)) {
+        ep->ep.near = true;
+        rx->late = 0;
+    } else if (++rx->late >= LONGS_LATE) {
+        ep->ep.near = false;
+        rx->late = 0;
     }
 }
 
