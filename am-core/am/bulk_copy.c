@@ -66,7 +66,7 @@ static am_status_t self_copy(struct am_bulk *bulk)
     }
     if (am_data_at(from, from_at, bulk->bytes) != NULL) {
         am_data_write(to, to_at, am_data_at(from, from_at, bulk->bytes),
-                      bulk->bytes);
+                      bulk->bytes, false);
     } else if (am_data_at(to, to_at, bulk->bytes) != NULL) {
         am_data_read(from, from_at, am_data_at(to, to_at, bulk->bytes),
                      bulk->bytes);
@@ -76,7 +76,7 @@ static am_status_t self_copy(struct am_bulk *bulk)
                                                             : sizeof(piece);
 
             am_data_read(from, from_at + at, piece, bytes);
-            am_data_write(to, to_at + at, piece, bytes);
+            am_data_write(to, to_at + at, piece, bytes, false);
         }
     }
     return AM_DONE;

@@ -43,8 +43,7 @@ static void piece_land(const struct am_peer *from, struct am_region *region,
     struct am_ctx *ctx = region->ctx;
     uint64_t start = am_peer_copy_start(from, bytes);
 
-    am_data_write_far(&region->data, piece->offset, data, bytes,
-                      from->ep->near);
+    am_data_write(&region->data, piece->offset, data, bytes, from->ep->near);
     am_peer_copy_stop(from, bytes, start);
     am_env_charge(ctx->env, AM_COST_COPY, bytes);
     ctx->stats[AM_STAT_LANDED_BYTES] += bytes;

@@ -50,7 +50,7 @@ static void recv_land(struct am_recv *recv, const struct am_data *landing,
                       const void *payload)
 {
     if (!recv->is_long) {
-        am_data_write(landing, 0, payload, recv->bytes);
+        am_data_write(landing, 0, payload, recv->bytes, false);
         recv_end(recv, AM_OK);
         return;
     }

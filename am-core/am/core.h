@@ -265,9 +265,8 @@ size_t am_peer_payload_max(const struct am_peer *peer, uint32_t word_count);
 /* The same by a device. */
 size_t am_dev_payload_max(const struct am_dev *dev, uint32_t word_count);
 
-/* Bytes of each packet but the last of a stream of `bytes`: as few packets as
- * can be, of equal length, and long ones of whole cache lines, as a copy from
- * elsewhere in a line than to where it goes is up to a third slower. */
+/* Bytes of each packet but the last of a stream of `bytes`: as few packets as can be, of equal
+ * length, and long ones of whole lines, as others are copied up to a third more slowly. */
 static inline size_t am_packet_step(size_t bytes, size_t packet_max)
 {
     const size_t line = 64, page = 4096;
@@ -280,14 +279,12 @@ static inline size_t am_packet_step(size_t bytes, size_t packet_max)
 
 /* ----------------------------------------------------------- am_data helpers */
 
-/* Copy [offset, offset + bytes) of the packed form out of, or into, `data`. */
+/* Copy [offset, offset + bytes) of the packed form out of, or into, `data`; `near`: out of a
+ * packet that a near core has written (am_dev_ep's). */
 void am_data_read(const struct am_data *data, size_t offset, void *to,
                   size_t bytes);
 void am_data_write(const struct am_data *data, size_t offset, const void *from,
-                   size_t bytes);
-/* The same out of a packet that another core has written; `near`: am_dev_ep's. */
-void am_data_write_far(const struct am_data *data, size_t offset,
-                       const void *from, size_t bytes, bool near);
+                   size_t bytes, bool near);
 /* The address of [offset, offset + bytes) if it is contiguous, else NULL. */
 void *am_data_at(const struct am_data *data, size_t offset, size_t bytes);
 

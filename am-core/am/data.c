@@ -57,14 +57,18 @@ void am_data_read(const struct am_data *data, size_t offset, void *to,
 }
 
 void am_data_write(const struct am_data *data, size_t offset, const void *from,
-                   size_t bytes)
+                   size_t bytes, bool near)
 {
     if (bytes == 0) {
         return;
     }
     switch (data->kind) {
     case AM_DATA_CONTIG:
-        am_copy((char *)data->u.base + offset, from, bytes);
+        if (near) {
+            am_copy_far((char *)data->u.base + offset, from, bytes, true);
+        } else {
+            am_copy((char *)data->u.base + offset, from, bytes);
+        }
         break;
     case AM_DATA_IOV:
         iov_copy(data, offset, (char *)(uintptr_t)from, bytes, false);
@@ -72,16 +76,6 @@ void am_data_write(const struct am_data *data, size_t offset, const void *from,
     case AM_DATA_PACK:
         data->unpack(data->u.arg, offset, from, bytes);
         break;
-    }
-}
-
-void am_data_write_far(const struct am_data *data, size_t offset,
-                       const void *from, size_t bytes, bool near)
-{
-    if (near && data->kind == AM_DATA_CONTIG && bytes > 0) {
-        am_copy_far((char *)data->u.base + offset, from, bytes, true);
-    } else {
-        am_data_write(data, offset, from, bytes);
     }
 }
 

@@ -105,7 +105,7 @@ static void copy_in(struct am_msg *msg, const struct am_data *data,
     if (bytes > data->bytes - offset) {
         bytes = data->bytes - offset;
     }
-    am_data_write_far(data, offset, from, bytes, near);
+    am_data_write(data, offset, from, bytes, near);
     msg->stats[AM_MSG_COPIES]++;
     msg->stats[AM_MSG_COPY_BYTES] += bytes;
     am_env_charge(msg->env, AM_COST_COPY, bytes);
