@@ -83,29 +83,27 @@ static inline bool rx_check_is(const struct shm_rx *rx, uint64_t ctl,
             (uint64_t)(uint8_t)rx->lap << 8);
 }
 
-/* How far is who has just written this?  Two in so many packets are asked of which a near
+/* How far is who has just written this?  One in so many packets is asked of which a near
  * core's are copied in a way of their own (base/copy.h), as who only receives learns it
- * nowhere else.  One that comes late says little: its page may be new, or the line may have
- * left the cache; so two must.  A line in the middle: the first may have been fetched with
- * those of the packet before.  A prime number: not always the same of a window. */
+ * nowhere else; a prime number, so that it is not always the same of a window.  One that
+ * comes late says little, as its page may be new, or the line may have left the cache: the
+ * next is asked, too.  A line in the middle: the first may have been fetched with those of
+ * the packet before. */
 #define LONGS_LOOKED 61
-#define LONGS_LATE   2
 
-static inline void rx_look(const struct shm_dev *dev, struct shm_ep *ep,
-                           struct shm_rx *rx, const char *data, size_t bytes)
+static __attribute__((noinline)) void rx_look(const struct shm_dev *dev,
+                                              struct shm_ep *ep,
+                                              struct shm_rx *rx,
+                                              const char *data, size_t bytes)
 {
     uintptr_t middle = (uintptr_t)(data + bytes / 2) & ~(uintptr_t)7;
+    bool near = am_copy_is_near(dev->env, (const void *)middle, dev->near_ps);
 
-    if (rx->longs++ % LONGS_LOOKED >= LONGS_LATE || dev->crowded) {
-        return;
+    if (near || rx->is_late) {
+        ep->ep.near = near;
+        rx->unlooked = LONGS_LOOKED - 1;
     }
-    if (am_copy_is_near(dev->env, (const void *)middle, dev->near_ps)) {
-        ep->ep.near = true;
-        rx->late = 0;
-    } else if (++rx->late >= LONGS_LATE) {
-        ep->ep.near = false;
-        rx->late = 0;
-    }
+    rx->is_late = !near && !rx->is_late;
 }
 
 /* Deliver a packet with its payload in the ring, after checking every number
@@ -140,8 +138,12 @@ static __attribute__((noinline)) void rx_data(struct shm_ep *ep,
         hdr = data;
         data += shm_data_units(hdr_bytes);
     }
-    if (am_copy_may_be_far(bytes, false)) {
-        rx_look(dev, ep, rx, data, bytes);
+    if (am_copy_may_be_far(bytes, false) && !dev->crowded) {
+        if (SHM_UNLIKELY(rx->unlooked == 0)) {
+            rx_look(dev, ep, rx, data, bytes);
+        } else {
+            rx->unlooked--;
+        }
     }
     dev->stats[AM_DEV_STAT_RX_BYTES] += hdr_bytes + bytes;
     dev->base.up.packet(ep->ep.user, class, hdr, hdr_bytes, data, bytes);
