@@ -92,10 +92,9 @@ struct shm_rx {
     uint32_t ring_bytes;
     /* what the shared head says, and what the sender's tail said last */
     uint64_t told_slots, told_data, tail;
-    uint32_t
-            unlooked; /* long packets until rx_look asks one; was the last late? */
-    bool is_late;
-    uint64_t pad; /* two cache lines */
+    uint32_t unlooked; /* long packets until rx_look asks one; */
+    bool is_late;      /* was the last that it asked? */
+    uint64_t pad;      /* two cache lines */
 };
 
 static_assert(sizeof(struct shm_tx) == 2 * SHM_LINE &&

@@ -141,15 +141,20 @@ static inline uint32_t shm_tx_at(const struct shm_tx *tx)
 /* A payload of a few lines, as most are that do not fit a slot. */
 #define SHM_LINES_MOST ((uint64_t)192)
 
-/* Is it one, and has the front of a large ring room for it?  At 0, where a lap of the ring
- * begins, the subtraction wraps, and is beyond any front. */
+/* Does so much end within the front of a large ring?  At 0, where a lap of the ring begins,
+ * the subtraction wraps, and is beyond any front. */
+static inline bool shm_front_has(const struct shm_tx *tx, uint64_t bytes)
+{
+    return (uint64_t)(shm_tx_at(tx) - 1) + bytes < tx->front_bytes;
+}
+
+/* Is it one, and is there room for it in what is in use of a large ring? */
 static inline bool shm_lines_fit(const struct shm_tx *tx, size_t bytes)
 {
     uint64_t total = shm_data_units(bytes);
 
     return bytes <= SHM_LINES_MOST && tx->next != tx->stop &&
-           (uint64_t)(shm_tx_at(tx) - 1) + total < tx->front_bytes &&
-           tx->data_tail + total <= tx->data_limit;
+           shm_front_has(tx, total) && tx->data_tail + total <= tx->data_limit;
 }
 
 /* A packet whose payload goes through the data ring (shm_tx_data.c).  AM_ERR_AGAIN: no

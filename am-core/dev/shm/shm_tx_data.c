@@ -61,8 +61,7 @@ static inline uint64_t tx_data_skip(struct shm_ep *ep, struct shm_tx *tx,
     if (shm_ring_is_small(tx->ring_bytes)) {
         return small_skip(shm_dev_of(ep->ep.dev), tx, at, bytes);
     }
-    /* at 0, where a lap of the ring begins, at - 1 wraps, and is beyond any front */
-    return SHM_LIKELY((uint64_t)(at - 1) + bytes < tx->front_bytes)
+    return SHM_LIKELY(shm_front_has(tx, bytes))
                    ? 0
                    : shm_front_leave(ep, tx, at, bytes);
 }
