@@ -29,15 +29,16 @@ bool am_bulk_single(const struct am_bulk *bulk, struct am_peer *peer)
     am_cost_way_t way = bulk->get            ? AM_COST_GET
                         : bulk->handler != 0 ? AM_COST_PUT_TOLD
                                              : AM_COST_PUT;
-    bool single;
+    bool single = bulk->single && (peer->dev->attr.caps & needed) != 0;
 
     if (am_key_device(&bulk->key) != peer->dev->bottom->number) {
         return false;
     }
-    (void)am_cost_bulk_ps(am_peer_perf(peer), peer->dev->attr.caps,
-                          am_peer_payload_max(peer, LAST_WORDS), way,
-                          bulk->bytes, &single);
-    single |= bulk->single && (peer->dev->attr.caps & needed) != 0;
+    if (!single) {
+        (void)am_cost_bulk_ps(am_peer_perf(peer), peer->dev->attr.caps,
+                              am_peer_payload_max(peer, LAST_WORDS), way,
+                              bulk->bytes, &single);
+    }
     return am_data_at(&bulk->local, bulk->local_offset, bulk->bytes) != NULL &&
            (single || is_spared(bulk, peer, way));
 }

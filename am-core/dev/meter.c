@@ -110,17 +110,22 @@ static void rate_see(struct am_rate *rate, uint64_t byte_fs)
     rate->unseen = 0;
 }
 
+/* What of it each byte took.  The constant part is an estimate, and most of a short one. */
+static uint64_t each_byte_fs(const struct am_meter *meter, am_copy_t copy,
+                             size_t bytes, uint64_t elapsed_ps)
+{
+    uint64_t fixed_ps = copy == AM_COPY_SINGLE ? meter->perf.get.fixed_ps : 0;
+
+    elapsed_ps -= fixed_ps < elapsed_ps / 2 ? fixed_ps : elapsed_ps / 2;
+    return elapsed_ps * 1000 / bytes;
+}
+
 void am_meter_sample(struct am_meter *meter, am_copy_t copy, size_t bytes,
                      uint64_t elapsed_ps)
 {
-    struct am_rate *rates = am_meter_rates(meter);
-    uint64_t fixed_ps = copy == AM_COPY_SINGLE ? meter->perf.get.fixed_ps : 0;
-
-    /* the constant part is an estimate, and most of a short one */
-    elapsed_ps -= fixed_ps < elapsed_ps / 2 ? fixed_ps : elapsed_ps / 2;
     meter->rest -= meter->rest > 0;
-    rate_see(&rates[copy],
-             elapsed_ps / bytes * 1000 + elapsed_ps % bytes * 1000 / bytes);
+    rate_see(&am_meter_rates(meter)[copy],
+             each_byte_fs(meter, copy, bytes, elapsed_ps));
     if (am_meter_use(meter, copy)) {
         perf_changed(meter);
     }
@@ -184,7 +189,7 @@ void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
     if (start != 0) {
         rate = &am_meter_rates(meter)[copy];
         elapsed_ps = am_env_now(env) + 1 - start;
-        byte_fs = elapsed_ps / bytes * 1000;
+        byte_fs = each_byte_fs(meter, copy, bytes, elapsed_ps);
         meter->wait[copy] = untimed(meter, copy, bytes,
                                     byte_fs >= METER_ODD * rate->used_fs);
         if (!meter->perf.shared_core &&
