@@ -190,7 +190,7 @@ struct am_msg_peer {
     uint64_t frees[AM_MSG_FREES_MAX];
     uint32_t free_count;
     /* both */
-    uint32_t one_way; /* messages of several packets sent since one has come */
+    uint32_t one_way; /* long messages sent by a request since one has come */
     struct am_list active; /* sends under way, receives matched */
     struct am_list link;   /* on msg->peers */
 };

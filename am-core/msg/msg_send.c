@@ -79,7 +79,9 @@ static void settle(struct am_msg_req *send)
     struct am_msg_peer *mp = send->mp;
     size_t bytes = send->data.bytes;
     bool contiguous = send->data.kind == AM_DATA_CONTIG;
-    am_proto_t proto = am_proto_select(mp->kind, bytes, contiguous);
+    am_proto_t proto =
+            contiguous ? am_proto_select_behind(mp->kind, bytes, mp->one_way)
+                       : am_proto_select(mp->kind, bytes, false);
 
     send->info.single = false;
     if (contiguous && bytes >= mp->eager_short) {

@@ -324,6 +324,14 @@ static uint32_t table_fill(const struct wish *wish, const struct am_cost_in *in,
     return count + 1;
 }
 
+/* Is nothing but the model asked? */
+static bool is_free(const struct wish *wish)
+{
+    return wish->list_count == 0 && !wish->rndv_set &&
+           wish->buffering == AM_BUFFERING_MPI && !wish->limit_set[0] &&
+           !wish->limit_set[1] && !wish->limit_set[2];
+}
+
 /* The rendezvous of messages for which there is no credit or no region: only
  * put and get need nothing but an envelope. */
 static am_proto_t plain_rndv(const struct wish *wish,
@@ -366,6 +374,7 @@ void am_proto_kind_fill(struct am_proto_kind *kind, struct am_msg *msg)
     kind->msg = msg;
     kind->rndv = plain_rndv(&wish, &kind->cost);
     kind->cost.contiguous = true;
+    kind->series_max = is_free(&wish) ? am_proto_series_max(&kind->cost) : 0;
     kind->row_count[0] = 0;
     kind->row_count[1] = table_fill(&wish, &kind->cost, kind->rows[1]);
     if (first->proto == AM_PROTO_EAGER && wish.buffering != AM_BUFFERING_PVM) {

@@ -7,10 +7,12 @@
 #ifndef AM_MSG_PROTO_CHOICE_H
 #define AM_MSG_PROTO_CHOICE_H
 
+#include "dev/meter.h"
 #include "msg/proto_cost.h"
 
 enum {
-    AM_PROTO_ROWS_MAX = 16
+    AM_PROTO_ROWS_MAX = 16,
+    AM_PROTO_SERIES = 4 /* so many in a row, and the next is one of a series */
 };
 
 /* Why a range goes by its protocol. */
@@ -37,6 +39,7 @@ struct am_proto_kind {
     const struct am_dev_perf *perf; /* that `cost` was made from */
     size_t packet_max;  /* largest eager message in one packet */
     size_t eager_limit; /* smaller contiguous ones go the short way */
+    size_t series_max;  /* to here messages in a row are eager */
     am_proto_t rndv;    /* when there is no credit or no region */
     struct am_cost_in cost;
     /* [contiguous]; that of other data is made when it is first asked for */
@@ -54,12 +57,18 @@ const struct am_proto_kind *am_proto_kind_of(struct am_msg *msg,
 /* Make the tables of those again whose costs have changed; was there one? */
 bool am_proto_kinds_update(struct am_msg *msg);
 void am_proto_kinds_free(struct am_msg *msg);
-/* A message is sent, or matched.  For those of several packets the meter is told
+/* A message is sent, or matched.  Of those of several packets the meter is told
  * whether both ends send: who has posted a receive when it sends, or fetches what one
  * has met, and had a long message not long ago, will receive meanwhile; in a ping-pong
  * the receive is posted later. */
 void am_proto_long_sent(struct am_msg_peer *mp, size_t bytes);
-void am_proto_long_received(struct am_msg_peer *mp, size_t bytes);
+
+static inline void am_proto_long_received(struct am_msg_peer *mp, size_t bytes)
+{
+    if (bytes >= AM_METER_BYTES) { /* not an answer between series */
+        mp->one_way = 0;
+    }
+}
 
 /* Settle which contiguous messages to this peer go the short way from now on. */
 void am_proto_short_set(struct am_msg_peer *mp);
@@ -93,6 +102,17 @@ static inline am_proto_t am_proto_select(const struct am_proto_kind *kind,
                                          size_t bytes, bool contiguous)
 {
     return am_proto_row_of(kind, bytes, contiguous)->proto;
+}
+
+/* The same of contiguous bytes that follow others: so many long messages have been sent
+ * since one has come. */
+static inline am_proto_t
+am_proto_select_behind(const struct am_proto_kind *kind, size_t bytes,
+                       uint32_t others)
+{
+    return others >= AM_PROTO_SERIES && bytes <= kind->series_max
+                   ? AM_PROTO_EAGER
+                   : am_proto_select(kind, bytes, true);
 }
 
 /* Words of a header beside a packet's payload, as the longest eager one has. */

@@ -169,3 +169,31 @@ uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,
     am_proto_costs_ps(in, bytes, costs_ps);
     return costs_ps[proto];
 }
+
+/* One more message of a series, which the ends copy while others are under way. */
+static bool eager_keeps_up(const struct am_cost_in *in, size_t bytes)
+{
+    return leave_ps(in, bytes) <=
+           short_ps(in) +
+                   am_cost_single_ps(&in->perf, in->caps, AM_COST_GET, bytes);
+}
+
+size_t am_proto_series_max(const struct am_cost_in *in)
+{
+    size_t low = 0, high = in->packet_max + 1;
+
+    if ((in->caps & AM_DEV_CAP_MAPPED) == 0 ||
+        (in->caps & AM_DEV_CAP_GET) == 0 || in->perf.shared_core) {
+        return 0;
+    }
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (eager_keeps_up(in, middle)) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}

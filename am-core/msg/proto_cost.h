@@ -26,4 +26,10 @@ uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,
 void am_proto_costs_ps(const struct am_cost_in *in, size_t bytes,
                        uint64_t costs_ps[AM_PROTO_COUNT]);
 
+/* The largest message of one packet that a series of such ones carries no slower as
+ * eager than by a single copy, which one end makes for both: of eager messages the two
+ * ends copy at the same time, each another one.  0: no single copy, or ranks take turns
+ * on a core. */
+size_t am_proto_series_max(const struct am_cost_in *in);
+
 #endif

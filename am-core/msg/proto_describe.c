@@ -107,6 +107,12 @@ static void out_kind(struct am_text *out, const struct am_proto_kind *kind,
     am_text_size(out, kind->packet_max);
     am_text_add(out, "; without credit or region space: %s\n",
                 am_protos[kind->rndv]->name);
+    if (kind->series_max > am_proto_rows(kind, true)[0].bytes_max) {
+        am_text_add(out, "  behind %d others in a row: eager to ",
+                    AM_PROTO_SERIES);
+        am_text_size(out, kind->series_max);
+        am_text_add(out, ", as both ends copy at the same time\n");
+    }
     if (kind->pages != NULL) {
         am_text_add(out, "  more than ");
         am_text_size(out, kind->pages->ready_bytes);

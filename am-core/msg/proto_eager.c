@@ -7,8 +7,7 @@
  *   EAGER(envelope, payload) -------------->  match, copy        one packet
  *   (done)
  *   FIRST(envelope, length, slot, bytes) -->  match, copy        longer
- *   MORE(slot, offset, bytes) ------------->  copy
- *   MORE(slot, offset, bytes) ------------->  copy, done
+ *   MORE(slot, offset, bytes) ------------->  copy; the last: done
  *   (done)
  *   with AM_MSG_SYNC, when matched:   <------ END(id)
  *

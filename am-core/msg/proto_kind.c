@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include "dev/meter.h"
 #include "msg/proto_choice.h"
 
 #include <stdlib.h>
@@ -101,18 +100,11 @@ void am_proto_long_sent(struct am_msg_peer *mp, size_t bytes)
 {
     const struct am_proto_kind *kind = mp->kind;
 
+    mp->one_way += bytes >= AM_METER_BYTES && mp->one_way < ONE_WAY_MAX;
     if (bytes > kind->packet_max && kind->meter != NULL) {
-        mp->one_way += mp->one_way < ONE_WAY_MAX;
         am_meter_sent(kind->meter,
                       mp->one_way < ONE_WAY_MAX &&
                               (am_match_posted_count(&mp->msg->match) != 0 ||
                                mp->msg->fetches != 0));
-    }
-}
-
-void am_proto_long_received(struct am_msg_peer *mp, size_t bytes)
-{
-    if (bytes > mp->kind->packet_max) {
-        mp->one_way = 0;
     }
 }

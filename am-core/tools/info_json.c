@@ -180,9 +180,10 @@ static json_t *protocols_json(struct am_ctx *ctx, char *text, size_t text_bytes)
     for (const struct am_proto_kind *kind = am_msg_of(ctx)->kinds; kind != NULL;
          kind = kind->next) {
         json_array_append_new(
-                list, json_pack("{s:s, s:o, s:s, s:o, s:o, s:o}", "device",
+                list, json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:o}", "device",
                                 kind->dev->ops->name, "packet_bytes_max",
-                                number(kind->packet_max), "without_space",
+                                number(kind->packet_max), "series_bytes_max",
+                                number(kind->series_max), "without_space",
                                 am_protos[kind->rndv]->name, "contiguous",
                                 rows_json(kind, true), "other",
                                 rows_json(kind, false), "meter",

@@ -99,7 +99,8 @@ static void choice_look(struct check *check, size_t bytes)
     struct am_cost_in in = kind->cost;
 
     in.contiguous = true;
-    check->choice = am_proto_select(kind, bytes, true);
+    check->choice = am_proto_select_behind(
+            kind, bytes, check->pattern->each == 1 ? AM_PROTO_SERIES : 0);
     check->choice_ps = am_proto_cost_ps(&in, check->choice, bytes);
 }
 

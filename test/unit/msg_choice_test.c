@@ -174,6 +174,27 @@ static uint64_t digits(struct am_prng *prng, uint32_t most)
     return am_prng_next(prng) % limit;
 }
 
+/* Up to the limit a series is no slower as eager messages, and beyond it is; by what
+ * the model says of one packet more and of a single copy. */
+static void series_check(const struct am_proto_kind *kind)
+{
+    const struct am_cost_in *in = &kind->cost;
+    const size_t packet = in->packet_max,
+                 at[] = {kind->series_max, kind->series_max + 1};
+
+    for (int i = 0; i < 2 && at[i] <= packet; i++) {
+        uint64_t eager_ps =
+                am_cost_stream_ps(&in->perf, packet, packet + at[i]) -
+                am_cost_stream_ps(&in->perf, packet, packet);
+        uint64_t single_ps =
+                am_cost_short_ps(&in->perf) +
+                am_cost_single_ps(&in->perf, in->caps, AM_COST_GET, at[i]);
+
+        assert_true(at[i] == 0 || (eager_ps <= single_ps) == (i == 0));
+    }
+    assert_true(kind->series_max <= packet);
+}
+
 /* The same for any costs, up to a twentieth: the sizes at which protocols are
  * compared lie apart. */
 static void test_any_costs(void **state)
@@ -198,6 +219,9 @@ static void test_any_costs(void **state)
         perf.turn_ps = am_prng_below(&prng, 2) == 0 ? 0 : digits(&prng, 8);
         am_proto_kind_fill(&kind, am_msg_of(world.ctx[0]));
         table_check(&kind, 20);
+        if ((kind.cost.caps & AM_DEV_CAP_GET) != 0) {
+            series_check(&kind);
+        }
     }
     world_close(&world);
 }
@@ -446,6 +470,57 @@ static void test_describe(void **state)
     world_close(&world);
 }
 
+static uint64_t sent_by(const struct world *world, am_proto_t proto)
+{
+    return am_msg_of(world->ctx[0])->stats[AM_MSG_TX_MESSAGES + proto];
+}
+
+/* Far from each other a single message of 24 KiB is fetched, and of a series those
+ * behind the first four are eager, until a long one comes back; not where the user says
+ * what is eager. */
+static void test_series(void **state)
+{
+    enum {
+        BYTES = 24 * 1024,
+        MORE = 6
+    };
+    static const struct am_option free_list[] = {{"AM_LEARN", "no"},
+                                                 {NULL, NULL}};
+    static const struct am_option set_list[] = {
+            {"AM_LEARN", "no"}, {"AM_EAGER_MAX", "1k"}, {NULL, NULL}};
+
+    for (int set = 0; set < 2 && world_env == NULL; set++) {
+        const struct am_option *lists[] = {set == 1 ? set_list : free_list,
+                                           NULL};
+        struct world world;
+        struct am_proto_kind *kind;
+        struct am_dev_perf *perf;
+        uint64_t series = set == 1 ? 0 : MORE;
+
+        world_open(&world, 2, lists);
+        kind = (struct am_proto_kind *)(uintptr_t)kind_at(&world);
+        perf = (struct am_dev_perf *)(uintptr_t)kind->perf;
+        perf->send_overhead.per_byte_fs = perf->recv_overhead.per_byte_fs =
+                100000;
+        perf->wire.fixed_ps = 100000;
+        perf->get = perf->put = (struct am_linfn){2000000, 20000};
+        am_proto_kind_fill(kind, am_msg_of(world.ctx[0]));
+        assert_int_equal(am_proto_select(kind, BYTES, true), G);
+        for (int i = 0; i < AM_PROTO_SERIES + MORE; i++) {
+            pass(&world, 0, 1, BYTES);
+        }
+        assert_int_equal(sent_by(&world, E), series);
+        pass(&world, 1, 0, 8); /* an answer */
+        pass(&world, 0, 1, BYTES);
+        series += set == 1 ? 0 : 1;
+        assert_int_equal(sent_by(&world, E), series);
+        pass(&world, 1, 0, BYTES);
+        pass(&world, 0, 1, BYTES);
+        assert_int_equal(sent_by(&world, E), series);
+        world_close(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,6 +528,7 @@ int main(void)
             cmocka_unit_test(test_any_costs),  cmocka_unit_test(test_monotone),
             cmocka_unit_test(test_bad_values), cmocka_unit_test(test_extremes),
             cmocka_unit_test(test_describe),   cmocka_unit_test(test_turns),
+            cmocka_unit_test(test_series),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
