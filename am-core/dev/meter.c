@@ -24,7 +24,13 @@ enum {
     METER_BUSY_ALL = 256, /* the share that goes both ways, of so many: ... */
     METER_BUSY_PART = 8,  /* ... of the last messages, about so many */
     METER_BUSY_ON = 160,  /* both ways from here ... */
-    METER_BUSY_OFF = 64   /* ... until below this */
+    METER_BUSY_OFF = 64,  /* ... until below this */
+    METER_WEIGHT_ALL =
+            256,           /* what copies take as the heavier prior says, ... */
+    METER_WEIGHT_PART = 4, /* ... of the last ones, about so many: ... */
+    METER_LIGHT_ON = 166,  /* a lighter prior from here down ... */
+    METER_LIGHT_OFF = 217, /* ... until above this */
+    METER_LIGHT_SINGLE = 32 * 1024 /* longer single copies hardly tell */
 };
 
 static void perf_update(struct am_meter *meter)
@@ -82,6 +88,94 @@ void am_meter_init(struct am_meter *meter, const struct am_dev_perf *perf,
     }
 }
 
+void am_meter_priors(struct am_meter *meter,
+                     const struct am_dev_perf *const *priors, uint8_t count,
+                     uint8_t least, uint8_t at)
+{
+    meter->priors = priors;
+    meter->prior_count = count;
+    meter->prior_least = least;
+    meter->prior_at = at;
+    for (int i = 0; i < count; i++) {
+        meter->weights[i] = i > at ? METER_WEIGHT_ALL / 2 : METER_WEIGHT_ALL;
+    }
+}
+
+static void prior_use(struct am_meter *meter, const struct am_dev_perf *prior)
+{
+    struct am_dev_perf *perf = &meter->perf;
+
+    perf->send_overhead.fixed_ps = prior->send_overhead.fixed_ps;
+    perf->recv_overhead.fixed_ps = prior->recv_overhead.fixed_ps;
+    perf->wire = prior->wire;
+    perf->gap_ps = prior->gap_ps;
+    perf->get.fixed_ps = prior->get.fixed_ps;
+    perf->put.fixed_ps = prior->put.fixed_ps;
+    for (int ways = 0; ways < AM_WAYS_COUNT; ways++) {
+        am_meter_prior(meter, (am_ways_t)ways, AM_COPY_IN,
+                       prior->send_overhead.per_byte_fs, AM_FROM_DEFAULT);
+        am_meter_prior(meter, (am_ways_t)ways, AM_COPY_OUT,
+                       prior->recv_overhead.per_byte_fs, AM_FROM_DEFAULT);
+    }
+}
+
+/* What a prior says of a copy. */
+static uint64_t prior_ps(const struct am_meter *meter,
+                         const struct am_dev_perf *prior, am_copy_t copy,
+                         size_t bytes)
+{
+    const struct am_rate *single = &meter->rates[AM_WAYS_ONE][AM_COPY_SINGLE];
+
+    return copy == AM_COPY_IN ? bytes * prior->send_overhead.per_byte_fs / 1000
+           : copy == AM_COPY_OUT
+                   ? bytes * prior->recv_overhead.per_byte_fs / 1000
+                   : prior->get.fixed_ps + bytes * single->prior_fs / 1000;
+}
+
+/* The prior to use: the next heavier one if copies take nearly what it says, and a
+ * lighter one if they take much less than what is used says. */
+static uint8_t prior_wanted(const struct am_meter *meter)
+{
+    uint8_t at = meter->prior_at;
+
+    if (at + 1 < meter->prior_count &&
+        meter->weights[at + 1] > METER_LIGHT_OFF) {
+        return at + 1;
+    }
+    return at > meter->prior_least && meter->weights[at] <= METER_LIGHT_ON
+                   ? at - 1
+                   : at;
+}
+
+/* Is another prior used from now on? */
+static bool weigh(struct am_meter *meter, am_copy_t copy, size_t bytes,
+                  uint64_t elapsed_ps)
+{
+    const uint64_t most = METER_WEIGHT_ALL / 2 * 3; /* as METER_LEAP */
+    uint8_t wanted;
+
+    if (meter->priors == NULL || meter->learn != AM_LEARN_MUCH ||
+        meter->perf.both_ways ||
+        (copy == AM_COPY_SINGLE && bytes > METER_LIGHT_SINGLE)) {
+        return false;
+    }
+    for (int i = 1; i < meter->prior_count; i++) {
+        uint64_t weight = elapsed_ps * METER_WEIGHT_ALL /
+                          prior_ps(meter, meter->priors[i], copy, bytes);
+
+        meter->weights[i] = (uint32_t)am_meter_toward(
+                meter->weights[i], weight < most ? weight : most,
+                METER_WEIGHT_PART);
+    }
+    wanted = prior_wanted(meter);
+    if (wanted == meter->prior_at) {
+        return false;
+    }
+    meter->prior_at = wanted;
+    prior_use(meter, meter->priors[wanted]);
+    return true;
+}
+
 void am_meter_turns(struct am_meter *meter, bool shared_core, uint64_t turn_ps)
 {
     struct am_dev_perf *perf = &meter->perf;
@@ -126,7 +220,7 @@ void am_meter_sample(struct am_meter *meter, am_copy_t copy, size_t bytes,
     meter->rest -= meter->rest > 0;
     rate_see(&am_meter_rates(meter)[copy],
              each_byte_fs(meter, copy, bytes, elapsed_ps));
-    if (am_meter_use(meter, copy)) {
+    if (weigh(meter, copy, bytes, elapsed_ps) || am_meter_use(meter, copy)) {
         perf_changed(meter);
     }
 }

@@ -16,6 +16,9 @@
  * a single copy's prior, and were not known to, it is dear, and is tried again after 16,384
  * single copies.
  *
+ * Of a distance that is different things on different machines there may be several priors,
+ * and with AM_LEARN_MUCH the one is used that copies are nearest to.
+ *
  * One way and both ways are told apart, as two ends that stream to each other
  * make both copies of each byte on the same two cores: each way has numbers of
  * its own, and those of the way that is noticed are used.
@@ -32,6 +35,8 @@
 
 /* No copy costs more than 0.1 us for each byte; what takes longer, waits. */
 #define AM_METER_BYTE_FS_MAX UINT64_C(100000000)
+
+#define AM_METER_PRIORS 3
 
 /* So many lines that come late in a row, and a core is far. */
 #define AM_METER_FAR_SURE 6
@@ -91,6 +96,11 @@ struct am_meter {
     bool trial;                   /* the change that is made now is a trial */
     uint32_t changes;             /* times that perf has changed */
     struct am_rate rates[AM_WAYS_COUNT][AM_COPY_COUNT];
+    const struct am_dev_perf *const *priors; /* from light to heavy, or NULL */
+    uint8_t prior_count, prior_least, prior_at;
+    uint32_t weights
+            [AM_METER_PRIORS];  /* by prior: what copies take, in 256ths of
+                                        * what it says: a mean */
     void (*changed)(void *arg); /* perf has; NULL: nobody asks */
     void *arg;
     void (*seen)(struct am_dev_ep *ep, bool near); /* NULL: nobody asks */
@@ -103,6 +113,11 @@ void am_meter_init(struct am_meter *meter, const struct am_dev_perf *perf,
 /* Begin with this number, from there. */
 void am_meter_prior(struct am_meter *meter, am_ways_t ways, am_copy_t copy,
                     uint64_t byte_fs, am_from_t from);
+/* So many priors from light to heavy, of all but single copies' bytes, in memory that
+ * stays; the meter has begun with the one `at`, and none below the `least` is used. */
+void am_meter_priors(struct am_meter *meter,
+                     const struct am_dev_perf *const *priors, uint8_t count,
+                     uint8_t least, uint8_t at);
 /* perf.shared_core and turn_ps: do the ends of this distance take turns on a
  * core?  Then nothing is learned, as a copy's time is mostly somebody else's. */
 void am_meter_turns(struct am_meter *meter, bool shared_core, uint64_t turn_ps);

@@ -569,6 +569,101 @@ static void test_faults_asked(void **state)
     assert_in_range(clock.asked, 0, 16);
 }
 
+/* A short single copy that takes what is expected, its constant part included, is no reason
+ * to ask for page faults. */
+static void test_single_unasked(void **state)
+{
+    struct clock clock = {.env = {.ops = &clock_ops}};
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    for (int i = 0; i < 100; i++) {
+        const size_t bytes = 16384;
+        uint64_t start =
+                am_meter_start(&meter, &clock.env, AM_COPY_SINGLE, bytes);
+
+        assert_true(start != 0);
+        clock.now_ps +=
+                assumed.get.fixed_ps + bytes * assumed.get.per_byte_fs / 1000;
+        am_meter_stop(&meter, &clock.env, AM_COPY_SINGLE, bytes, start);
+    }
+    assert_int_equal(clock.asked, 0);
+    assert_int_equal(changes, 0);
+}
+
+static const struct am_dev_perf heavy = {.send_overhead = {25000, 80000},
+                                         .recv_overhead = {150000, 70000},
+                                         .wire = {90000, 0},
+                                         .gap_ps = 150000,
+                                         .put = {700000, 0},
+                                         .get = {700000, 0}};
+static const struct am_dev_perf heavier = {.send_overhead = {15000, 160000},
+                                           .recv_overhead = {15000, 140000},
+                                           .wire = {400000, 0},
+                                           .put = {2000000, 0},
+                                           .get = {2000000, 0}};
+static const struct am_dev_perf *const priors[] = {&assumed, &heavy, &heavier};
+
+/* Is this prior used, and are single copies' bytes what they were? */
+static void prior_check(const struct am_meter *meter, uint8_t at)
+{
+    const struct am_dev_perf *perf = &meter->perf, *prior = priors[at];
+
+    assert_int_equal(meter->prior_at, at);
+    assert_memory_equal(&perf->send_overhead, &prior->send_overhead,
+                        sizeof(perf->send_overhead));
+    assert_memory_equal(&perf->recv_overhead, &prior->recv_overhead,
+                        sizeof(perf->recv_overhead));
+    assert_int_equal(perf->wire.fixed_ps, prior->wire.fixed_ps);
+    assert_int_equal(perf->get.fixed_ps, prior->get.fixed_ps);
+    assert_int_equal(perf->get.per_byte_fs, assumed.get.per_byte_fs);
+}
+
+/* Of several priors the one is used that copies are nearest to: not for one odd copy, not
+ * to and fro between two, and not for what copies take while both ends send. */
+static void test_priors(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    meter.learn = AM_LEARN_MUCH;
+    am_meter_priors(&meter, priors, 3, 0, 0);
+    see(&meter, AM_COPY_IN, 20, 20000);
+    see(&meter, AM_COPY_IN, 1, 2000000);
+    see(&meter, AM_COPY_IN, 20, 60000); /* three quarters of the heavy one */
+    assert_int_equal(changes, 0);
+    see(&meter, AM_COPY_OUT, 12, 70000);
+    assert_int_equal(changes, 1);
+    prior_check(&meter, 1);
+    see(&meter, AM_COPY_IN, 20, 60000);
+    see(&meter, AM_COPY_SINGLE, 40, 90000); /* so long that they do not tell */
+    prior_check(&meter, 1);
+    see(&meter, AM_COPY_IN, 20, 160000);
+    prior_check(&meter, 2);
+    see(&meter, AM_COPY_IN, 20, 20000);
+    assert_int_equal(changes, 4);
+    prior_check(&meter, 0);
+    go_both_ways(&meter);
+    see(&meter, AM_COPY_IN, 20, 80000);
+    assert_int_equal(meter.prior_at, 0);
+}
+
+/* ... and none below the least. */
+static void test_priors_least(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    meter.learn = AM_LEARN_MUCH;
+    am_meter_priors(&meter, priors, 3, 1, 2);
+    see(&meter, AM_COPY_IN, 20, 20000);
+    prior_check(&meter, 1);
+    assert_int_equal(changes, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -594,6 +689,9 @@ int main(void)
             cmocka_unit_test(test_faults_trial),
             cmocka_unit_test(test_faults_asked),
             cmocka_unit_test(test_spikes),
+            cmocka_unit_test(test_single_unasked),
+            cmocka_unit_test(test_priors),
+            cmocka_unit_test(test_priors_least),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
