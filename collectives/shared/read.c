@@ -164,3 +164,31 @@ bool am_shared_reduce(struct am_coll_req *req, size_t offset, size_t bytes,
     }
     return true;
 }
+
+bool am_shared_is_pair(const struct am_coll_req *req)
+{
+    return req->group->size == 2 &&
+           (req->call.kind == AM_COLL_REDUCE ||
+            (req->call.kind == AM_COLL_ALLREDUCE &&
+             am_shared_bytes_of(req) <= AM_SHARED_KEPT_BYTES));
+}
+
+bool am_shared_adds_late(const struct am_coll_req *req)
+{
+    size_t bytes = am_shared_bytes_of(req);
+
+    return am_shared_is_pair(req) && req->call.kind == AM_COLL_REDUCE &&
+           am_shared_is_root(req) && bytes > 0 &&
+           bytes <= req->shared.reads.piece &&
+           member_of(req, 0) != req->group->rank;
+}
+
+bool am_shared_reduce_read(struct am_coll_req *req, size_t bytes, char *to)
+{
+    return values_add(req, 0, 0, to, bytes);
+}
+
+void am_shared_reduce_own(struct am_coll_req *req, size_t bytes, char *to)
+{
+    (void)values_add(req, 1, 0, to, bytes);
+}

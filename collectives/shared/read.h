@@ -16,6 +16,14 @@ bool am_shared_read(struct am_coll_req *req, uint32_t member, uint32_t which,
  * the read with number reads.item on.  False as am_shared_read. */
 bool am_shared_reduce(struct am_coll_req *req, size_t offset, size_t bytes,
                       char *to);
+/* A reduction in which those of two who want the result read all of the other's values? */
+bool am_shared_is_pair(const struct am_coll_req *req);
+/* Does the root of two add its own values only when the other has its memory back?  Of what
+ * is read as one piece. */
+bool am_shared_adds_late(const struct am_coll_req *req);
+/* Its two steps: read the other's values to `to`, and add its own. */
+bool am_shared_reduce_read(struct am_coll_req *req, size_t bytes, char *to);
+void am_shared_reduce_own(struct am_coll_req *req, size_t bytes, char *to);
 
 /* Open memory of mine to the others' reads (reads.c).  False: no memory. */
 bool am_shared_open(struct am_coll_req *req, uint32_t which, const void *base,

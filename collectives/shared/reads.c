@@ -15,7 +15,8 @@
  *
  * Of two members each who wants the result reads all of the other's values, unless an
  * all-reduce is very long: what the other had just reduced lies in the cache of its core,
- * and would take longer to read.
+ * and would take longer to read.  The root of two adds its own values in the last turn, so
+ * that the other need not wait for that.
  */
 #include "config.h"
 
@@ -26,18 +27,10 @@
 
 /* --------------------------------------------------------------- the parts */
 
-static bool is_of_pair(const struct am_coll_req *req)
-{
-    return req->group->size == 2 &&
-           (req->call.kind == AM_COLL_REDUCE ||
-            (req->call.kind == AM_COLL_ALLREDUCE &&
-             am_shared_bytes_of(req) <= AM_SHARED_KEPT_BYTES));
-}
-
 /* Of the whole, what a member reduces. */
 static struct am_block part_of(const struct am_coll_req *req, uint32_t member)
 {
-    if (is_of_pair(req)) {
+    if (am_shared_is_pair(req)) {
         bool is_wanted =
                 req->call.kind == AM_COLL_ALLREDUCE || member == req->call.root;
 
@@ -52,7 +45,7 @@ static size_t segment_bytes(const struct am_coll_req *req)
 {
     size_t unit = am_shared_unit_of(req);
 
-    if (is_of_pair(req)) {
+    if (am_shared_is_pair(req)) {
         return am_shared_bytes_of(req);
     }
     return AM_SHARED_MADE_BYTES < unit
@@ -75,7 +68,7 @@ static struct am_block segment_of(const struct am_coll_req *req,
 
 static uint32_t segment_count(const struct am_coll_req *req)
 {
-    return is_of_pair(req)
+    return am_shared_is_pair(req)
                    ? 1
                    : am_piece_count(part_of(req, 0).bytes, segment_bytes(req));
 }
@@ -112,7 +105,7 @@ static size_t blocks_bytes(const struct am_coll_req *req)
 /* Has the result to wait in scratch memory, as its place holds what the other reads? */
 static bool is_kept(const struct am_coll_req *req)
 {
-    return is_of_pair(req) && req->call.kind == AM_COLL_ALLREDUCE &&
+    return am_shared_is_pair(req) && req->call.kind == AM_COLL_ALLREDUCE &&
            am_given(&req->call) == req->call.recv;
 }
 
@@ -183,6 +176,8 @@ static bool reads_take(struct am_coll_req *req)
         if (is_kept(req)) { /* until the other had read what it replaces */
             am_copy(call->recv, req->shared.reads.made,
                     am_shared_bytes_of(req));
+        } else if (am_shared_adds_late(req)) {
+            am_shared_reduce_own(req, am_shared_bytes_of(req), call->recv);
         }
         return true;
     }
@@ -197,7 +192,10 @@ static bool reads_take(struct am_coll_req *req)
         mine = block_of(req, (uint32_t)rank);
         return am_shared_reduce(req, mine.offset, mine.bytes, call->recv);
     case AM_COLL_REDUCE:
-        return segment_take(req);
+        return am_shared_adds_late(req)
+                       ? am_shared_reduce_read(req, am_shared_bytes_of(req),
+                                               call->recv)
+                       : segment_take(req);
     default: /* AM_COLL_ALLREDUCE */
         mine = part_of(req, (uint32_t)rank);
         return stage == 1
@@ -286,16 +284,17 @@ static bool scratch_open(struct am_coll_req *req)
     struct am_shared_reads *reads = &req->shared.reads;
     size_t unit = am_shared_unit_of(req);
     size_t made = 0;
-    size_t most = am_shared_read_bytes(&req->group->numbers, is_of_pair(req));
+    size_t most =
+            am_shared_read_bytes(&req->group->numbers, am_shared_is_pair(req));
 
-    if (part_of(req, req->group->rank).bytes == 0 && is_of_pair(req)) {
+    if (part_of(req, req->group->rank).bytes == 0 && am_shared_is_pair(req)) {
         return am_sched_is_good(&req->sched); /* the root makes all */
     }
-    if (is_of_pair(req) && am_shared_bytes_of(req) < most) {
+    if (am_shared_is_pair(req) && am_shared_bytes_of(req) < most) {
         most = am_shared_bytes_of(req);
     }
     reads->piece = most < unit ? unit : most - most % unit;
-    if (is_of_pair(req)) {
+    if (am_shared_is_pair(req)) {
         reads->made =
                 is_kept(req) ? am_sched_scratch(&req->sched, segment_bytes(req))
                              : NULL;
@@ -342,13 +341,13 @@ static uint32_t reads_open(struct am_coll_req *req)
     reads->has_come = false;
     reads->item = 0;
     if (!am_sched_is_good(&req->sched) || !given_open(req) ||
-        (call->kind == AM_COLL_ALLREDUCE && !is_of_pair(req) &&
+        (call->kind == AM_COLL_ALLREDUCE && !am_shared_is_pair(req) &&
          !am_shared_open(req, AM_SHARED_MADE, call->recv,
                          am_shared_bytes_of(req))) ||
         (reduces && !scratch_open(req))) {
         return 0;
     }
-    return is_of_pair(req)                   ? 2
+    return am_shared_is_pair(req)            ? 2
            : call->kind == AM_COLL_ALLREDUCE ? 3
            : call->kind == AM_COLL_REDUCE    ? 2 + segment_count(req)
                                              : 2;
