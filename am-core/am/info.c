@@ -114,9 +114,10 @@ static const struct am_config_row ctx_rows[] = {
          "seen to take: yes, where that differs by a quarter; much, only where "
          "it differs by a factor of eight, or, while both ends send, where the "
          "two copies of a stream together cost a quarter more than a single "
-         "copy; with both, they are those of cores that share no cache while "
-         "lines between two cores come late; no, they stay as they are at the "
-         "start",
+         "copy, and else those that are built in for the kind of cores that "
+         "copies show these to be; with both, they are those of cores that "
+         "share no cache while lines between two cores come late; no, they "
+         "stay as they are at the start",
          offsetof(struct am_values, learn), "no|much|yes", NULL},
         {"AM_WAIT", "auto", AM_CONFIG_CHOICE, "",
          "what a waiting process does: auto spins, yields when others want "

@@ -28,9 +28,9 @@ enum {
     METER_WEIGHT_ALL =
             256,           /* what copies take as the heavier prior says, ... */
     METER_WEIGHT_PART = 4, /* ... of the last ones, about so many: ... */
-    METER_LIGHT_ON = 166,  /* a lighter prior from here down ... */
+    METER_LIGHT_ON = 180,  /* the prior before from here down ... */
     METER_LIGHT_OFF = 217, /* ... until above this */
-    METER_LIGHT_SINGLE = 32 * 1024 /* longer single copies hardly tell */
+    METER_WEIGHT_SINGLE = 32 * 1024 /* longer single copies hardly tell */
 };
 
 static void perf_update(struct am_meter *meter)
@@ -132,15 +132,38 @@ static uint64_t prior_ps(const struct am_meter *meter,
                    : prior->get.fixed_ps + bytes * single->prior_fs / 1000;
 }
 
-/* The prior to use: the next heavier one if copies take nearly what it says, and a
- * lighter one if they take much less than what is used says. */
-static uint8_t prior_wanted(const struct am_meter *meter)
+static void weights_see(struct am_meter *meter, am_copy_t copy, size_t bytes,
+                        uint64_t elapsed_ps)
+{
+    const uint64_t most = METER_WEIGHT_ALL / 2 * 3; /* as METER_LEAP */
+
+    for (int i = 1; i < meter->prior_count; i++) {
+        uint64_t weight = elapsed_ps * METER_WEIGHT_ALL /
+                          prior_ps(meter, meter->priors[i], copy, bytes);
+
+        /* between the first two a single copy's constant part does not tell */
+        if (copy != AM_COPY_SINGLE || i > 1) {
+            meter->weights[i] = (uint32_t)am_meter_toward(
+                    meter->weights[i], weight < most ? weight : most,
+                    METER_WEIGHT_PART);
+        }
+    }
+}
+
+/* The prior to use: the next one if copies take nearly what it says, and the one before
+ * if they take much less than what is used says, or have not been seen for long.  Copies
+ * from memory that is in no cache take long, too; then lines come soon. */
+static uint8_t prior_wanted(struct am_meter *meter)
 {
     uint8_t at = meter->prior_at;
 
     if (at + 1 < meter->prior_count &&
-        meter->weights[at + 1] > METER_LIGHT_OFF) {
+        meter->weights[at + 1] > METER_LIGHT_OFF &&
+        !(at == 0 && meter->lines_near)) {
         return at + 1;
+    }
+    if (at > meter->prior_least && meter->unproved >= AM_METER_UNPROVED) {
+        meter->weights[at] = METER_WEIGHT_ALL / 2;
     }
     return at > meter->prior_least && meter->weights[at] <= METER_LIGHT_ON
                    ? at - 1
@@ -151,27 +174,22 @@ static uint8_t prior_wanted(const struct am_meter *meter)
 static bool weigh(struct am_meter *meter, am_copy_t copy, size_t bytes,
                   uint64_t elapsed_ps)
 {
-    const uint64_t most = METER_WEIGHT_ALL / 2 * 3; /* as METER_LEAP */
     uint8_t wanted;
 
     if (meter->priors == NULL || meter->learn != AM_LEARN_MUCH ||
-        meter->perf.both_ways ||
-        (copy == AM_COPY_SINGLE && bytes > METER_LIGHT_SINGLE)) {
+        meter->perf.both_ways) {
         return false;
     }
-    for (int i = 1; i < meter->prior_count; i++) {
-        uint64_t weight = elapsed_ps * METER_WEIGHT_ALL /
-                          prior_ps(meter, meter->priors[i], copy, bytes);
-
-        meter->weights[i] = (uint32_t)am_meter_toward(
-                meter->weights[i], weight < most ? weight : most,
-                METER_WEIGHT_PART);
+    meter->unproved = copy == AM_COPY_SINGLE ? meter->unproved + 1 : 0;
+    if (copy != AM_COPY_SINGLE || bytes <= METER_WEIGHT_SINGLE) {
+        weights_see(meter, copy, bytes, elapsed_ps);
     }
-    wanted = prior_wanted(meter);
+    wanted = meter->rest > 0 ? meter->prior_at : prior_wanted(meter);
     if (wanted == meter->prior_at) {
         return false;
     }
     meter->prior_at = wanted;
+    meter->unproved = 0;
     prior_use(meter, meter->priors[wanted]);
     return true;
 }

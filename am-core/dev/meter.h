@@ -38,6 +38,9 @@
 
 #define AM_METER_PRIORS 3
 
+/* So many single copies and none of a stream, and what a stream costs is tried again. */
+#define AM_METER_UNPROVED 4096
+
 /* So many lines that come late in a row, and a core is far. */
 #define AM_METER_FAR_SURE 6
 
@@ -96,11 +99,12 @@ struct am_meter {
     bool trial;                   /* the change that is made now is a trial */
     uint32_t changes;             /* times that perf has changed */
     struct am_rate rates[AM_WAYS_COUNT][AM_COPY_COUNT];
-    const struct am_dev_perf *const *priors; /* from light to heavy, or NULL */
+    const struct am_dev_perf *const *priors; /* from near to far, or NULL */
     uint8_t prior_count, prior_least, prior_at;
-    uint32_t weights
-            [AM_METER_PRIORS];  /* by prior: what copies take, in 256ths of
-                                        * what it says: a mean */
+    /* by prior: what copies take, in 256ths of what it says: a mean */
+    uint32_t weights[AM_METER_PRIORS];
+    uint32_t unproved; /* single copies since one of a stream was timed */
+    bool lines_near;   /* lines do not come late: it is not the cores */
     void (*changed)(void *arg); /* perf has; NULL: nobody asks */
     void *arg;
     void (*seen)(struct am_dev_ep *ep, bool near); /* NULL: nobody asks */
@@ -113,7 +117,7 @@ void am_meter_init(struct am_meter *meter, const struct am_dev_perf *perf,
 /* Begin with this number, from there. */
 void am_meter_prior(struct am_meter *meter, am_ways_t ways, am_copy_t copy,
                     uint64_t byte_fs, am_from_t from);
-/* So many priors from light to heavy, of all but single copies' bytes, in memory that
+/* So many priors, of near cores first, of all but single copies' bytes, in memory that
  * stays; the meter has begun with the one `at`, and none below the `least` is used. */
 void am_meter_priors(struct am_meter *meter,
                      const struct am_dev_perf *const *priors, uint8_t count,

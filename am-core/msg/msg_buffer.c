@@ -4,7 +4,6 @@
  * back to a list of their class; those above the largest class go back to the
  * system.  How much is in use is bounded by the callers (msg_credit.h).
  */
-#include "msg/proto_choice.h"
 #include "msg/proto_eager_inl.h"
 
 #include <stdlib.h>
@@ -131,14 +130,8 @@ __attribute__((noinline)) void am_msg_copy_far(const struct am_peer *peer,
                                                void *to, const void *from,
                                                size_t bytes)
 {
-    uint64_t start;
+    uint64_t start = am_peer_copy_start(peer, bytes);
 
-    if (bytes < AM_METER_BYTES) {
-        am_copy_far(to, from, bytes, peer->ep->near);
-        return;
-    }
-    am_proto_long_received(peer->msg, bytes);
-    start = am_peer_copy_start(peer, bytes);
     am_copy_far(to, from, bytes, peer->ep->near);
     am_peer_copy_stop(peer, bytes, start);
 }

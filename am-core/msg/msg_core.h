@@ -160,6 +160,7 @@ struct am_msg_peer {
     /* hot, receiving */
     uint64_t owed;       /* packed */
     uint64_t owed_limit; /* packed, with guards */
+    uint32_t in_row; /* long messages sent by a request since any has come */
     /* sending */
     size_t eager_short; /* eager_limit while nothing is held */
     const struct am_proto_kind *kind;
@@ -190,13 +191,12 @@ struct am_msg_peer {
     uint64_t frees[AM_MSG_FREES_MAX];
     uint32_t free_count;
     /* both */
-    uint32_t one_way; /* long messages sent by a request since one has come */
+    uint32_t one_way; /* messages of several packets sent since one has come */
     struct am_list active; /* sends under way, receives matched */
     struct am_list link;   /* on msg->peers */
 };
 
 struct am_msg_id_entry;
-struct am_msg_req_slab;
 
 struct am_msg {
     struct am_ctx *ctx;

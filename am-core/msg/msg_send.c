@@ -80,7 +80,7 @@ static void settle(struct am_msg_req *send)
     size_t bytes = send->data.bytes;
     bool contiguous = send->data.kind == AM_DATA_CONTIG;
     am_proto_t proto =
-            contiguous ? am_proto_select_behind(mp->kind, bytes, mp->one_way)
+            contiguous ? am_proto_select_behind(mp->kind, bytes, mp->in_row)
                        : am_proto_select(mp->kind, bytes, false);
 
     send->info.single = false;

@@ -7,7 +7,6 @@
 #ifndef AM_MSG_PROTO_CHOICE_H
 #define AM_MSG_PROTO_CHOICE_H
 
-#include "dev/meter.h"
 #include "msg/proto_cost.h"
 
 enum {
@@ -57,18 +56,12 @@ const struct am_proto_kind *am_proto_kind_of(struct am_msg *msg,
 /* Make the tables of those again whose costs have changed; was there one? */
 bool am_proto_kinds_update(struct am_msg *msg);
 void am_proto_kinds_free(struct am_msg *msg);
-/* A message is sent, or matched.  Of those of several packets the meter is told
+/* A message is sent, or matched.  For those of several packets the meter is told
  * whether both ends send: who has posted a receive when it sends, or fetches what one
  * has met, and had a long message not long ago, will receive meanwhile; in a ping-pong
  * the receive is posted later. */
 void am_proto_long_sent(struct am_msg_peer *mp, size_t bytes);
-
-static inline void am_proto_long_received(struct am_msg_peer *mp, size_t bytes)
-{
-    if (bytes >= AM_METER_BYTES) { /* not an answer between series */
-        mp->one_way = 0;
-    }
-}
+void am_proto_long_received(struct am_msg_peer *mp, size_t bytes);
 
 /* Settle which contiguous messages to this peer go the short way from now on. */
 void am_proto_short_set(struct am_msg_peer *mp);
@@ -105,7 +98,7 @@ static inline am_proto_t am_proto_select(const struct am_proto_kind *kind,
 }
 
 /* The same of contiguous bytes that follow others: so many long messages have been sent
- * since one has come. */
+ * since any has come. */
 static inline am_proto_t
 am_proto_select_behind(const struct am_proto_kind *kind, size_t bytes,
                        uint32_t others)

@@ -140,6 +140,7 @@ am_eager_land(struct am_token *token, struct am_msg_peer *mp,
 {
     struct am_msg *msg = token->arg;
 
+    mp->in_row = 0;
     if (is_short) {
         am_eager_status(msg, token, key, bytes, bytes);
         am_eager_copy_short(msg, recv, data, bytes);

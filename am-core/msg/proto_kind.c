@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "dev/meter.h"
 #include "msg/proto_choice.h"
 
 #include <stdlib.h>
@@ -100,11 +101,20 @@ void am_proto_long_sent(struct am_msg_peer *mp, size_t bytes)
 {
     const struct am_proto_kind *kind = mp->kind;
 
-    mp->one_way += bytes >= AM_METER_BYTES && mp->one_way < ONE_WAY_MAX;
+    mp->in_row += bytes >= AM_METER_BYTES && mp->in_row < AM_PROTO_SERIES;
     if (bytes > kind->packet_max && kind->meter != NULL) {
+        mp->one_way += mp->one_way < ONE_WAY_MAX;
         am_meter_sent(kind->meter,
                       mp->one_way < ONE_WAY_MAX &&
                               (am_match_posted_count(&mp->msg->match) != 0 ||
                                mp->msg->fetches != 0));
+    }
+}
+
+void am_proto_long_received(struct am_msg_peer *mp, size_t bytes)
+{
+    mp->in_row = 0;
+    if (bytes > mp->kind->packet_max) {
+        mp->one_way = 0;
     }
 }

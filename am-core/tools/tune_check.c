@@ -100,7 +100,7 @@ static void choice_look(struct check *check, size_t bytes)
 
     in.contiguous = true;
     check->choice = am_proto_select_behind(
-            kind, bytes, check->pattern->each == 1 ? AM_PROTO_SERIES : 0);
+            kind, bytes, check->pattern->run == one_way ? AM_PROTO_SERIES : 0);
     check->choice_ps = am_proto_cost_ps(&in, check->choice, bytes);
 }
 

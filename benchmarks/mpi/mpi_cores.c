@@ -1,11 +1,12 @@
 /*
  * How long messages and collectives of two ranks take while their cores are near to each
- * other, while they are far, and while they are two threads of one core (twin): some hosts
- * of virtual machines change that about once a second.  The two look how long a flag takes from one to the other, make ten calls with a
- * barrier before each, and look again; what they find belongs to a state only if both looks
- * agree.  A line for each call, length and state: how many tens there were, and the median
- * over them of what a call took, the mean of both ranks.  Plain MPI, so that the same
- * program measures every MPI; the flag lies in a file in /dev/shm.
+ * other, while they are far, or between the two, and while they are two threads of one core
+ * (twin): some hosts of virtual machines change that about once a second.  The two look how
+ * long a flag takes from one to the other, make ten calls with a barrier before each, and
+ * look again; what they find belongs to a state only if both looks agree.  A line for each
+ * call, length and state: how many tens there were, and the median over them of what a call
+ * took, the mean of both ranks.  Plain MPI, so that the same program measures every MPI; the
+ * flag lies in a file in /dev/shm.
  *
  *   mpicc -O2 -o mpi_cores mpi_cores.c
  *   mpiexec -bind-to core -n 2 ./mpi_cores [CALLS [FROM [TO [MS [ASIDE]]]]]
@@ -36,6 +37,7 @@ enum {
 typedef enum {
     STATE_TWIN,
     STATE_NEAR,
+    STATE_BETWEEN,
     STATE_FAR,
     STATE_COUNT,
     STATE_NONE = STATE_COUNT
@@ -121,6 +123,9 @@ static core_state_t state_of(double before_ns, double after_ns)
     if (least > twin_ns && most < near_ns) {
         return STATE_NEAR;
     }
+    if (least >= near_ns && most <= far_ns) {
+        return STATE_BETWEEN;
+    }
     return least > far_ns ? STATE_FAR : STATE_NONE;
 }
 
@@ -202,7 +207,8 @@ static int compare(const void *a, const void *b)
 
 static void measure(char kind, int bytes, double ms)
 {
-    static const char *const names[STATE_COUNT] = {"twin", "near", "far"};
+    static const char *const names[STATE_COUNT] = {"twin", "near", "between",
+                                                   "far"};
     int counts[STATE_COUNT] = {0}, goes_on = 1;
     double end = MPI_Wtime() + ms / 1e3;
 

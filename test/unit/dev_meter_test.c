@@ -637,17 +637,59 @@ static void test_priors(void **state)
     see(&meter, AM_COPY_OUT, 12, 70000);
     assert_int_equal(changes, 1);
     prior_check(&meter, 1);
-    see(&meter, AM_COPY_IN, 20, 60000);
+    see(&meter, AM_COPY_IN, 40, 60000);
     see(&meter, AM_COPY_SINGLE, 40, 90000); /* so long that they do not tell */
     prior_check(&meter, 1);
     see(&meter, AM_COPY_IN, 20, 160000);
     prior_check(&meter, 2);
-    see(&meter, AM_COPY_IN, 20, 20000);
+    see(&meter, AM_COPY_IN, 10, 20000);
+    prior_check(&meter, 2); /* it is not long ago */
+    see(&meter, AM_COPY_IN, 80, 20000);
     assert_int_equal(changes, 4);
     prior_check(&meter, 0);
     go_both_ways(&meter);
-    see(&meter, AM_COPY_IN, 20, 80000);
+    see(&meter, AM_COPY_IN, 60, 80000);
     assert_int_equal(meter.prior_at, 0);
+}
+
+/* Copies from memory in no cache take long between near cores, whose lines come soon; and
+ * short single copies, whose constant part is no less for the near ones, do not tell. */
+static void test_priors_near(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    meter.learn = AM_LEARN_MUCH;
+    am_meter_priors(&meter, priors, 3, 0, 0);
+    for (int i = 0; i < 100; i++) {
+        am_meter_sample(&meter, AM_COPY_SINGLE, 16384, 2500000);
+    }
+    meter.lines_near = true;
+    see(&meter, AM_COPY_IN, 100, 90000);
+    assert_int_equal(changes, 0);
+    meter.lines_near = false;
+    see(&meter, AM_COPY_IN, 1, 90000);
+    prior_check(&meter, 1);
+}
+
+/* Where all goes by single copies a stream is tried again after a while. */
+static void test_priors_unproved(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    meter.learn = AM_LEARN_MUCH;
+    am_meter_priors(&meter, priors, 3, 0, 0);
+    see(&meter, AM_COPY_IN, 7, 80000);
+    prior_check(&meter, 1);
+    see(&meter, AM_COPY_SINGLE, AM_METER_UNPROVED - 1, 90000);
+    prior_check(&meter, 1);
+    see(&meter, AM_COPY_SINGLE, 7, 90000);
+    prior_check(&meter, 0);
+    see(&meter, AM_COPY_IN, 60, 80000);
+    prior_check(&meter, 1);
 }
 
 /* ... and none below the least. */
@@ -692,6 +734,8 @@ int main(void)
             cmocka_unit_test(test_single_unasked),
             cmocka_unit_test(test_priors),
             cmocka_unit_test(test_priors_least),
+            cmocka_unit_test(test_priors_near),
+            cmocka_unit_test(test_priors_unproved),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

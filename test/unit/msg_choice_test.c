@@ -476,7 +476,7 @@ static uint64_t sent_by(const struct world *world, am_proto_t proto)
 }
 
 /* Far from each other a single message of 24 KiB is fetched, and of a series those
- * behind the first four are eager, until a long one comes back; not where the user says
+ * behind the first four are eager, until one comes back; not where the user says
  * what is eager. */
 static void test_series(void **state)
 {
@@ -510,13 +510,11 @@ static void test_series(void **state)
             pass(&world, 0, 1, BYTES);
         }
         assert_int_equal(sent_by(&world, E), series);
-        pass(&world, 1, 0, 8); /* an answer */
-        pass(&world, 0, 1, BYTES);
-        series += set == 1 ? 0 : 1;
-        assert_int_equal(sent_by(&world, E), series);
-        pass(&world, 1, 0, BYTES);
-        pass(&world, 0, 1, BYTES);
-        assert_int_equal(sent_by(&world, E), series);
+        for (size_t answer = 8; answer <= BYTES; answer += BYTES - 8) {
+            pass(&world, 1, 0, answer);
+            pass(&world, 0, 1, BYTES);
+            assert_int_equal(sent_by(&world, E), series);
+        }
         world_close(&world);
     }
 }

@@ -65,10 +65,11 @@ static void meter_open(struct shm_dev *dev, struct am_meter *meter,
         am_profile_apply(row, meter);
     } else if (distance == AM_DISTANCE_CACHE) {
         am_meter_priors(meter, perfs, AM_METER_PRIORS, 0, 0);
-    } else if (distance == AM_DISTANCE_NODE) {
+    } else if (distance >= AM_DISTANCE_NODE) {
         am_meter_priors(meter, perfs, AM_METER_PRIORS, 1, 2);
     }
     if (dev->config.cma == SHM_CMA_ON) { /* for nothing, so that it is chosen */
+        meter->priors = NULL;
         meter->perf.get.fixed_ps = meter->perf.put.fixed_ps = 0;
         am_meter_prior(meter, AM_WAYS_ONE, AM_COPY_SINGLE, 0, AM_FROM_DEFAULT);
         am_meter_prior(meter, AM_WAYS_BOTH, AM_COPY_SINGLE, 0, AM_FROM_DEFAULT);
@@ -168,6 +169,7 @@ void shm_costs_seen(struct am_dev_ep *dep, bool near)
     } else {
         ep->far_count += ep->far_count < sure;
     }
+    ep->ep.meter->lines_near = ep->far_count < sure / 2;
     is_far = ep->far_count >= (ep->is_far ? sure / 2 : sure);
     if (is_far != ep->is_far && !dev->crowded && dev->meters[0].learns != 0) {
         ep->is_far = is_far;
