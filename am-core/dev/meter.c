@@ -29,7 +29,8 @@ enum {
             256,           /* what copies take as the heavier prior says, ... */
     METER_WEIGHT_PART = 4, /* ... of the last ones, about so many: ... */
     METER_LIGHT_ON = 180,  /* the prior before from here down ... */
-    METER_LIGHT_OFF = 217, /* ... until above this */
+    METER_LIGHT_OFF = 217, /* ... until above this, ... */
+    METER_FAR_ON = 256,    /* ... or this for the last */
     METER_WEIGHT_SINGLE = 32 * 1024 /* longer single copies hardly tell */
 };
 
@@ -156,9 +157,10 @@ static void weights_see(struct am_meter *meter, am_copy_t copy, size_t bytes,
 static uint8_t prior_wanted(struct am_meter *meter)
 {
     uint8_t at = meter->prior_at;
+    bool is_last = at + 2 == meter->prior_count;
 
     if (at + 1 < meter->prior_count &&
-        meter->weights[at + 1] > METER_LIGHT_OFF &&
+        meter->weights[at + 1] > (is_last ? METER_FAR_ON : METER_LIGHT_OFF) &&
         !(at == 0 && meter->lines_near)) {
         return at + 1;
     }

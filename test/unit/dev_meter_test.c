@@ -640,7 +640,9 @@ static void test_priors(void **state)
     see(&meter, AM_COPY_IN, 40, 60000);
     see(&meter, AM_COPY_SINGLE, 40, 90000); /* so long that they do not tell */
     prior_check(&meter, 1);
-    see(&meter, AM_COPY_IN, 20, 160000);
+    see(&meter, AM_COPY_IN, 40, 160000);
+    prior_check(&meter, 1);
+    see(&meter, AM_COPY_IN, 20, 170000);
     prior_check(&meter, 2);
     see(&meter, AM_COPY_IN, 10, 20000);
     prior_check(&meter, 2); /* it is not long ago */
