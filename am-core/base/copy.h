@@ -129,9 +129,9 @@ static inline void am_copy_far(void *to, const void *from, size_t bytes,
 }
 
 /* A line that another core has just written takes so long to load at most if the two
- * share a cache: 20 to 50 ns where a flag takes 60, and 100 to 150 where it takes
- * 260. */
-#define AM_COPY_NEAR_PS UINT64_C(80000)
+ * share a cache: 20 to 50 ns where a flag takes 60, 70 to 130 between two cores of one
+ * chip that is a mesh, where a flag takes 150, and 100 to 150 where it takes 260. */
+#define AM_COPY_NEAR_PS UINT64_C(70000)
 
 /* Load such a line, of which `word` is one: did it take no longer than near_ps? */
 bool am_copy_is_near(struct am_env *env, const _Atomic uint64_t *word,

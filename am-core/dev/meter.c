@@ -25,12 +25,11 @@ enum {
     METER_BUSY_PART = 8,  /* ... of the last messages, about so many */
     METER_BUSY_ON = 160,  /* both ways from here ... */
     METER_BUSY_OFF = 64,  /* ... until below this */
-    METER_WEIGHT_ALL =
-            256,           /* what copies take as the heavier prior says, ... */
-    METER_WEIGHT_PART = 4, /* ... of the last ones, about so many: ... */
-    METER_LIGHT_ON = 180,  /* the prior before from here down ... */
-    METER_LIGHT_OFF = 217, /* ... until above this, ... */
-    METER_FAR_ON = 256,    /* ... or this for the last */
+    METER_WEIGHT_ALL = 256, /* copies take what a prior says, ... */
+    METER_WEIGHT_PART = 4,  /* ... of the last ones, about so many: ... */
+    METER_LIGHT_ON = 180,   /* the prior before from here down ... */
+    METER_LIGHT_OFF = 217,  /* ... until above this, ... */
+    METER_FAR_ON = 320,     /* ... or this for the last */
     METER_WEIGHT_SINGLE = 32 * 1024 /* longer single copies hardly tell */
 };
 
@@ -91,11 +90,10 @@ void am_meter_init(struct am_meter *meter, const struct am_dev_perf *perf,
 
 void am_meter_priors(struct am_meter *meter,
                      const struct am_dev_perf *const *priors, uint8_t count,
-                     uint8_t least, uint8_t at)
+                     uint8_t at)
 {
     meter->priors = priors;
     meter->prior_count = count;
-    meter->prior_least = least;
     meter->prior_at = at;
     for (int i = 0; i < count; i++) {
         meter->weights[i] = i > at ? METER_WEIGHT_ALL / 2 : METER_WEIGHT_ALL;
@@ -164,12 +162,10 @@ static uint8_t prior_wanted(struct am_meter *meter)
         !(at == 0 && meter->lines_near)) {
         return at + 1;
     }
-    if (at > meter->prior_least && meter->unproved >= AM_METER_UNPROVED) {
+    if (at > 0 && meter->unproved >= AM_METER_UNPROVED) {
         meter->weights[at] = METER_WEIGHT_ALL / 2;
     }
-    return at > meter->prior_least && meter->weights[at] <= METER_LIGHT_ON
-                   ? at - 1
-                   : at;
+    return at > 0 && meter->weights[at] <= METER_LIGHT_ON ? at - 1 : at;
 }
 
 /* Is another prior used from now on? */

@@ -100,7 +100,7 @@ struct am_meter {
     uint32_t changes;             /* times that perf has changed */
     struct am_rate rates[AM_WAYS_COUNT][AM_COPY_COUNT];
     const struct am_dev_perf *const *priors; /* from near to far, or NULL */
-    uint8_t prior_count, prior_least, prior_at;
+    uint8_t prior_count, prior_at;
     /* by prior: what copies take, in 256ths of what it says: a mean */
     uint32_t weights[AM_METER_PRIORS];
     uint32_t unproved; /* single copies since one of a stream was timed */
@@ -118,10 +118,10 @@ void am_meter_init(struct am_meter *meter, const struct am_dev_perf *perf,
 void am_meter_prior(struct am_meter *meter, am_ways_t ways, am_copy_t copy,
                     uint64_t byte_fs, am_from_t from);
 /* So many priors, of near cores first, of all but single copies' bytes, in memory that
- * stays; the meter has begun with the one `at`, and none below the `least` is used. */
+ * stays; the meter has begun with the one `at`. */
 void am_meter_priors(struct am_meter *meter,
                      const struct am_dev_perf *const *priors, uint8_t count,
-                     uint8_t least, uint8_t at);
+                     uint8_t at);
 /* perf.shared_core and turn_ps: do the ends of this distance take turns on a
  * core?  Then nothing is learned, as a copy's time is mostly somebody else's. */
 void am_meter_turns(struct am_meter *meter, bool shared_core, uint64_t turn_ps);

@@ -39,13 +39,33 @@ static inline void copy_in(const struct am_shared_part *part, void *to,
     }
 }
 
-static inline void copy_out(const struct am_shared_part *part, void *to,
-                            const void *from)
+/* So many bytes that a member has written tell what copies out of its memory cost. */
+static __attribute__((noinline)) void
+copy_out_timed(const struct am_shared_part *part, uint32_t member, void *to,
+               const void *from)
+{
+    const struct am_coll_group *group = part->group;
+    am_status_t status;
+    struct am_peer *peer = am_peer_get(group->coll->ctx,
+                                       am_coll_member(group, member), &status);
+    bool is_timed = member != group->rank && peer != NULL && peer->ep != NULL;
+    uint64_t start = is_timed ? am_peer_copy_start(peer, part->bytes) : 0;
+
+    am_copy_far(to, from, part->bytes, group->shared->is_near);
+    if (start != 0) {
+        am_peer_copy_stop(peer, part->bytes, start);
+    }
+}
+
+static inline void copy_out(const struct am_shared_part *part, uint32_t member,
+                            void *to, const void *from)
 {
     if (part->bytes <= AM_COPY_SMALL) {
         am_copy_small(to, from, part->bytes);
-    } else {
+    } else if (part->bytes < AM_METER_BYTES) {
         am_copy_far(to, from, part->bytes, part->group->shared->is_near);
+    } else {
+        copy_out_timed(part, member, to, from);
     }
     am_shared_copied(part->group->coll, part->bytes);
 }
@@ -146,7 +166,8 @@ static void reduce_all(const struct am_shared_part *part, uint32_t block)
     size_t count = part->bytes == part->block ? part->call->count
                                               : part->bytes / op->element_bytes;
 
-    copy_out(part, to, given_by(part, part->group->size - 1, block));
+    copy_out(part, part->group->size - 1, to,
+             given_by(part, part->group->size - 1, block));
     for (uint32_t i = part->group->size - 1; i-- > 0;) {
         am_coll_operate(part->group->coll, op, given_by(part, i, block), to,
                         count);
@@ -162,7 +183,7 @@ void am_shared_part_take(const struct am_shared_part *part)
 
     switch (call->kind) {
     case AM_COLL_BCAST:
-        copy_out(part, to, given_by(part, call->root, 0));
+        copy_out(part, call->root, to, given_by(part, call->root, 0));
         break;
     case AM_COLL_REDUCE:
     case AM_COLL_ALLREDUCE:
@@ -174,13 +195,13 @@ void am_shared_part_take(const struct am_shared_part *part)
     case AM_COLL_ALLGATHER:
         for (uint32_t i = 0; i < size; i++, to += call->count) {
             if (i != rank || call->send != NULL) {
-                copy_out(part, to, given_by(part, i, 0));
+                copy_out(part, i, to, given_by(part, i, 0));
             }
         }
         break;
     case AM_COLL_ALLTOALL:
         for (uint32_t i = 0; i < size; i++, to += call->count) {
-            copy_out(part, to, given_by(part, i, rank));
+            copy_out(part, i, to, given_by(part, i, rank));
         }
         break;
     default:

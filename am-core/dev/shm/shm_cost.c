@@ -54,19 +54,19 @@ static void meter_open(struct shm_dev *dev, struct am_meter *meter,
                        am_distance_t distance, const struct am_profile_row *row,
                        uint64_t single_fs)
 {
-    am_meter_init(meter,
-                  distance < AM_DISTANCE_NODE ? &perf_default : &perf_far,
-                  distance);
+    uint8_t begin = distance < AM_DISTANCE_NODE    ? 0
+                    : distance == AM_DISTANCE_NODE ? 1
+                                                   : 2;
+
+    am_meter_init(meter, perfs[begin], distance);
     for (int ways = 0; ways < AM_WAYS_COUNT && dev->cma; ways++) {
         am_meter_prior(meter, (am_ways_t)ways, AM_COPY_SINGLE, single_fs,
                        AM_FROM_START);
     }
     if (row != NULL && row->given) {
         am_profile_apply(row, meter);
-    } else if (distance == AM_DISTANCE_CACHE) {
-        am_meter_priors(meter, perfs, AM_METER_PRIORS, 0, 0);
-    } else if (distance >= AM_DISTANCE_NODE) {
-        am_meter_priors(meter, perfs, AM_METER_PRIORS, 1, 2);
+    } else if (distance != AM_DISTANCE_CORE) {
+        am_meter_priors(meter, perfs, AM_METER_PRIORS, begin);
     }
     if (dev->config.cma == SHM_CMA_ON) { /* for nothing, so that it is chosen */
         meter->priors = NULL;
@@ -169,7 +169,7 @@ void shm_costs_seen(struct am_dev_ep *dep, bool near)
     } else {
         ep->far_count += ep->far_count < sure;
     }
-    ep->ep.meter->lines_near = ep->far_count < sure / 2;
+    ep->ep.meter->lines_near = ep->far_count == 0;
     is_far = ep->far_count >= (ep->is_far ? sure / 2 : sure);
     if (is_far != ep->is_far && !dev->crowded && dev->meters[0].learns != 0) {
         ep->is_far = is_far;
