@@ -169,7 +169,9 @@ void shm_costs_seen(struct am_dev_ep *dep, bool near)
     } else {
         ep->far_count += ep->far_count < sure;
     }
-    ep->ep.meter->lines_near = ep->far_count == 0;
+    if (ep->ep.meter != NULL) { /* it is placed */
+        ep->ep.meter->lines_near = ep->far_count == 0;
+    }
     is_far = ep->far_count >= (ep->is_far ? sure / 2 : sure);
     if (is_far != ep->is_far && !dev->crowded && dev->meters[0].learns != 0) {
         ep->is_far = is_far;
