@@ -39,19 +39,27 @@ static inline void copy_in(const struct am_shared_part *part, void *to,
     }
 }
 
-/* So many bytes that a member has written tell what copies out of its memory cost. */
+/* Long copies out of a member's memory tell what they cost. */
 static __attribute__((noinline)) void
-copy_out_timed(const struct am_shared_part *part, uint32_t member, void *to,
-               const void *from)
+copy_out_long(const struct am_shared_part *part, uint32_t member, void *to,
+              const void *from)
 {
     const struct am_coll_group *group = part->group;
+    bool is_near = group->shared->is_near;
+    struct am_peer *peer;
     am_status_t status;
-    struct am_peer *peer = am_peer_get(group->coll->ctx,
-                                       am_coll_member(group, member), &status);
-    bool is_timed = member != group->rank && peer != NULL && peer->ep != NULL;
-    uint64_t start = is_timed ? am_peer_copy_start(peer, part->bytes) : 0;
+    uint64_t start;
 
-    am_copy_far(to, from, part->bytes, group->shared->is_near);
+    if (part->bytes < AM_METER_BYTES || member == group->rank) {
+        am_copy_far(to, from, part->bytes, is_near);
+        return;
+    }
+    peer = am_peer_get(group->coll->ctx, am_coll_member(group, member),
+                       &status);
+    start = peer == NULL || peer->ep == NULL
+                    ? 0
+                    : am_peer_copy_start(peer, part->bytes);
+    am_copy_far(to, from, part->bytes, is_near);
     if (start != 0) {
         am_peer_copy_stop(peer, part->bytes, start);
     }
@@ -62,10 +70,8 @@ static inline void copy_out(const struct am_shared_part *part, uint32_t member,
 {
     if (part->bytes <= AM_COPY_SMALL) {
         am_copy_small(to, from, part->bytes);
-    } else if (part->bytes < AM_METER_BYTES) {
-        am_copy_far(to, from, part->bytes, part->group->shared->is_near);
     } else {
-        copy_out_timed(part, member, to, from);
+        copy_out_long(part, member, to, from);
     }
     am_shared_copied(part->group->coll, part->bytes);
 }
