@@ -21,6 +21,7 @@ enum {
     METER_LEAP_FIRST = 4, /* ... each of the first AM_METER_SURE as so many */
     METER_PUT_MORE = 8,   /* a put costs by one in so many more than a get */
     METER_REST = 32,      /* samples between two changes */
+    METER_TURN = 256 * 1024, /* who shares a core may lose it in a longer copy */
     METER_BUSY_ALL = 256, /* the share that goes both ways, of so many: ... */
     METER_BUSY_PART = 8,  /* ... of the last messages, about so many */
     METER_BUSY_ON = 160,  /* both ways from here ... */
@@ -33,14 +34,28 @@ enum {
     METER_WEIGHT_SINGLE = 32 * 1024 /* longer single copies hardly tell */
 };
 
+/* What a copy of a stream costs.  Who shares a core with the other end and only sends has
+ * not seen the other copy, which the same core makes. */
+static uint64_t stream_fs(const struct am_meter *meter, am_copy_t copy,
+                          am_copy_t other)
+{
+    const struct am_rate *rates = am_meter_rates(meter);
+    bool by_other = meter->perf.shared_core &&
+                    rates[copy].from != AM_FROM_RUN &&
+                    rates[other].from == AM_FROM_RUN;
+
+    return rates[by_other ? other : copy].used_fs;
+}
+
 static void perf_update(struct am_meter *meter)
 {
     struct am_dev_perf *perf = &meter->perf;
-    const struct am_rate *rates = am_meter_rates(meter);
-    uint64_t single_fs = rates[AM_COPY_SINGLE].used_fs;
+    uint64_t single_fs = am_meter_rates(meter)[AM_COPY_SINGLE].used_fs;
 
-    perf->send_overhead.per_byte_fs = rates[AM_COPY_IN].used_fs;
-    perf->recv_overhead.per_byte_fs = rates[AM_COPY_OUT].used_fs;
+    perf->send_overhead.per_byte_fs =
+            stream_fs(meter, AM_COPY_IN, AM_COPY_OUT);
+    perf->recv_overhead.per_byte_fs =
+            stream_fs(meter, AM_COPY_OUT, AM_COPY_IN);
     /* a put took 1.0 to 1.6 times as long as a get where both were measured */
     perf->put.per_byte_fs = single_fs + single_fs / METER_PUT_MORE;
     perf->get.per_byte_fs = single_fs;
@@ -80,6 +95,7 @@ void am_meter_init(struct am_meter *meter, const struct am_dev_perf *perf,
 
     *meter = (struct am_meter){.perf = *perf, .distance = distance};
     meter->wait[AM_COPY_IN] = meter->wait[AM_COPY_OUT] = METER_WARM;
+    meter->cold_bytes = AM_METER_COLD;
     for (int ways = 0; ways < AM_WAYS_COUNT; ways++) {
         for (int copy = 0; copy < AM_COPY_COUNT; copy++) {
             am_meter_prior(meter, (am_ways_t)ways, (am_copy_t)copy,
@@ -175,7 +191,7 @@ static bool weigh(struct am_meter *meter, am_copy_t copy, size_t bytes,
     uint8_t wanted;
 
     if (meter->priors == NULL || meter->learn != AM_LEARN_MUCH ||
-        meter->perf.both_ways) {
+        meter->perf.both_ways || meter->perf.shared_core) {
         return false;
     }
     meter->unproved = copy == AM_COPY_SINGLE ? meter->unproved + 1 : 0;
@@ -195,11 +211,13 @@ static bool weigh(struct am_meter *meter, am_copy_t copy, size_t bytes,
 void am_meter_turns(struct am_meter *meter, bool shared_core, uint64_t turn_ps)
 {
     struct am_dev_perf *perf = &meter->perf;
+    uint32_t rest = meter->rest; /* which is for what samples change */
 
     if (perf->shared_core != shared_core || perf->turn_ps != turn_ps) {
         perf->shared_core = shared_core;
         perf->turn_ps = turn_ps;
         perf_changed(meter);
+        meter->rest = rest;
     }
 }
 
@@ -290,6 +308,20 @@ static bool takes_longer(const struct am_rate *rate, uint64_t byte_fs)
     return byte_fs > expected_fs + expected_fs / METER_LONGER;
 }
 
+/* Where ranks share a core, copies tell what they cost when a stream's memory is in its
+ * cache, and when nobody else has had the core meanwhile. */
+static bool is_told(struct am_meter *meter, am_copy_t copy, size_t bytes)
+{
+    size_t cold = meter->cold_bytes;
+
+    if (!meter->perf.shared_core || copy == AM_COPY_SINGLE) {
+        cold = 0;
+    } else {
+        meter->cold_bytes -= bytes < cold ? bytes : cold;
+    }
+    return cold == 0 && !(meter->perf.shared_core && bytes > METER_TURN);
+}
+
 void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
                    size_t bytes, uint64_t start)
 {
@@ -302,7 +334,7 @@ void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
         byte_fs = each_byte_fs(meter, copy, bytes, elapsed_ps);
         meter->wait[copy] = untimed(meter, copy, bytes,
                                     byte_fs >= METER_ODD * rate->used_fs);
-        if (!meter->perf.shared_core &&
+        if (is_told(meter, copy, bytes) &&
             !(takes_longer(rate, byte_fs) && has_faulted(meter, env))) {
             am_meter_sample(meter, copy, bytes, elapsed_ps);
         }

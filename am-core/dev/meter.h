@@ -95,6 +95,7 @@ struct am_meter {
     uint32_t busy;                /* share of what goes both ways */
     uint32_t rest;                /* samples until a change is allowed */
     uint64_t faults;              /* page faults when last asked for */
+    size_t cold_bytes; /* on a shared core: of a stream, until it is in the cache */
     bool dear;                    /* a stream both ways is */
     bool trial;                   /* the change that is made now is a trial */
     uint32_t changes;             /* times that perf has changed */
@@ -123,7 +124,8 @@ void am_meter_priors(struct am_meter *meter,
                      const struct am_dev_perf *const *priors, uint8_t count,
                      uint8_t at);
 /* perf.shared_core and turn_ps: do the ends of this distance take turns on a
- * core?  Then nothing is learned, as a copy's time is mostly somebody else's. */
+ * core?  Then nothing is learned of copies that are so long that others have it
+ * meanwhile. */
 void am_meter_turns(struct am_meter *meter, bool shared_core, uint64_t turn_ps);
 
 /* A copy of `bytes` (at least AM_METER_BYTES) took so long. */

@@ -81,13 +81,17 @@ static bool stream_is_much(struct am_meter *meter)
     return rates[AM_COPY_IN].much || rates[AM_COPY_OUT].much;
 }
 
-/* A little more or less does not outdo a prior. */
+/* A little more or less does not outdo a prior, except where ranks take turns on a core:
+ * there no copy waits for the other end, and each takes what it costs. */
 static bool differs_much(const struct am_meter *meter,
                          const struct am_rate *rate)
 {
     uint64_t much = METER_MUCH_LESS * METER_MUCH;
     uint64_t a = rate->seen_fs, b = rate->prior_fs;
 
+    if (meter->perf.shared_core) {
+        return true;
+    }
     if (uses_seen(meter, rate)) {
         much -= much / METER_MUCH_LESS;
     }
@@ -124,6 +128,9 @@ static bool try_prior(struct am_meter *meter, struct am_rate *rate)
 {
     forget(rate, METER_SURE_TRIAL);
     rate->much = false;
+    if (rate != &am_meter_rates(meter)[AM_COPY_SINGLE]) {
+        meter->cold_bytes = AM_METER_COLD;
+    }
     if (!differs(rate->prior_fs, rate->used_fs, METER_RATIO)) {
         return false;
     }

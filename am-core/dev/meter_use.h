@@ -8,7 +8,10 @@
 #include "dev/meter.h"
 
 enum {
-    AM_METER_SURE = 16 /* samples before the mean is believed */
+    AM_METER_SURE = 16, /* samples before the mean is believed */
+    /* On a core that ranks share the first copies of a stream tell nothing, until all of
+     * its ring is in the cache; so many bytes. */
+    AM_METER_COLD = 4 * 1024 * 1024
 };
 
 /* The numbers of the way that is noticed, by am_copy_t. */
