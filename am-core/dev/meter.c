@@ -208,11 +208,28 @@ static bool weigh(struct am_meter *meter, am_copy_t copy, size_t bytes,
     return true;
 }
 
+/* What was seen on a core that was shared, or not, says nothing now. */
+static void seen_forget(struct am_meter *meter)
+{
+    for (int ways = 0; ways < AM_WAYS_COUNT; ways++) {
+        for (int copy = 0; copy < AM_COPY_COUNT; copy++) {
+            const struct am_rate *rate = &meter->rates[ways][copy];
+
+            am_meter_prior(meter, (am_ways_t)ways, (am_copy_t)copy,
+                           rate->prior_fs, rate->prior_from);
+        }
+    }
+    meter->cold_bytes = AM_METER_COLD;
+}
+
 void am_meter_turns(struct am_meter *meter, bool shared_core, uint64_t turn_ps)
 {
     struct am_dev_perf *perf = &meter->perf;
     uint32_t rest = meter->rest; /* which is for what samples change */
 
+    if (perf->shared_core != shared_core) {
+        seen_forget(meter);
+    }
     if (perf->shared_core != shared_core || perf->turn_ps != turn_ps) {
         perf->shared_core = shared_core;
         perf->turn_ps = turn_ps;

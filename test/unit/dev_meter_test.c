@@ -497,6 +497,57 @@ static int timed(struct am_meter *meter, size_t bytes, int count,
     return timed_by(&clock, meter, bytes, count, byte_fs, 0);
 }
 
+/* Ranks that take turns on a core wait for no other end while they copy: what is seen is
+ * used, by who only sends for the receiver's copies as well, but not while the ring is new,
+ * nor of copies so long that another has had the core meanwhile. */
+static void test_shared_core(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    meter.learn = AM_LEARN_MUCH;
+    am_meter_turns(&meter, true, 1100000);
+    (void)timed(&meter, BYTES, 64, 60000);
+    assert_int_equal(meter.rates[0][AM_COPY_IN].samples, 0);
+    (void)timed(&meter, 8 * BYTES, 1000, 60000);
+    assert_int_equal(meter.rates[0][AM_COPY_IN].samples, 0);
+    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
+    (void)timed(&meter, BYTES, 200, 30000);
+    assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 30000));
+    assert_int_equal(meter.perf.recv_overhead.per_byte_fs,
+                     meter.perf.send_overhead.per_byte_fs);
+    assert_int_equal(changes, 2);
+    see(&meter, AM_COPY_OUT, 100, 60000);
+    assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 30000));
+    assert_true(is_near(meter.perf.recv_overhead.per_byte_fs, 60000));
+    am_meter_turns(&meter, false, 0); /* which is another matter */
+    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
+    (void)timed(&meter, BYTES, 1000, 30000);
+    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
+}
+
+/* There a stream that has not been used for long is tried in a ring that is cold again. */
+static void test_shared_trial(void **state)
+{
+    struct am_meter meter;
+    unsigned changes;
+
+    open_meter(&meter, &changes);
+    meter.learn = AM_LEARN_MUCH;
+    am_meter_turns(&meter, true, 1100000);
+    (void)timed(&meter, BYTES, 300, 70000);
+    assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 70000));
+    see(&meter, AM_COPY_SINGLE, 4096, 50000);
+    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
+    (void)timed(&meter, BYTES, 64, 70000);
+    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
+    (void)timed(&meter, BYTES, 64, 22000);
+    assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
+    (void)timed(&meter, BYTES, 1000, 70000);
+    assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 70000));
+}
+
 /* Of short copies few are timed, while they take what is expected. */
 static void test_times_few(void **state)
 {
@@ -705,6 +756,8 @@ int main(void)
             cmocka_unit_test(test_both_ways),
             cmocka_unit_test(test_extremes),
             cmocka_unit_test(test_turns),
+            cmocka_unit_test(test_shared_core),
+            cmocka_unit_test(test_shared_trial),
             cmocka_unit_test(test_times_few),
             cmocka_unit_test(test_much_both),
             cmocka_unit_test(test_much_single),
