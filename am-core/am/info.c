@@ -111,7 +111,8 @@ static const struct am_config_row ctx_rows[] = {
          offsetof(struct am_values, profile), NULL, NULL},
         {"AM_LEARN", "much", AM_CONFIG_CHOICE, "",
          "the costs that protocols are chosen by follow what long copies are "
-         "seen to take: yes, where that differs by a quarter; much, only where "
+         "seen to take: yes, where that differs by a quarter; much, the same "
+         "where ranks outnumber the cores, and elsewhere only where "
          "it differs by a factor of eight, or, while both ends send, where the "
          "two copies of a stream together cost a quarter more than a single "
          "copy, and else those that are built in for the kind of cores that "

@@ -34,28 +34,38 @@ enum {
     METER_WEIGHT_SINGLE = 32 * 1024 /* longer single copies hardly tell */
 };
 
-/* What a copy of a stream costs.  Who shares a core with the other end and only sends has
- * not seen the other copy, which the same core makes. */
-static uint64_t stream_fs(const struct am_meter *meter, am_copy_t copy,
-                          am_copy_t other)
+/* The end of a stream that has not seen the other end's copies takes its own for them where the
+ * two share a core, which makes both: not beside a profile, and not while its own are tried
+ * anew. */
+static bool is_other(const struct am_meter *meter, am_copy_t copy,
+                     am_copy_t other)
 {
-    const struct am_rate *rates = am_meter_rates(meter);
-    bool by_other = meter->perf.shared_core &&
-                    rates[copy].from != AM_FROM_RUN &&
-                    rates[other].from == AM_FROM_RUN;
+    const struct am_rate *rates = am_meter_rates_of(meter);
 
-    return rates[by_other ? other : copy].used_fs;
+    return meter->perf.shared_core && meter->distance < AM_DISTANCE_NODE &&
+           rates[copy].from == AM_FROM_DEFAULT &&
+           rates[copy].sure == AM_METER_SURE &&
+           rates[other].from == AM_FROM_RUN;
+}
+
+const struct am_rate *am_meter_used(const struct am_meter *meter,
+                                    am_copy_t copy)
+{
+    const struct am_rate *rates = am_meter_rates_of(meter);
+    am_copy_t other = copy == AM_COPY_IN ? AM_COPY_OUT : AM_COPY_IN;
+    bool by_other = copy != AM_COPY_SINGLE && is_other(meter, copy, other);
+
+    return &rates[by_other ? other : copy];
 }
 
 static void perf_update(struct am_meter *meter)
 {
     struct am_dev_perf *perf = &meter->perf;
-    uint64_t single_fs = am_meter_rates(meter)[AM_COPY_SINGLE].used_fs;
+    uint64_t single_fs = am_meter_used(meter, AM_COPY_SINGLE)->used_fs;
 
-    perf->send_overhead.per_byte_fs =
-            stream_fs(meter, AM_COPY_IN, AM_COPY_OUT);
+    perf->send_overhead.per_byte_fs = am_meter_used(meter, AM_COPY_IN)->used_fs;
     perf->recv_overhead.per_byte_fs =
-            stream_fs(meter, AM_COPY_OUT, AM_COPY_IN);
+            am_meter_used(meter, AM_COPY_OUT)->used_fs;
     /* a put took 1.0 to 1.6 times as long as a get where both were measured */
     perf->put.per_byte_fs = single_fs + single_fs / METER_PUT_MORE;
     perf->get.per_byte_fs = single_fs;
@@ -220,6 +230,8 @@ static void seen_forget(struct am_meter *meter)
         }
     }
     meter->cold_bytes = AM_METER_COLD;
+    meter->unproved = 0;
+    meter->dear = false;
 }
 
 void am_meter_turns(struct am_meter *meter, bool shared_core, uint64_t turn_ps)
@@ -325,18 +337,17 @@ static bool takes_longer(const struct am_rate *rate, uint64_t byte_fs)
     return byte_fs > expected_fs + expected_fs / METER_LONGER;
 }
 
-/* Where ranks share a core, copies tell what they cost when a stream's memory is in its
- * cache, and when nobody else has had the core meanwhile. */
-static bool is_told(struct am_meter *meter, am_copy_t copy, size_t bytes)
+/* Where ranks share a core, copies of a stream tell what they cost when its memory is in the
+ * cache. */
+static bool is_cold(struct am_meter *meter, am_copy_t copy, size_t bytes)
 {
     size_t cold = meter->cold_bytes;
 
-    if (!meter->perf.shared_core || copy == AM_COPY_SINGLE) {
-        cold = 0;
-    } else {
-        meter->cold_bytes -= bytes < cold ? bytes : cold;
+    if (!meter->perf.shared_core || copy == AM_COPY_SINGLE || cold == 0) {
+        return false;
     }
-    return cold == 0 && !(meter->perf.shared_core && bytes > METER_TURN);
+    meter->cold_bytes -= bytes < cold ? bytes : cold;
+    return true;
 }
 
 void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
@@ -351,8 +362,12 @@ void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
         byte_fs = each_byte_fs(meter, copy, bytes, elapsed_ps);
         meter->wait[copy] = untimed(meter, copy, bytes,
                                     byte_fs >= METER_ODD * rate->used_fs);
-        if (is_told(meter, copy, bytes) &&
-            !(takes_longer(rate, byte_fs) && has_faulted(meter, env))) {
+        if (meter->perf.shared_core && bytes > METER_TURN) {
+            if (am_meter_passed(meter, copy)) {
+                perf_changed(meter);
+            }
+        } else if (!is_cold(meter, copy, bytes) &&
+                   !(takes_longer(rate, byte_fs) && has_faulted(meter, env))) {
             am_meter_sample(meter, copy, bytes, elapsed_ps);
         }
     }

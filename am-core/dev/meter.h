@@ -16,8 +16,12 @@
  * a single copy's prior, and were not known to, it is dear, and is tried again after 16,384
  * single copies.
  *
+ * Where ranks share a core, with AM_LEARN_MUCH, too, what is seen counts as it is seen, as a copy
+ * hardly waits for the other end there; and is tried again after 4,096 of others.
+ *
  * Of a distance that is different things on different machines there may be several priors,
- * and with AM_LEARN_MUCH the one is used that copies are nearest to.
+ * and with AM_LEARN_MUCH, and a core for each rank, the one is used that copies are
+ * nearest to.
  *
  * One way and both ways are told apart, as two ends that stream to each other
  * make both copies of each byte on the same two cores: each way has numbers of
@@ -131,6 +135,10 @@ void am_meter_turns(struct am_meter *meter, bool shared_core, uint64_t turn_ps);
 /* A copy of `bytes` (at least AM_METER_BYTES) took so long. */
 void am_meter_sample(struct am_meter *meter, am_copy_t copy, size_t bytes,
                      uint64_t elapsed_ps);
+/* The rate that perf has of this copy, of the way that is noticed: perhaps the other copy's. */
+const struct am_rate *am_meter_used(const struct am_meter *meter,
+                                    am_copy_t copy);
+
 /* A message of several packets is sent; are such ones received meanwhile? */
 void am_meter_sent(struct am_meter *meter, bool receives);
 

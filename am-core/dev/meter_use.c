@@ -81,8 +81,8 @@ static bool stream_is_much(struct am_meter *meter)
     return rates[AM_COPY_IN].much || rates[AM_COPY_OUT].much;
 }
 
-/* A little more or less does not outdo a prior, except where ranks take turns on a core:
- * there no copy waits for the other end, and each takes what it costs. */
+/* A little more or less does not outdo a prior, except where ranks take turns on a core: there
+ * copies hardly wait for the other end, and take what they cost. */
 static bool differs_much(const struct am_meter *meter,
                          const struct am_rate *rate)
 {
@@ -115,7 +115,8 @@ static bool adopt(struct am_meter *meter, struct am_rate *rate)
             !stream_is_much(meter);
     wanted = prior ? rate->prior_fs : rate->seen_fs;
     if (!differs(wanted, rate->used_fs,
-                 uses_seen(meter, rate) ? METER_RATIO_SEEN : METER_RATIO)) {
+                 uses_seen(meter, rate) ? METER_RATIO_SEEN : METER_RATIO) &&
+        !(meter->perf.shared_core && rate->from != AM_FROM_RUN)) {
         return false;
     }
     use(rate, wanted, prior ? rate->prior_from : AM_FROM_RUN);
@@ -128,11 +129,11 @@ static bool try_prior(struct am_meter *meter, struct am_rate *rate)
 {
     forget(rate, METER_SURE_TRIAL);
     rate->much = false;
-    if (rate != &am_meter_rates(meter)[AM_COPY_SINGLE]) {
-        meter->cold_bytes = AM_METER_COLD;
-    }
     if (!differs(rate->prior_fs, rate->used_fs, METER_RATIO)) {
         return false;
+    }
+    if (rate != &am_meter_rates(meter)[AM_COPY_SINGLE]) {
+        meter->cold_bytes = AM_METER_COLD;
     }
     use(rate, rate->prior_fs, rate->prior_from);
     meter->trial = true;
@@ -156,17 +157,22 @@ static bool fade(struct am_meter *meter, struct am_rate *rate)
     return adopt(meter, rate);
 }
 
-static bool use_each(struct am_meter *meter, am_copy_t copy)
+bool am_meter_passed(struct am_meter *meter, am_copy_t copy)
 {
     struct am_rate *rates = am_meter_rates(meter);
     bool changed = false;
 
     for (int i = 0; i < AM_COPY_COUNT; i++) {
-        changed = (i == (int)copy ? adopt(meter, &rates[i])
-                                  : fade(meter, &rates[i])) ||
-                  changed;
+        changed = (i != (int)copy && fade(meter, &rates[i])) || changed;
     }
     return changed;
+}
+
+static bool use_each(struct am_meter *meter, am_copy_t copy)
+{
+    bool changed = adopt(meter, &am_meter_rates(meter)[copy]);
+
+    return am_meter_passed(meter, copy) || changed;
 }
 
 /* ------------------------------------------------- both ways, as a whole */
@@ -271,7 +277,8 @@ bool am_meter_use(struct am_meter *meter, am_copy_t copy)
 {
     bool single = (meter->learns >> AM_COPY_SINGLE & 1) != 0;
 
-    return meter->learn == AM_LEARN_MUCH && meter->perf.both_ways && single
+    return meter->learn == AM_LEARN_MUCH && meter->perf.both_ways && single &&
+                           !meter->perf.shared_core
                    ? use_stream(meter, copy)
                    : use_each(meter, copy);
 }

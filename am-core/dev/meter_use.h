@@ -20,6 +20,12 @@ static inline struct am_rate *am_meter_rates(struct am_meter *meter)
     return meter->rates[meter->perf.both_ways ? AM_WAYS_BOTH : AM_WAYS_ONE];
 }
 
+static inline const struct am_rate *
+am_meter_rates_of(const struct am_meter *meter)
+{
+    return meter->rates[meter->perf.both_ways ? AM_WAYS_BOTH : AM_WAYS_ONE];
+}
+
 static inline uint64_t am_meter_toward(uint64_t from, uint64_t to,
                                        uint64_t part)
 {
@@ -28,5 +34,7 @@ static inline uint64_t am_meter_toward(uint64_t from, uint64_t to,
 
 /* A sample of this copy has been taken: is something else used from now on? */
 bool am_meter_use(struct am_meter *meter, am_copy_t copy);
+/* The same of a copy that says nothing of itself, only that the others were not seen. */
+bool am_meter_passed(struct am_meter *meter, am_copy_t copy);
 
 #endif

@@ -58,8 +58,6 @@ static void out_meter(struct am_text *out, const struct am_meter *meter)
 {
     static const char *const names[AM_COPY_COUNT] = {"copy in", "copy out",
                                                      "single copy"};
-    const struct am_rate *rates =
-            meter->rates[meter->perf.both_ways ? AM_WAYS_BOTH : AM_WAYS_ONE];
 
     am_text_add(out,
                 "  costs at distance %s, %s: short packets %" PRIu64 " ns (%s)",
@@ -68,8 +66,10 @@ static void out_meter(struct am_text *out, const struct am_meter *meter)
                 am_cost_short_ps(&meter->perf) / 1000,
                 am_from_text(meter->short_from));
     for (int i = 0; i < AM_COPY_COUNT; i++) {
+        const struct am_rate *rate = am_meter_used(meter, (am_copy_t)i);
+
         am_text_add(out, ", %s %" PRIu64 " ps/B (%s)", names[i],
-                    rates[i].used_fs / 1000, am_from_text(rates[i].from));
+                    rate->used_fs / 1000, am_from_text(rate->from));
     }
     am_text_add(out, "; changed %u times\n", meter->changes);
 }

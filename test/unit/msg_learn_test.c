@@ -63,7 +63,7 @@ static void pass(struct world *world, uint32_t from, int count)
     }
 }
 
-/* Both ranks send; false where they share a core, where nothing is learned. */
+/* Both ranks send; false where they share a core, where more is learned. */
 static bool open_world(struct world *world, const struct am_option *options)
 {
     const struct am_option *lists[] = {options, options};

@@ -393,12 +393,13 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         the costs that protocols are chosen by follow what long copies are seen to take:
-        yes, where that differs by a quarter; much, only where it differs by a factor of
-        eight, or, while both ends send, where the two copies of a stream together cost a
-        quarter more than a single copy, and else those that are built in for the kind of
-        cores that copies show these to be; with both, they are those of cores that share
-        no cache while lines between two cores come late; no, they stay as they are at the
-        start. One of no, much, yes. libam's default: much.
+        yes, where that differs by a quarter; much, the same where ranks outnumber the
+        cores, and elsewhere only where it differs by a factor of eight, or, while both
+        ends send, where the two copies of a stream together cost a quarter more than a
+        single copy, and else those that are built in for the kind of cores that copies
+        show these to be; with both, they are those of cores that share no cache while
+        lines between two cores come late; no, they stay as they are at the start. One of
+        no, much, yes. libam's default: much.
     - name        : MPIR_CVAR_CH4_AM_LOG
       category    : CH4_AM
       type        : string
