@@ -14,7 +14,7 @@ endif
 
 TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test
 noinst_HEADERS += test/support/clock.h test/support/cm.h test/support/pagemap.h \
-    test/support/seed.h
+    test/support/meter.h test/support/seed.h
 
 if HAVE_CMOCKA
 base_tests = test/unit/base_barrier_test \
@@ -78,6 +78,7 @@ chan_tests = test/unit/chan_stack_test \
     test/unit/chan_window_test \
     test/unit/dev_fault_test \
     test/unit/dev_meter_test test/unit/dev_profile_test \
+    test/unit/meter_shared_test \
     test/unit/shm_near_test
 check_PROGRAMS += $(chan_tests)
 TESTS += $(chan_tests)
@@ -89,6 +90,8 @@ test_unit_dev_fault_test_SOURCES = test/unit/dev_fault_test.c \
 test_unit_dev_fault_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_dev_meter_test_SOURCES = test/unit/dev_meter_test.c
 test_unit_dev_meter_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_meter_shared_test_SOURCES = test/unit/meter_shared_test.c
+test_unit_meter_shared_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_dev_profile_test_SOURCES = test/unit/dev_profile_test.c
 test_unit_dev_profile_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_near_test_SOURCES = test/unit/shm_near_test.c
