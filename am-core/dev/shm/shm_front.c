@@ -67,7 +67,7 @@ uint64_t shm_front_worth(uint32_t ring_bytes, uint64_t page_ps)
  * much bandwidth again.)  Where the ranks share cores, packets of more than 16 KiB stay in
  * a short front as long as the receiver keeps up: all of the ring, and what is copied, do not
  * fit in the core's own cache.  (There half a round trip of 32 and 64 KiB takes 0.74 and 0.61
- * times as long.) */
+ * times as long, unless shorter packets have set the front before.) */
 static uint32_t front_first(const struct shm_dev *dev, const struct shm_tx *tx,
                             uint64_t need)
 {
