@@ -37,10 +37,10 @@ enum {
 /* The end of a stream that has not seen the other end's copies takes its own for them where the
  * two share a core, which makes both: not beside a profile, and not while its own are tried
  * anew. */
-static bool is_other(const struct am_meter *meter, am_copy_t copy,
-                     am_copy_t other)
+static bool is_of_other(const struct am_meter *meter, am_copy_t copy,
+                        am_copy_t other)
 {
-    const struct am_rate *rates = am_meter_rates_of(meter);
+    const struct am_rate *rates = meter->rates[am_meter_ways(meter)];
 
     return meter->perf.shared_core && meter->distance < AM_DISTANCE_NODE &&
            rates[copy].from == AM_FROM_DEFAULT &&
@@ -51,9 +51,9 @@ static bool is_other(const struct am_meter *meter, am_copy_t copy,
 const struct am_rate *am_meter_used(const struct am_meter *meter,
                                     am_copy_t copy)
 {
-    const struct am_rate *rates = am_meter_rates_of(meter);
+    const struct am_rate *rates = meter->rates[am_meter_ways(meter)];
     am_copy_t other = copy == AM_COPY_IN ? AM_COPY_OUT : AM_COPY_IN;
-    bool by_other = copy != AM_COPY_SINGLE && is_other(meter, copy, other);
+    bool by_other = copy != AM_COPY_SINGLE && is_of_other(meter, copy, other);
 
     return &rates[by_other ? other : copy];
 }
@@ -105,7 +105,6 @@ void am_meter_init(struct am_meter *meter, const struct am_dev_perf *perf,
 
     *meter = (struct am_meter){.perf = *perf, .distance = distance};
     meter->wait[AM_COPY_IN] = meter->wait[AM_COPY_OUT] = METER_WARM;
-    meter->cold_bytes = AM_METER_COLD;
     for (int ways = 0; ways < AM_WAYS_COUNT; ways++) {
         for (int copy = 0; copy < AM_COPY_COUNT; copy++) {
             am_meter_prior(meter, (am_ways_t)ways, (am_copy_t)copy,
@@ -237,17 +236,19 @@ static void seen_forget(struct am_meter *meter)
 void am_meter_turns(struct am_meter *meter, bool shared_core, uint64_t turn_ps)
 {
     struct am_dev_perf *perf = &meter->perf;
+    bool is_another = perf->shared_core != shared_core;
     uint32_t rest = meter->rest; /* which is for what samples change */
 
-    if (perf->shared_core != shared_core) {
+    if (!is_another && perf->turn_ps == turn_ps) {
+        return;
+    }
+    if (is_another) {
         seen_forget(meter);
     }
-    if (perf->shared_core != shared_core || perf->turn_ps != turn_ps) {
-        perf->shared_core = shared_core;
-        perf->turn_ps = turn_ps;
-        perf_changed(meter);
-        meter->rest = rest;
-    }
+    perf->shared_core = shared_core;
+    perf->turn_ps = turn_ps;
+    perf_changed(meter);
+    meter->rest = rest;
 }
 
 static void rate_see(struct am_rate *rate, uint64_t byte_fs)

@@ -16,8 +16,9 @@
  * a single copy's prior, and were not known to, it is dear, and is tried again after 16,384
  * single copies.
  *
- * Where ranks share a core, with AM_LEARN_MUCH, too, what is seen counts as it is seen, as a copy
- * hardly waits for the other end there; and is tried again after 4,096 of others.
+ * Where ranks share a core a copy hardly waits for the other end, and what is seen of it counts
+ * as it is, with AM_LEARN_MUCH, too; a copy that is no longer seen is tried after 4,096 samples
+ * of others there as well.
  *
  * Of a distance that is different things on different machines there may be several priors,
  * and with AM_LEARN_MUCH, and a core for each rank, the one is used that copies are
@@ -114,6 +115,12 @@ struct am_meter {
     void *arg;
     void (*seen)(struct am_dev_ep *ep, bool near); /* NULL: nobody asks */
 };
+
+/* The way that is noticed. */
+static inline am_ways_t am_meter_ways(const struct am_meter *meter)
+{
+    return meter->perf.both_ways ? AM_WAYS_BOTH : AM_WAYS_ONE;
+}
 
 /* Begin with `perf`: its rates are the prior of both ways.  Nothing is learned
  * until `learns` is set, with `learn`. */

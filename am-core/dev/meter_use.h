@@ -17,13 +17,7 @@ enum {
 /* The numbers of the way that is noticed, by am_copy_t. */
 static inline struct am_rate *am_meter_rates(struct am_meter *meter)
 {
-    return meter->rates[meter->perf.both_ways ? AM_WAYS_BOTH : AM_WAYS_ONE];
-}
-
-static inline const struct am_rate *
-am_meter_rates_of(const struct am_meter *meter)
-{
-    return meter->rates[meter->perf.both_ways ? AM_WAYS_BOTH : AM_WAYS_ONE];
+    return meter->rates[am_meter_ways(meter)];
 }
 
 static inline uint64_t am_meter_toward(uint64_t from, uint64_t to,

@@ -30,6 +30,14 @@ static inline void open_meter(struct am_meter *meter, unsigned *changes)
     meter->arg = changes;
 }
 
+/* One of ranks that share a core, which learns as it does by default. */
+static inline void open_shared(struct am_meter *meter, unsigned *changes)
+{
+    open_meter(meter, changes);
+    meter->learn = AM_LEARN_MUCH;
+    am_meter_turns(meter, true, 1100000);
+}
+
 /* `count` copies that cost so much for each byte. */
 static inline void see(struct am_meter *meter, am_copy_t copy, int count,
                        uint64_t byte_fs)
@@ -76,6 +84,17 @@ static inline uint64_t clock_faults(struct am_env *env)
 static const struct am_env_ops clock_ops = {.now = clock_now,
                                             .faults = clock_faults};
 
+/* One copy that takes so long: is it timed? */
+static inline bool copied(struct clock *clock, struct am_meter *meter,
+                          am_copy_t copy, size_t bytes, uint64_t ps)
+{
+    uint64_t start = am_meter_start(meter, &clock->env, copy, bytes);
+
+    clock->now_ps += ps;
+    am_meter_stop(meter, &clock->env, copy, bytes, start);
+    return start != 0;
+}
+
 /* `count` copies that take so long, each with so many page faults; how many of them are
  * timed? */
 static inline int timed_by(struct clock *clock, struct am_meter *meter,
@@ -85,12 +104,9 @@ static inline int timed_by(struct clock *clock, struct am_meter *meter,
     int times = 0;
 
     for (int i = 0; i < count; i++) {
-        uint64_t start = am_meter_start(meter, &clock->env, AM_COPY_IN, bytes);
-
         clock->faults += faults;
-        clock->now_ps += bytes * byte_fs / 1000;
-        am_meter_stop(meter, &clock->env, AM_COPY_IN, bytes, start);
-        times += start != 0;
+        times +=
+                copied(clock, meter, AM_COPY_IN, bytes, bytes * byte_fs / 1000);
     }
     return times;
 }

@@ -15,9 +15,7 @@ static void test_shared_core(void **state)
     struct am_meter meter;
     unsigned changes;
 
-    open_meter(&meter, &changes);
-    meter.learn = AM_LEARN_MUCH;
-    am_meter_turns(&meter, true, 1100000);
+    open_shared(&meter, &changes);
     (void)timed(&meter, BYTES, 64, 60000);
     assert_int_equal(meter.rates[0][AM_COPY_IN].samples, 0);
     (void)timed(&meter, 8 * BYTES, 1000, 60000);
@@ -43,9 +41,7 @@ static void test_shared_trial(void **state)
     struct am_meter meter;
     unsigned changes;
 
-    open_meter(&meter, &changes);
-    meter.learn = AM_LEARN_MUCH;
-    am_meter_turns(&meter, true, 1100000);
+    open_shared(&meter, &changes);
     (void)timed(&meter, BYTES, 300, 70000);
     assert_true(is_near(meter.perf.send_overhead.per_byte_fs, 70000));
     see(&meter, AM_COPY_SINGLE, 4096, 50000);
@@ -65,9 +61,7 @@ static void test_shared_other(void **state)
     struct am_meter meter;
     unsigned changes;
 
-    open_meter(&meter, &changes);
-    meter.learn = AM_LEARN_MUCH;
-    am_meter_turns(&meter, true, 1100000);
+    open_shared(&meter, &changes);
     see(&meter, AM_COPY_IN, 300, 60000);
     assert_true(is_near(meter.perf.recv_overhead.per_byte_fs, 60000));
     assert_ptr_equal(am_meter_used(&meter, AM_COPY_OUT),
@@ -76,16 +70,12 @@ static void test_shared_other(void **state)
     assert_true(is_near(meter.perf.recv_overhead.per_byte_fs, 20000));
     assert_ptr_equal(am_meter_used(&meter, AM_COPY_OUT),
                      &meter.rates[0][AM_COPY_OUT]);
-    open_meter(&meter, &changes);
-    meter.learn = AM_LEARN_MUCH;
-    am_meter_turns(&meter, true, 1100000);
+    open_shared(&meter, &changes);
     am_meter_prior(&meter, AM_WAYS_ONE, AM_COPY_OUT, 40000, AM_FROM_PROFILE);
     see(&meter, AM_COPY_IN, 300, 60000);
     assert_int_equal(meter.perf.recv_overhead.per_byte_fs, 40000);
-    open_meter(&meter, &changes);
+    open_shared(&meter, &changes);
     meter.distance = AM_DISTANCE_FAR;
-    meter.learn = AM_LEARN_MUCH;
-    am_meter_turns(&meter, true, 1100000);
     see(&meter, AM_COPY_IN, 300, 60000);
     assert_int_equal(meter.perf.recv_overhead.per_byte_fs, 18000);
 }
@@ -98,16 +88,10 @@ static void test_shared_long(void **state)
     struct am_meter meter;
     unsigned changes;
 
-    open_meter(&meter, &changes);
-    meter.learn = AM_LEARN_MUCH;
-    am_meter_turns(&meter, true, 1100000);
+    open_shared(&meter, &changes);
     see(&meter, AM_COPY_IN, 300, 70000);
     for (int i = 0; i < 4096; i++) {
-        uint64_t start =
-                am_meter_start(&meter, &clock.env, AM_COPY_SINGLE, 16 * BYTES);
-
-        clock.now_ps += 1000000;
-        am_meter_stop(&meter, &clock.env, AM_COPY_SINGLE, 16 * BYTES, start);
+        (void)copied(&clock, &meter, AM_COPY_SINGLE, 16 * BYTES, 1000000);
     }
     assert_int_equal(meter.rates[0][AM_COPY_SINGLE].samples, 0);
     assert_int_equal(meter.perf.send_overhead.per_byte_fs, 18000);
