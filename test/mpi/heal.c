@@ -132,6 +132,7 @@ static void revoked(void)
 
     CHECK(MPI_Irecv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 9, comm, &request) ==
           MPI_SUCCESS);
+    MPI_Barrier(comm); /* all have begun that before it is revoked */
     if (rank == size - 1) {
         usleep(200000);
         CHECK(MPIX_Comm_revoke(comm) == MPI_SUCCESS);

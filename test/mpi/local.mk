@@ -35,13 +35,13 @@ MPICH_CHECK_FLAGS = --timeout 600
 # running.  `--resume` in MPICH_CHECK_FLAGS goes on where one was cut short.
 mpich_run = $(srcdir)/test/mpi/run --build $(mpich_dir) $(MPICH_CHECK_FLAGS)
 mpich_own = AM_TEST_SEED=$${AM_TEST_SEED-1}; export AM_TEST_SEED; \
-    $(srcdir)/test/mpi/programs $(mpich_dir)/install || failed=1; \
+    $(srcdir)/test/mpi/programs --timeout 600 $(mpich_dir)/install || failed=1; \
     $(srcdir)/test/mpi/faults $(mpich_dir)/install || failed=1; \
     $(srcdir)/test/mpi/rests $(mpich_dir)/install || failed=1; \
     $(srcdir)/test/mpi/steps $(mpich_dir)/install || test $$? = 77 || \
         failed=1; \
     $(srcdir)/test/mpi/distribution $(mpich_dir)/install || failed=1; \
-    $(srcdir)/test/mpi/moments --count 60 --connect-ms 10000 \
+    $(srcdir)/test/mpi/moments --count 60 --connect-ms 10000 --limit 300 \
         $(mpich_dir)/install || failed=1; \
     AM_SRCDIR=$(srcdir) sh $(srcdir)/test/sim/mpich_test.sh || failed=1
 # On several hosts, with loss: it takes many minutes.
@@ -77,7 +77,7 @@ mpich-check-auto: mpich-auto
 	failed=0; \
 	$(srcdir)/test/mpi/run --build $(mpich_dir)-auto $(MPICH_CHECK_FLAGS) \
 	    --env MPIR_CVAR_NUM_CLIQUES=2 $(MPICH_AUTO_FOLDERS) || failed=1; \
-	$(srcdir)/test/mpi/programs --env MPIR_CVAR_NUM_CLIQUES=2 \
+	$(srcdir)/test/mpi/programs --timeout 600 --env MPIR_CVAR_NUM_CLIQUES=2 \
 	    $(mpich_dir)-auto/install || failed=1; \
 	exit $$failed
 

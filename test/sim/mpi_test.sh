@@ -141,7 +141,7 @@ fails() { # WHAT PATTERN OPTION...
 fails kill '^am_sim: rank 1 (process [0-9]*) ended before its program was over$'
 fails exit '^am_sim: rank 1 (process [0-9]*) ended before its program was over$'
 fails compute '^am_sim: rank 1 (process [0-9]*) computes without end' \
-    --patience 2
+    --patience 10
 fails wait '^am_sim: \(the limit of 20000 us\|deadlock\)' --limit 20
 fails receive '^  rank 1: a receive from rank 0, tag 5, context 3$' --limit 20
 

@@ -128,7 +128,7 @@ fails() { # HOW PATTERN [OPTION...]
 # The launcher ends the others at once: the simulator may see one of them first.
 fails kill 'rank [0-9]* (process [0-9]*) ended before its program was over$' ""
 fails exit 'rank [0-9]* (process [0-9]*) ended before its program was over$' ""
-fails loop 'rank 1 (process [0-9]*) computes without end' "--patience=2"
+fails loop 'rank 1 (process [0-9]*) computes without end' "--patience=10"
 fails forever 'the limit of 20000 us of virtual time' "--limit=20"
 fails deadlock 'deadlock at [0-9]* us of virtual time: 3 nodes wait' ""
 for rank in 0 1 2; do

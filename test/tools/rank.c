@@ -144,8 +144,16 @@ static int run_die(void)
         return fail("no barrier");
     }
     start = wall_s();
-    if (am_rank(ctx) == last) {
+    if (am_rank(ctx) == last) { /* when nobody waits in the barrier any more */
+        for (uint32_t i = 0; i < last; i++) {
+            if (receive(9) != 0) {
+                return fail("cannot receive");
+            }
+        }
         raise(SIGKILL);
+    }
+    if (send(last, 9) != 0) {
+        return fail("cannot send");
     }
     while (am_ctx_poll_wait(ctx) >= 0) {
         if (wall_s() - start > HANG_S) {

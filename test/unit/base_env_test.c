@@ -31,8 +31,8 @@ static void test_clock(void **state)
 {
     struct am_env *env = am_env_real();
     uint64_t last_ps = am_env_now(env);
-    uint64_t system_start_ps = system_ps();
     uint64_t start_ps = am_env_now(env);
+    uint64_t system_start_ps = system_ps();
     uint64_t system_passed_ps, passed_ps;
 
     assert_ptr_equal(env, am_env_real());
@@ -45,8 +45,8 @@ static void test_clock(void **state)
         system_passed_ps = system_ps() - system_start_ps;
     } while (system_passed_ps < UINT64_C(20000000000)); /* 20 ms */
     passed_ps = am_env_now(env) - start_ps;
-    /* The readings nest, so ours may be shorter by what lies between the two
-     * first readings only; a tenth is far beyond any rate error. */
+    /* Ours begin before the system's and end after them, so only a rate error
+     * makes them shorter; a tenth is far beyond any. */
     assert_true(passed_ps > system_passed_ps / 10 * 9);
     am_env_charge(env, AM_COST_COPY, 1000); /* nothing to be seen */
 }

@@ -158,7 +158,7 @@ static int resting_body(struct rank *me)
 }
 
 /* Rank 1 is killed.  Each wait of rank 0 is a sleep of at most 20 ms, some of
- * which must be enough. */
+ * which must be enough: as many as a slow machine may take for a death. */
 static int sleeper_body(struct rank *me)
 {
     static const struct am_option sleep[] = {{"AM_LOG", "none"},
@@ -166,7 +166,7 @@ static int sleeper_body(struct rank *me)
     int status = 0;
 
     enum {
-        WAITS_MAX = 40
+        WAITS_MAX = 3000
     };
 
     if (rank_open_pings(me, sleep, 2) != 0) {
