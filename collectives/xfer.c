@@ -154,7 +154,7 @@ void am_coll_get_start(struct am_step *step, const struct am_key *key)
                 &(struct am_transfer){.local = &data,
                                       .key = key,
                                       .bytes = step->length,
-                                      .single = true,
+                                      .by = AM_BY_SINGLE,
                                       .done = get_done,
                                       .arg = xfer});
 }

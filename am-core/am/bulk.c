@@ -311,7 +311,7 @@ static void bulk_fill(struct am_bulk *bulk, struct am_peer *peer,
     bulk->bytes = transfer->bytes;
     bulk->sent_bytes = 0;
     bulk->get = get;
-    bulk->single = transfer->single;
+    bulk->by = transfer->by;
     bulk->handler = transfer->handler;
     bulk->word_count = transfer->word_count < 4 ? transfer->word_count : 4;
     if (bulk->word_count > 0) {

@@ -29,9 +29,11 @@ bool am_bulk_single(const struct am_bulk *bulk, struct am_peer *peer)
     am_cost_way_t way = bulk->get            ? AM_COST_GET
                         : bulk->handler != 0 ? AM_COST_PUT_TOLD
                                              : AM_COST_PUT;
-    bool single = bulk->single && (peer->dev->attr.caps & needed) != 0;
+    bool single =
+            bulk->by == AM_BY_SINGLE && (peer->dev->attr.caps & needed) != 0;
 
-    if (am_key_device(&bulk->key) != peer->dev->bottom->number) {
+    if (bulk->by == AM_BY_STREAM ||
+        am_key_device(&bulk->key) != peer->dev->bottom->number) {
         return false;
     }
     if (!single) {

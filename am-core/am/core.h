@@ -10,6 +10,7 @@
 #ifndef AM_AM_CORE_H
 #define AM_AM_CORE_H
 
+#include "am/cost.h"
 #include "am/spare.h"
 #include "base/env.h"
 #include "base/list.h"
@@ -351,7 +352,7 @@ struct am_transfer {
     size_t bytes;
     am_done_fn done; /* called once, from am_ctx_poll only */
     void *arg;
-    bool single; /* by the device where it can, whatever the costs say here */
+    am_by_t by;  /* whatever the costs say here, unless AM_BY_COST */
     bool later;  /* not before the next poll: the caller's call returns first */
     /* of a put: */
     bool acknowledged; /* done when the bytes are in place; else when `local` may be reused */
@@ -367,13 +368,12 @@ struct am_bulk {
     struct am_op op;
     struct am_data local;
     struct am_key key;
-    size_t offset; /* in the region */
-    size_t bytes, sent_bytes;
+    size_t offset, bytes, sent_bytes; /* the first: in the region */
     size_t local_offset; /* of byte 0 of the transfer in `local` */
     bool by_device;      /* single copy chosen */
     bool in_device;      /* and under way there */
     bool get;
-    bool single; /* asked for */
+    am_by_t by; /* asked for */
     uint32_t handler, word_count;
     uint64_t words[4];
     am_done_fn done;

@@ -122,6 +122,13 @@ static inline am_ways_t am_meter_ways(const struct am_meter *meter)
     return meter->perf.both_ways ? AM_WAYS_BOTH : AM_WAYS_ONE;
 }
 
+/* A mean that moves by one in `part` of what is between. */
+static inline uint64_t am_meter_toward(uint64_t from, uint64_t to,
+                                       uint64_t part)
+{
+    return to > from ? from + (to - from) / part : from - (from - to) / part;
+}
+
 /* Begin with `perf`: its rates are the prior of both ways.  Nothing is learned
  * until `learns` is set, with `learn`. */
 void am_meter_init(struct am_meter *meter, const struct am_dev_perf *perf,

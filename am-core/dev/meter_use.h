@@ -20,12 +20,6 @@ static inline struct am_rate *am_meter_rates(struct am_meter *meter)
     return meter->rates[am_meter_ways(meter)];
 }
 
-static inline uint64_t am_meter_toward(uint64_t from, uint64_t to,
-                                       uint64_t part)
-{
-    return to > from ? from + (to - from) / part : from - (from - to) / part;
-}
-
 /* A sample of this copy has been taken: is something else used from now on? */
 bool am_meter_use(struct am_meter *meter, am_copy_t copy);
 /* The same of a copy that says nothing of itself, only that the others were not seen. */

@@ -2,7 +2,7 @@
 libam_la_SOURCES += \
     am-core/msg/match.c am-core/msg/match.h am-core/msg/match_inl.h \
     am-core/msg/match_queue.h am-core/msg/match_unexpected.c \
-    am-core/msg/msg.c am-core/msg/msg.h am-core/msg/msg_core.h \
+    am-core/msg/msg.c am-core/msg/msg.h am-core/msg/msg_config.h am-core/msg/msg_core.h \
     am-core/msg/msg_buffer.c \
     am-core/msg/msg_cancel.c am-core/msg/msg_cancel.h \
     am-core/msg/msg_control.c \
@@ -22,6 +22,7 @@ libam_la_SOURCES += \
     am-core/msg/proto_describe.c \
     am-core/msg/proto_eager.c am-core/msg/proto_eager_inl.h \
     am-core/msg/proto_kind.c \
+    am-core/msg/proto_trial.c am-core/msg/proto_trial.h \
     am-core/msg/proto_get.c am-core/msg/proto_prefix.c \
     am-core/msg/proto_put.c \
     am-core/msg/rndv.c am-core/msg/rndv.h

@@ -14,7 +14,9 @@
 #include "base/config.h"
 #include "base/pool.h"
 #include "msg/match.h"
+#include "msg/msg_config.h"
 #include "msg/msg_wire.h"
+#include "msg/proto_trial.h"
 
 #include <am_msg.h>
 
@@ -36,15 +38,6 @@ typedef enum {
     AM_PROTO_PUT,
     AM_PROTO_COUNT
 } am_proto_t;
-
-/* AM_BUFFERING: who copies where (Saphir, Message buffering and its effect on
- * the communication performance of parallel computers, NASA RNS-94-004, 1994). */
-typedef enum {
-    AM_BUFFERING_MPI,  /* the protocols below, by size */
-    AM_BUFFERING_NX,   /* data always leaves at once; system memory there */
-    AM_BUFFERING_CMMD, /* data leaves when the receive is posted */
-    AM_BUFFERING_PVM   /* packed at the sender, unpacked at the receiver */
-} am_buffering_t;
 
 /* Counters; the rows are in msg_tables.c, in this order. */
 enum {
@@ -73,18 +66,9 @@ enum {
     AM_MSG_RX_BAD_CREDIT,
     AM_MSG_RX_BAD_REGION,
     AM_MSG_TABLES,
+    AM_MSG_TRIALS,
+    AM_MSG_TRIALS_WON,
     AM_MSG_STAT_COUNT
-};
-
-/* The variables as text and numbers; parsed further in proto_choice.c. */
-struct am_msg_config {
-    char proto[AM_CONFIG_TEXT_BYTES];
-    char eager_max[AM_CONFIG_TEXT_BYTES];
-    char buffered_max[AM_CONFIG_TEXT_BYTES];
-    char prefix_max[AM_CONFIG_TEXT_BYTES];
-    char buffer_bins[AM_CONFIG_TEXT_BYTES];
-    size_t prefix_bytes, buffer_bytes, unexp_max;
-    int rndv, buffering, explain;
 };
 
 /* Where a request stands.  Every change is in the file named. */
@@ -112,7 +96,7 @@ struct am_msg_info {
     size_t offset;       /* in the region: buffered, prefix */
     size_t prefix_bytes; /* prefix */
     struct am_key key;   /* get */
-    bool single;         /* get, and sends: a single copy, whatever it costs */
+    am_by_t by;          /* get, and sends: whatever it costs */
     bool ahead;          /* prefix: it is not in the region yet */
 };
 
@@ -192,6 +176,7 @@ struct am_msg_peer {
     uint32_t free_count;
     /* both */
     uint32_t one_way; /* messages of several packets sent since one has come */
+    struct am_trial_peer trial;
     struct am_list active; /* sends under way, receives matched */
     struct am_list link;   /* on msg->peers */
 };

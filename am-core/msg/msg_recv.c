@@ -26,7 +26,7 @@ struct am_msg_req *am_msg_match(struct am_msg *msg, uint64_t key, uint32_t tag,
     recv->info = *info;
     recv->state = AM_REQ_RECEIVING;
     am_msg_req_activate(recv, info->mp);
-    am_proto_long_received(info->mp, info->length);
+    am_proto_long_received(info->mp, info);
     return recv;
 }
 
@@ -158,7 +158,7 @@ static am_status_t receive_message(struct am_msg_req *message,
     recv->info = message->info;
     recv->state = AM_REQ_RECEIVING;
     am_msg_req_activate(recv, message->mp);
-    am_proto_long_received(message->mp, message->info.length);
+    am_proto_long_received(message->mp, &message->info);
     result = message->status;
     if (result != AM_OK) {
         am_msg_message_free(message); /* its sender died */

@@ -83,8 +83,11 @@ static void settle(struct am_msg_req *send)
             contiguous ? am_proto_select_behind(mp->kind, bytes, mp->in_row)
                        : am_proto_select(mp->kind, bytes, false);
 
-    send->info.single = false;
-    if (contiguous && bytes >= mp->eager_short) {
+    send->info.by = AM_BY_COST;
+    if (contiguous && bytes >= AM_TRIAL_BYTES && mp->kind->trial != NULL) {
+        proto = am_trial_proto(send, proto);
+    }
+    if (contiguous && bytes >= mp->eager_short && send->info.by == AM_BY_COST) {
         proto = am_proto_spare(send, proto);
     }
     if (proto == AM_PROTO_BUFFERED || proto == AM_PROTO_PREFIX) {

@@ -71,6 +71,11 @@ const struct am_stat_row am_msg_stat_rows[AM_MSG_STAT_COUNT] = {
                 {"msg_tables", "times",
                  "a table of protocols was made again, as what copies "
                  "are seen to cost had changed"},
+        [AM_MSG_TRIALS] = {"msg_trials", "times",
+                           "a stream or a single copy, whichever was not in "
+                           "use, was tried"},
+        [AM_MSG_TRIALS_WON] = {"msg_trials_won", "times",
+                               "what was tried took less time, and is used"},
 };
 
 #define OFFSET(_field) offsetof(struct am_msg_config, _field)

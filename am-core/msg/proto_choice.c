@@ -374,7 +374,8 @@ void am_proto_kind_fill(struct am_proto_kind *kind, struct am_msg *msg)
     kind->msg = msg;
     kind->rndv = plain_rndv(&wish, &kind->cost);
     kind->cost.contiguous = true;
-    kind->series_max = is_free(&wish) ? am_proto_series_max(&kind->cost) : 0;
+    kind->is_free = is_free(&wish);
+    kind->series_max = kind->is_free ? am_proto_series_max(&kind->cost) : 0;
     kind->row_count[0] = 0;
     kind->row_count[1] = table_fill(&wish, &kind->cost, kind->rows[1]);
     if (first->proto == AM_PROTO_EAGER && wish.buffering != AM_BUFFERING_PVM) {

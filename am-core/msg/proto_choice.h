@@ -40,6 +40,9 @@ struct am_proto_kind {
     size_t eager_limit; /* smaller contiguous ones go the short way */
     size_t series_max;  /* to here messages in a row are eager */
     am_proto_t rndv;    /* when there is no credit or no region */
+    bool is_free;            /* the user has set nothing */
+    struct am_trial *trial; /* NULL: not now */
+    struct am_trial trials;
     struct am_cost_in cost;
     /* [contiguous]; that of other data is made when it is first asked for */
     uint32_t row_count[2];
@@ -61,8 +64,12 @@ void am_proto_kinds_free(struct am_msg *msg);
  * has met, and had a long message not long ago, will receive meanwhile; in a ping-pong
  * the receive is posted later. */
 void am_proto_long_sent(struct am_msg_peer *mp, size_t bytes);
-void am_proto_long_received(struct am_msg_peer *mp, size_t bytes);
+void am_proto_long_received(struct am_msg_peer *mp,
+                            const struct am_msg_info *info);
 
+/* A contiguous message of at least AM_TRIAL_BYTES costs least by `proto`, and the kind has a
+ * trial: by which does it go? */
+am_proto_t am_trial_proto(struct am_msg_req *send, am_proto_t proto);
 /* Settle which contiguous messages to this peer go the short way from now on. */
 void am_proto_short_set(struct am_msg_peer *mp);
 /* A contiguous message would go by `proto`: by which does it go, so that a stream does

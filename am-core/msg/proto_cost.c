@@ -171,11 +171,18 @@ uint64_t am_proto_cost_ps(const struct am_cost_in *in, am_proto_t proto,
 }
 
 /* One more message of a series, which the ends copy while others are under way. */
-static bool eager_keeps_up(const struct am_cost_in *in, size_t bytes)
+static bool eager_keeps_up(const struct am_cost_in *in, size_t bytes,
+                           uint64_t times)
 {
-    return leave_ps(in, bytes) <=
+    return times * leave_ps(in, bytes) <=
            short_ps(in) +
                    am_cost_single_ps(&in->perf, in->caps, AM_COST_GET, bytes);
+}
+
+bool am_proto_streams_in_series(const struct am_cost_in *in, size_t bytes,
+                                bool both_ways)
+{
+    return eager_keeps_up(in, bytes, both_ways ? 2 : 4);
 }
 
 size_t am_proto_series_max(const struct am_cost_in *in)
@@ -189,7 +196,7 @@ size_t am_proto_series_max(const struct am_cost_in *in)
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
 
-        if (eager_keeps_up(in, middle)) {
+        if (eager_keeps_up(in, middle, 1)) {
             low = middle;
         } else {
             high = middle;

@@ -29,7 +29,7 @@ static am_status_t get_emit(struct am_msg_req *send, bool queued)
 
     (void)am_cost_bulk_ps(&cost->perf, cost->caps, cost->packet_max,
                           AM_COST_GET, send->data.bytes, &single);
-    single |= send->info.single;
+    single |= send->info.by == AM_BY_SINGLE;
     status = am_rndv_words(send, words,
                            single ? AM_MSG_RTS_GET_SINGLE : AM_MSG_RTS_GET);
 
@@ -91,7 +91,7 @@ static am_status_t get_deliver(struct am_msg_req *recv,
                 &(struct am_transfer){.local = &recv->data,
                                       .key = &recv->info.key,
                                       .bytes = bytes,
-                                      .single = recv->info.single,
+                                      .by = recv->info.by,
                                       .later = unexpected,
                                       .done = get_done,
                                       .arg = recv});

@@ -14,6 +14,26 @@ enum {
     ONE_WAY_MAX = 256 /* messages: more than a window of the usual benchmarks */
 };
 
+/* Is it tried what takes less time, where nobody says how messages go? */
+static bool tries(const struct am_proto_kind *kind)
+{
+    const struct am_meter *meter = kind->meter;
+
+    return kind->is_free && meter != NULL && meter->learn == AM_LEARN_MUCH &&
+           (meter->learns >> AM_COPY_SINGLE & 1) != 0 &&
+           (kind->cost.caps & AM_DEV_CAP_GET) != 0 &&
+           !kind->cost.perf.shared_core;
+}
+
+static void kind_fill(struct am_proto_kind *kind, struct am_msg *msg)
+{
+    am_proto_kind_fill(kind, msg);
+    kind->trial = tries(kind) ? &kind->trials : NULL;
+    if (kind->trial != NULL && kind->eager_limit > AM_TRIAL_BYTES) {
+        kind->eager_limit = AM_TRIAL_BYTES; /* longer ones ask the trial */
+    }
+}
+
 const struct am_proto_kind *am_proto_kind_of(struct am_msg *msg,
                                              struct am_peer *peer)
 {
@@ -32,7 +52,7 @@ const struct am_proto_kind *am_proto_kind_of(struct am_msg *msg,
         kind->pages = peer->ep == NULL ? NULL : peer->ep->pages;
         kind->perf = perf;
         kind->packet_max = am_peer_payload_max(peer, AM_PROTO_KIND_WORDS);
-        am_proto_kind_fill(kind, msg);
+        kind_fill(kind, msg);
         kind->next = msg->kinds;
         msg->kinds = kind;
     }
@@ -47,7 +67,7 @@ bool am_proto_kinds_update(struct am_msg *msg)
          kind = kind->next) {
         if (memcmp(&kind->cost.perf, kind->perf, sizeof(*kind->perf)) != 0 ||
             kind->cost.caps != kind->dev->attr.caps) {
-            am_proto_kind_fill(kind, msg);
+            kind_fill(kind, msg);
             msg->stats[AM_MSG_TABLES]++;
             any = true;
         }
@@ -85,12 +105,13 @@ am_proto_t am_proto_spare(struct am_msg_req *send, am_proto_t proto)
         return proto; /* the second: the user says how it goes */
     }
     /* a get, and the sender waits until the receiver had its turn */
-    send->info.single = am_peer_spares(
-            mp->peer, bytes, am_proto_cost_ps(cost, proto, bytes),
-            5 * am_cost_short_ps(&cost->perf) / 2 + cost->perf.turn_ps +
-                    am_cost_single_ps(&cost->perf, cost->caps, AM_COST_GET,
-                                      bytes));
-    if (send->info.single) {
+    if (am_peer_spares(mp->peer, bytes, am_proto_cost_ps(cost, proto, bytes),
+                       5 * am_cost_short_ps(&cost->perf) / 2 +
+                               cost->perf.turn_ps +
+                               am_cost_single_ps(&cost->perf, cost->caps,
+                                                 AM_COST_GET, bytes))) {
+        send->info.by = AM_BY_SINGLE;
+        mp->trial.round.at = NULL; /* it tells nothing of a stream */
         return AM_PROTO_GET;
     }
     am_proto_short_set(mp);
@@ -111,10 +132,17 @@ void am_proto_long_sent(struct am_msg_peer *mp, size_t bytes)
     }
 }
 
-void am_proto_long_received(struct am_msg_peer *mp, size_t bytes)
+void am_proto_long_received(struct am_msg_peer *mp,
+                            const struct am_msg_info *info)
 {
+    bool told = info->proto <= AM_PROTO_BUFFERED || info->by == AM_BY_SINGLE;
+
     mp->in_row = 0;
-    if (bytes > mp->kind->packet_max) {
+    am_trial_hear(&mp->trial, info->length,
+                  !told                      ? AM_BY_COST
+                  : info->by == AM_BY_SINGLE ? AM_BY_SINGLE
+                                             : AM_BY_STREAM);
+    if (info->length > mp->kind->packet_max) {
         mp->one_way = 0;
     }
 }

@@ -189,6 +189,7 @@ static void transfer_start(struct am_msg_req *send,
                                       .key = &answer->key,
                                       .offset = have,
                                       .bytes = answer->bytes - have,
+                                      .by = send->info.by,
                                       .done = put_done,
                                       .arg = send,
                                       .handler = AM_MSG_H_PUT_END,
@@ -333,7 +334,7 @@ static void rts_handle(struct am_token *token, const uint64_t *words,
         return;
     }
     if (info.proto == AM_PROTO_GET) {
-        info.single = kind == AM_MSG_RTS_GET_SINGLE;
+        info.by = kind == AM_MSG_RTS_GET_SINGLE ? AM_BY_SINGLE : AM_BY_COST;
         for (uint32_t i = 0; i < 4; i++) {
             info.key.w[i] = am_msg_word(words, 5 + i);
         }
