@@ -368,7 +368,7 @@ struct am_bulk {
     struct am_op op;
     struct am_data local;
     struct am_key key;
-    size_t offset, bytes, sent_bytes; /* the first: in the region */
+    size_t offset, bytes, sent_bytes; /* offset: in the region */
     size_t local_offset; /* of byte 0 of the transfer in `local` */
     bool by_device;      /* single copy chosen */
     bool in_device;      /* and under way there */

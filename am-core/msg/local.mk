@@ -22,6 +22,7 @@ libam_la_SOURCES += \
     am-core/msg/proto_describe.c \
     am-core/msg/proto_eager.c am-core/msg/proto_eager_inl.h \
     am-core/msg/proto_kind.c \
+    am-core/msg/proto_round.c am-core/msg/proto_round.h \
     am-core/msg/proto_trial.c am-core/msg/proto_trial.h \
     am-core/msg/proto_get.c am-core/msg/proto_prefix.c \
     am-core/msg/proto_put.c \

@@ -183,6 +183,7 @@ static void peer_free(struct am_msg_peer *mp)
     am_list_remove(&mp->link);
     mp->peer->msg = NULL;
     mp->msg->by_index[mp->peer->index] = NULL;
+    free(mp->trial.trial);
     free(mp);
 }
 

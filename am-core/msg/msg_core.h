@@ -16,7 +16,7 @@
 #include "msg/match.h"
 #include "msg/msg_config.h"
 #include "msg/msg_wire.h"
-#include "msg/proto_trial.h"
+#include "msg/proto_round.h"
 
 #include <am_msg.h>
 
@@ -96,7 +96,7 @@ struct am_msg_info {
     size_t offset;       /* in the region: buffered, prefix */
     size_t prefix_bytes; /* prefix */
     struct am_key key;   /* get */
-    am_by_t by;          /* get, and sends: whatever it costs */
+    am_by_t by; /* of a send; and of a get that has come: single or not */
     bool ahead;          /* prefix: it is not in the region yet */
 };
 
@@ -176,7 +176,7 @@ struct am_msg_peer {
     uint32_t free_count;
     /* both */
     uint32_t one_way; /* messages of several packets sent since one has come */
-    struct am_trial_peer trial;
+    struct am_round_peer trial;
     struct am_list active; /* sends under way, receives matched */
     struct am_list link;   /* on msg->peers */
 };

@@ -72,6 +72,12 @@ static am_turn_t emit_run(struct am_op *op)
     return AM_TURN_LAST;
 }
 
+/* Where there is no credit, or no region. */
+static am_proto_t plain_rndv(const struct am_msg_req *send)
+{
+    return send->info.by == AM_BY_STREAM ? AM_PROTO_PUT : send->mp->kind->rndv;
+}
+
 /* Settle protocol and credit.  The choice may be overruled: a payload for
  * which there is no credit or no space in the region goes another way. */
 static void settle(struct am_msg_req *send)
@@ -84,10 +90,9 @@ static void settle(struct am_msg_req *send)
                        : am_proto_select(mp->kind, bytes, false);
 
     send->info.by = AM_BY_COST;
-    if (contiguous && bytes >= AM_TRIAL_BYTES && mp->kind->trial != NULL) {
-        proto = am_trial_proto(send, proto);
-    }
-    if (contiguous && bytes >= mp->eager_short && send->info.by == AM_BY_COST) {
+    if (contiguous && bytes >= AM_TRIAL_BYTES && mp->kind->tries) {
+        proto = am_round_proto(send, proto);
+    } else if (contiguous && bytes >= mp->eager_short) {
         proto = am_proto_spare(send, proto);
     }
     if (proto == AM_PROTO_BUFFERED || proto == AM_PROTO_PREFIX) {
@@ -98,7 +103,7 @@ static void settle(struct am_msg_req *send)
         }
         proto = proto == AM_PROTO_BUFFERED && bytes <= mp->kind->packet_max
                         ? AM_PROTO_EAGER
-                        : mp->kind->rndv;
+                        : plain_rndv(send);
     }
     if (proto == AM_PROTO_EAGER) {
         if (bytes < AM_CREDIT_BYTES_MAX &&
@@ -108,7 +113,7 @@ static void settle(struct am_msg_req *send)
             return;
         }
         send->msg->stats[AM_MSG_CREDIT_RNDV]++;
-        proto = mp->kind->rndv;
+        proto = plain_rndv(send);
     }
     send->proto = proto;
     am_credit_take(mp, AM_CREDIT_MESSAGE);

@@ -41,8 +41,7 @@ struct am_proto_kind {
     size_t series_max;  /* to here messages in a row are eager */
     am_proto_t rndv;    /* when there is no credit or no region */
     bool is_free;            /* the user has set nothing */
-    struct am_trial *trial; /* NULL: not now */
-    struct am_trial trials;
+    bool tries;              /* what takes less time (proto_trial.h) */
     struct am_cost_in cost;
     /* [contiguous]; that of other data is made when it is first asked for */
     uint32_t row_count[2];
@@ -67,9 +66,9 @@ void am_proto_long_sent(struct am_msg_peer *mp, size_t bytes);
 void am_proto_long_received(struct am_msg_peer *mp,
                             const struct am_msg_info *info);
 
-/* A contiguous message of at least AM_TRIAL_BYTES costs least by `proto`, and the kind has a
- * trial: by which does it go? */
-am_proto_t am_trial_proto(struct am_msg_req *send, am_proto_t proto);
+/* A contiguous message of at least AM_TRIAL_BYTES to a peer of a kind that tries costs least
+ * by `proto`: by which does it go? */
+am_proto_t am_round_proto(struct am_msg_req *send, am_proto_t proto);
 /* Settle which contiguous messages to this peer go the short way from now on. */
 void am_proto_short_set(struct am_msg_peer *mp);
 /* A contiguous message would go by `proto`: by which does it go, so that a stream does

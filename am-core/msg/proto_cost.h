@@ -32,8 +32,9 @@ void am_proto_costs_ps(const struct am_cost_in *in, size_t bytes,
  * on a core. */
 size_t am_proto_series_max(const struct am_cost_in *in);
 
-/* Does a series of such messages by single copies cost four times as much as a stream, or both
- * ways, where each end makes both copies of a stream, twice as much? */
+/* Does one more of a series of such messages cost the receiver, who makes a single copy, four
+ * times what a stream costs the sender; or both ways, where each end makes both copies of a
+ * stream, twice as much? */
 bool am_proto_streams_in_series(const struct am_cost_in *in, size_t bytes,
                                 bool both_ways);
 

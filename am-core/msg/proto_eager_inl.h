@@ -146,7 +146,7 @@ am_eager_land(struct am_token *token, struct am_msg_peer *mp,
         am_eager_copy_short(msg, recv, data, bytes);
         mp->owed += am_credit_charge(bytes);
     } else {
-        am_trial_hear(&mp->trial, bytes, AM_BY_STREAM);
+        am_round_hear(&mp->trial, bytes, AM_BY_STREAM);
         am_eager_copy(token->peer, msg, recv, data, bytes);
         am_eager_status(msg, token, key, bytes, am_msg_fit(&recv->data, bytes));
         am_credit_owe(mp, am_credit_charge(bytes));

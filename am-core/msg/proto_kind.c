@@ -28,8 +28,8 @@ static bool tries(const struct am_proto_kind *kind)
 static void kind_fill(struct am_proto_kind *kind, struct am_msg *msg)
 {
     am_proto_kind_fill(kind, msg);
-    kind->trial = tries(kind) ? &kind->trials : NULL;
-    if (kind->trial != NULL && kind->eager_limit > AM_TRIAL_BYTES) {
+    kind->tries = tries(kind);
+    if (kind->tries && kind->eager_limit > AM_TRIAL_BYTES) {
         kind->eager_limit = AM_TRIAL_BYTES; /* longer ones ask the trial */
     }
 }
@@ -111,7 +111,6 @@ am_proto_t am_proto_spare(struct am_msg_req *send, am_proto_t proto)
                                am_cost_single_ps(&cost->perf, cost->caps,
                                                  AM_COST_GET, bytes))) {
         send->info.by = AM_BY_SINGLE;
-        mp->trial.round.at = NULL; /* it tells nothing of a stream */
         return AM_PROTO_GET;
     }
     am_proto_short_set(mp);
@@ -138,7 +137,7 @@ void am_proto_long_received(struct am_msg_peer *mp,
     bool told = info->proto <= AM_PROTO_BUFFERED || info->by == AM_BY_SINGLE;
 
     mp->in_row = 0;
-    am_trial_hear(&mp->trial, info->length,
+    am_round_hear(&mp->trial, info->length,
                   !told                      ? AM_BY_COST
                   : info->by == AM_BY_SINGLE ? AM_BY_SINGLE
                                              : AM_BY_STREAM);

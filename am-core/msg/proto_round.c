@@ -1,0 +1,214 @@
+/*
+ * Rounds of messages, and what is told of the trials made in them.
+ */
+#include "config.h"
+
+#include "msg/proto_round.h"
+
+#include "msg/msg_core.h"
+#include "msg/proto_choice.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROUND_SERIES = 12, /* a series has so many messages, or is none */
+    ROUND_BOTH = 64    /* messages of a round where both ends send */
+};
+
+/* A longer round is not about messages. */
+#define ROUND_MAX_PS UINT64_C(1000000000000)
+
+/* AM_EXPLAIN */
+static void explain(const struct am_msg_peer *mp,
+                    const struct am_trial_size *at, am_by_t cost)
+{
+    static const char *const flows[AM_TRIAL_FLOWS] = {"answered one by one",
+                                                      "in a row", "both ways"};
+    uint64_t first = at - mp->trial.trial->sizes[at->flow];
+
+    am_log(am_ctx_log(mp->msg->ctx), AM_LOG_INFO,
+           "messages of %" PRIu64 " KiB and more to rank %u, %s: %s, as a byte "
+           "took %" PRIu64 " ps by a stream and %" PRIu64
+           " ps by a single copy%s",
+           (uint64_t)(AM_TRIAL_BYTES / 1024) << first, mp->peer->index,
+           flows[at->flow],
+           at->best == AM_BY_STREAM ? "a stream" : "a single copy",
+           at->means[AM_BY_STREAM].byte_fs / 1000,
+           at->means[AM_BY_SINGLE].byte_fs / 1000,
+           at->best == cost ? "" : ", though it costs more by the model");
+}
+
+/* What it took counts if its messages went one way, and are as many as it takes. */
+static void round_end(struct am_msg_peer *mp)
+{
+    static const uint32_t least[AM_TRIAL_FLOWS] = {1, ROUND_SERIES, ROUND_BOTH};
+    struct am_round *round = &mp->trial.round;
+    uint64_t now_ps = am_env_now(mp->msg->env);
+    uint64_t elapsed_ps = now_ps - round->start_ps;
+    am_trial_event_t event;
+
+    if (round->at != NULL && round->count >= least[round->at->flow] &&
+        elapsed_ps < ROUND_MAX_PS) {
+        event = am_trial_see(round->at, round->cost, round->by,
+                             elapsed_ps * 1000 / round->bytes);
+        mp->msg->stats[AM_MSG_TRIALS] += event == AM_TRIAL_BEGINS;
+        mp->msg->stats[AM_MSG_TRIALS_WON] += event == AM_TRIAL_WON;
+        if (event == AM_TRIAL_WON && mp->msg->config->explain) {
+            explain(mp, round->at, round->cost);
+        }
+    }
+    *round = (struct am_round){.start_ps = now_ps};
+}
+
+/* A message of the round goes so; at NULL: it tells nothing.  Of the first of a series it is
+ * not known that they are: the round begins behind them. */
+static void round_add(struct am_msg_peer *mp, struct am_trial_size *at,
+                      am_by_t by, am_by_t cost, size_t bytes)
+{
+    struct am_round *round = &mp->trial.round;
+
+    if (at != NULL && at->flow == AM_TRIAL_SERIES && !round->series) {
+        *round = (struct am_round){.start_ps = am_env_now(mp->msg->env),
+                                   .series = true};
+    }
+    if (round->count == 0) {
+        round->at = at;
+        round->by = by;
+        round->cost = cost;
+    } else if (round->at != at || round->by != by) {
+        round->at = NULL;
+    }
+    round->bytes += bytes;
+    round->count++;
+}
+
+/* Does this end receive, or fetch, while it sends? */
+static bool receives(const struct am_msg_peer *mp)
+{
+    const struct am_msg *msg = mp->msg;
+
+    return mp->kind->cost.perf.both_ways || msg->fetches != 0 ||
+           am_match_posted_count(&msg->match) != 0;
+}
+
+/* What was heard before the last round began is forgotten. */
+static void forget(struct am_round_peer *peer)
+{
+    if (!peer->heard_since) {
+        peer->hears = false;
+        memset(peer->heard, AM_BY_COST, sizeof(peer->heard));
+    }
+    peer->heard_since = false;
+}
+
+/* Begin a round where the last one is over: the peer has answered, or it was of so many
+ * messages. */
+static void round_begin(struct am_msg_peer *mp, bool both)
+{
+    struct am_round *round = &mp->trial.round;
+    bool is_other = both != round->both;
+
+    if (is_other) {
+        round->at = NULL; /* it was neither */
+    }
+    if (is_other || (both ? round->count >= ROUND_BOTH : mp->in_row == 0)) {
+        if (both) {
+            forget(&mp->trial);
+        }
+        round_end(mp);
+        round->both = both;
+    }
+}
+
+static struct am_trial_size *size_of(struct am_msg_peer *mp, size_t bytes,
+                                     am_trial_flow_t flow, am_by_t cost)
+{
+    struct am_trial_size *sizes = mp->trial.trial->sizes[flow];
+    uint32_t i = am_trial_index(bytes);
+
+    if (am_unlikely(!sizes[i].begun)) {
+        bool later = cost == AM_BY_STREAM && flow != AM_TRIAL_ALONE &&
+                     am_proto_streams_in_series(&mp->kind->cost, bytes,
+                                                flow == AM_TRIAL_BOTH);
+
+        am_trial_begin(&sizes[i], flow, i == 0 ? NULL : &sizes[i - 1], cost,
+                       later, mp->peer->index < am_rank(mp->msg->ctx));
+    }
+    return &sizes[i];
+}
+
+static am_by_t by_of(struct am_msg_peer *mp, size_t bytes, am_by_t cost)
+{
+    bool both = receives(mp);
+    am_trial_flow_t flow;
+    struct am_trial_size *at;
+    am_by_t by;
+
+    round_begin(mp, both);
+    flow = both                            ? AM_TRIAL_BOTH
+           : mp->in_row >= AM_PROTO_SERIES ? AM_TRIAL_SERIES
+                                           : AM_TRIAL_ALONE;
+    if (both && (!mp->trial.hears || mp->peer->index < am_rank(mp->msg->ctx))) {
+        by = mp->trial.heard[am_trial_index(bytes)];
+        round_add(mp, NULL, by, cost, bytes);
+        return by;
+    }
+    at = size_of(mp, bytes, flow, cost);
+    by = am_trial_send(at, cost);
+    round_add(mp, at, by, cost, bytes);
+    return by;
+}
+
+/* How the costs say that it goes. */
+static am_by_t by_cost(const struct am_proto_kind *kind, am_proto_t proto,
+                       size_t bytes)
+{
+    const struct am_cost_in *cost = &kind->cost;
+    bool single = false;
+
+    if (proto >= AM_PROTO_PREFIX) {
+        (void)am_cost_bulk_ps(&cost->perf, cost->caps, cost->packet_max,
+                              proto == AM_PROTO_GET ? AM_COST_GET
+                                                    : AM_COST_PUT_TOLD,
+                              bytes, &single);
+    }
+    return single ? AM_BY_SINGLE : AM_BY_STREAM;
+}
+
+am_proto_t am_round_proto(struct am_msg_req *send, am_proto_t proto)
+{
+    struct am_msg_peer *mp = send->mp;
+    size_t bytes = send->data.bytes;
+    am_by_t cost = by_cost(mp->kind, proto, bytes), by;
+
+    if (am_unlikely(mp->trial.trial == NULL)) {
+        mp->trial.trial = calloc(1, sizeof(*mp->trial.trial));
+        if (mp->trial.trial == NULL) {
+            return proto;
+        }
+    }
+    by = by_of(mp, bytes, cost);
+    if (bytes >= mp->eager_short && cost != AM_BY_SINGLE &&
+        by != AM_BY_SINGLE) {
+        proto = am_proto_spare(send, proto);
+        if (send->info.by == AM_BY_SINGLE) {
+            mp->trial.round.at = NULL; /* it tells nothing of a stream */
+            return proto;
+        }
+    }
+    send->info.by = by;
+    /* where both ends send, the receiver is to see how this one does, to do as much */
+    if (by == AM_BY_COST || (by == cost && !mp->trial.round.both)) {
+        return proto;
+    }
+    if (by == AM_BY_SINGLE) {
+        return AM_PROTO_GET;
+    }
+    if (mp->trial.round.both) {
+        return AM_PROTO_EAGER;
+    }
+    proto = am_proto_select(mp->kind, bytes, false);
+    return proto == AM_PROTO_GET ? AM_PROTO_PUT : proto;
+}
