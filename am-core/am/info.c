@@ -117,7 +117,9 @@ static const struct am_config_row ctx_rows[] = {
          "two copies of a stream together cost a quarter more than a single "
          "copy, and else those that are built in for the kind of cores that "
          "copies show these to be; with both, they are those of cores that "
-         "share no cache while lines between two cores come late; no, they "
+         "share no cache while lines between two cores come late; much also "
+         "tries a stream and a single copy on contiguous messages of 8 KiB "
+         "and more, by size, and uses the faster; no, they "
          "stay as they are at the start",
          offsetof(struct am_values, learn), "no|much|yes", NULL},
         {"AM_WAIT", "auto", AM_CONFIG_CHOICE, "",

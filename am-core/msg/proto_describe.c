@@ -113,6 +113,12 @@ static void out_kind(struct am_text *out, const struct am_proto_kind *kind,
         am_text_size(out, kind->series_max);
         am_text_add(out, ", as both ends copy at the same time\n");
     }
+    if (kind->tries) {
+        am_text_add(out, "  from ");
+        am_text_size(out, AM_TRIAL_BYTES);
+        am_text_add(out, " on a stream and a single copy are both tried, and "
+                         "the faster is used (AM_LEARN)\n");
+    }
     if (kind->pages != NULL) {
         am_text_add(out, "  more than ");
         am_text_size(out, kind->pages->ready_bytes);

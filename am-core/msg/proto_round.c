@@ -13,10 +13,13 @@
 #include <string.h>
 
 enum {
-    ROUND_SERIES = 12, /* a series has so many messages, or is none */
-    ROUND_BOTH = 64    /* messages of a round where both ends send */
+    ROUND_SERIES =
+            12, /* a series has so many messages behind the first ones, or ... */
+    ROUND_BOTH = 64 /* messages of a round where both ends send */
 };
 
+/* ... so many bytes, or it is none. */
+#define ROUND_SERIES_BYTES ((uint64_t)2 * 1024 * 1024)
 /* A longer round is not about messages. */
 #define ROUND_MAX_PS UINT64_C(1000000000000)
 
@@ -40,17 +43,31 @@ static void explain(const struct am_msg_peer *mp,
            at->best == cost ? "" : ", though it costs more by the model");
 }
 
-/* What it took counts if its messages went one way, and are as many as it takes. */
+/* Did its messages all go by the same, and are they as many as it takes? */
+static bool is_whole(const struct am_round *round)
+{
+    if (round->at == NULL) {
+        return false;
+    }
+    switch (round->at->flow) {
+    case AM_TRIAL_SERIES:
+        return round->count >= ROUND_SERIES ||
+               round->bytes >= ROUND_SERIES_BYTES;
+    case AM_TRIAL_BOTH:
+        return round->count >= ROUND_BOTH;
+    default:
+        return true;
+    }
+}
+
 static void round_end(struct am_msg_peer *mp)
 {
-    static const uint32_t least[AM_TRIAL_FLOWS] = {1, ROUND_SERIES, ROUND_BOTH};
     struct am_round *round = &mp->trial.round;
     uint64_t now_ps = am_env_now(mp->msg->env);
     uint64_t elapsed_ps = now_ps - round->start_ps;
     am_trial_event_t event;
 
-    if (round->at != NULL && round->count >= least[round->at->flow] &&
-        elapsed_ps < ROUND_MAX_PS) {
+    if (is_whole(round) && elapsed_ps < ROUND_MAX_PS) {
         event = am_trial_see(round->at, round->cost, round->by,
                              elapsed_ps * 1000 / round->bytes);
         mp->msg->stats[AM_MSG_TRIALS] += event == AM_TRIAL_BEGINS;

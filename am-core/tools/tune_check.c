@@ -20,7 +20,10 @@ enum {
     COLD_COUNT = 8,                  /* messages in new rings, ... */
     COLD_BEFORE = 2, /* ... after so many round trips of a byte: in them the two
                       * connect, and make their tables of protocols */
-    WARM_LEAST = 48 /* messages before those that count: the meters have seen some */
+    WARM_LEAST =
+            48, /* messages before those that count: the meters have seen some */
+    WARM_STREAMS =
+            10 /* streams: both ways to send long messages have been tried */
 };
 
 /* What the messages do, and how many follow one another for each of the count. */
@@ -125,12 +128,19 @@ static int run_timed(struct check *check, int i, size_t bytes, int count,
 static int run_before(struct check *check, size_t bytes, int count)
 {
     uint64_t half_ps;
+    int result = 0;
 
     if (check->cold) {
         return tune_half(check->pair, check->ctx, 1, COLD_BEFORE, &half_ps);
     }
-    return check->pattern->run(check->pair, check->ctx, bytes,
-                               count > WARM_LEAST ? count : WARM_LEAST);
+    if (check->pattern->each > 1) {
+        return check->pattern->run(check->pair, check->ctx, bytes,
+                                   count > WARM_LEAST ? count : WARM_LEAST);
+    }
+    for (int i = 0; i < WARM_STREAMS && result == 0; i++) {
+        result = check->pattern->run(check->pair, check->ctx, bytes, count);
+    }
+    return result;
 }
 
 /* In a context of its own: how much of a ring is in use, and what memory it has, is
