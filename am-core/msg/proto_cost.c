@@ -182,7 +182,7 @@ static bool eager_keeps_up(const struct am_cost_in *in, size_t bytes,
 bool am_proto_streams_in_series(const struct am_cost_in *in, size_t bytes,
                                 bool both_ways)
 {
-    return eager_keeps_up(in, bytes, both_ways ? 2 : 4);
+    return eager_keeps_up(in, bytes, both_ways ? 8 : 4);
 }
 
 size_t am_proto_series_max(const struct am_cost_in *in)

@@ -34,7 +34,7 @@ size_t am_proto_series_max(const struct am_cost_in *in);
 
 /* Does one more of a series of such messages cost the receiver, who makes a single copy, four
  * times what a stream costs the sender; or both ways, where each end makes both copies of a
- * stream, twice as much? */
+ * stream, eight times as much? */
 bool am_proto_streams_in_series(const struct am_cost_in *in, size_t bytes,
                                 bool both_ways);
 

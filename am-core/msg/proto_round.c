@@ -13,8 +13,8 @@
 #include <string.h>
 
 enum {
-    ROUND_SERIES =
-            12, /* a series has so many messages behind the first ones, or ... */
+    /* a series has so many messages behind the first ones, or ... */
+    ROUND_SERIES = 12,
     ROUND_BOTH = 64 /* messages of a round where both ends send */
 };
 

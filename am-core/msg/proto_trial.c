@@ -17,7 +17,7 @@ enum {
     TRIAL_SLOWER_COLD = 2,
     /* what loses is tried again after so many times the rest; if it was much slower */
     TRIAL_LOST = 2,
-    TRIAL_LOST_MUCH = 4,
+    TRIAL_LOST_MUCH = 8,
     TRIAL_REST_MAX = 64, /* times the first rest */
     /* a trial is longer by so much where the two hardly differ; at most TRIAL_MEAN rounds */
     TRIAL_NEAR = 2,
@@ -27,13 +27,12 @@ enum {
 
 /* All but `messages` in rounds.  Those of one message cost little each and differ much. */
 static const struct {
-    uint32_t first; /* before the first trial, ... */
-    uint32_t later; /* ... if it is not to be soon */
-    uint32_t
-            second; /* more, for the second of two ends: the first's trial is over by then */
-    uint32_t rest;  /* between two trials, at first */
-    uint32_t trial; /* of a trial */
-    uint32_t slow;  /* much slower ones in a row, and a trial is lost */
+    uint32_t first;  /* before the first trial, ... */
+    uint32_t later;  /* ... if it is not to be soon */
+    uint32_t second; /* more, for the second of two ends */
+    uint32_t rest;   /* between two trials, at first */
+    uint32_t trial;  /* of a trial */
+    uint32_t slow;   /* much slower ones in a row, and a trial is lost */
     uint32_t cold[AM_BY_COUNT]; /* before those of a trial, which take longer */
     uint32_t messages;          /* of a trial that has no rounds */
 } rounds[AM_TRIAL_FLOWS] = {
@@ -59,12 +58,12 @@ void am_trial_begin(struct am_trial_size *at, am_trial_flow_t flow,
     *at = (struct am_trial_size){
             .flow = flow,
             .begun = true,
+            .second = second,
             .best = by == cost ? AM_BY_COST : by,
             .cost = cost,
             .rest = rounds[flow].rest,
             .rounds_left = later ? rounds[flow].later : rounds[flow].first,
     };
-    at->rounds_left += second ? rounds[flow].second : 0;
 }
 
 static am_by_t by_of(const struct am_trial_size *at, am_by_t cost)
@@ -89,7 +88,7 @@ static am_trial_event_t end(struct am_trial_size *at, am_by_t cost, bool won)
         at->rest *= slow ? TRIAL_LOST_MUCH : TRIAL_LOST;
     }
     at->tried = AM_BY_COST;
-    at->rounds_left = at->rest;
+    at->rounds_left = at->rest + (at->second ? rounds[at->flow].second : 0);
     return won ? AM_TRIAL_WON : AM_TRIAL_LOST;
 }
 

@@ -6,7 +6,7 @@
  *   used ----- so many rounds -----> the other is tried, for a few rounds
  *    ^                                  |
  *    +-- the faster of the two is used -+   what has lost is tried again after twice as
- *                                           many rounds, or four times if it was much slower
+ *                                           many rounds, or eight times if much slower
  *
  * A round is what one rank sends to another until that has answered: from the first
  * message to the first one after the answer.  So it has all that the choice costs at both
@@ -63,6 +63,7 @@ struct am_trial_size {
     am_by_t cost;  /* what the costs said when that was found */
     am_trial_flow_t flow;
     bool begun;
+    bool second; /* of two ends: its trials but the first are later */
     uint64_t best_fs;     /* its mean then */
     uint32_t rounds_left; /* until a trial begins, or ends */
     uint32_t rest;        /* rounds between two trials */
@@ -86,8 +87,8 @@ static inline uint32_t am_trial_index(size_t bytes)
 }
 
 /* The first message of a size is sent, which costs least by `cost`.  `smaller`: the next
- * smaller size, or NULL.  `later`: the first trial is not soon; `second`: and not when the
- * other end's is, as each is to judge its own change. */
+ * smaller size, or NULL.  `later`: the first trial is not soon.  `second`: trials but the first
+ * are not when the other end's are, as each is to judge its own change. */
 void am_trial_begin(struct am_trial_size *at, am_trial_flow_t flow,
                     const struct am_trial_size *smaller, am_by_t cost,
                     bool later, bool second);

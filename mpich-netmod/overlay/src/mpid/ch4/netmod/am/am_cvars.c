@@ -398,8 +398,9 @@ cvars:
         ends send, where the two copies of a stream together cost a quarter more than a
         single copy, and else those that are built in for the kind of cores that copies
         show these to be; with both, they are those of cores that share no cache while
-        lines between two cores come late; no, they stay as they are at the start. One of
-        no, much, yes. libam's default: much.
+        lines between two cores come late; much also tries a stream and a single copy on
+        contiguous messages of 8 KiB and more, by size, and uses the faster; no, they stay
+        as they are at the start. One of no, much, yes. libam's default: much.
     - name        : MPIR_CVAR_CH4_AM_LOG
       category    : CH4_AM
       type        : string
