@@ -126,14 +126,26 @@ void am_msg_copy_long(const struct am_peer *peer, const struct am_data *data,
     am_peer_copy_stop(peer, bytes, start);
 }
 
-__attribute__((noinline)) void am_msg_copy_far(const struct am_peer *peer,
-                                               void *to, const void *from,
-                                               size_t bytes)
+static __attribute__((noinline)) void
+copy_timed(const struct am_peer *peer, void *to, const void *from, size_t bytes)
 {
+    struct am_msg_peer *mp = peer->msg;
     uint64_t start = am_peer_copy_start(peer, bytes);
 
     am_copy_far(to, from, bytes, peer->ep->near);
     am_peer_copy_stop(peer, bytes, start);
+    am_round_hear(&mp->trial, bytes, AM_BY_STREAM);
+}
+
+__attribute__((noinline)) void am_msg_copy_far(const struct am_peer *peer,
+                                               void *to, const void *from,
+                                               size_t bytes)
+{
+    if (am_unlikely(bytes >= AM_TRIAL_BYTES)) { /* as many as are timed */
+        copy_timed(peer, to, from, bytes);
+    } else {
+        am_copy_far(to, from, bytes, peer->ep->near);
+    }
 }
 
 void am_msg_copy_out(struct am_msg *msg, const struct am_data *data,

@@ -69,7 +69,7 @@ static inline void am_eager_copy_short(struct am_msg *msg,
 /* am_msg_copy_in out of a packet of this peer: timed if it is long. */
 void am_msg_copy_long(const struct am_peer *peer, const struct am_data *data,
                       size_t offset, const void *from, size_t bytes);
-/* As many as am_copy_may_be_far says out of a packet of this peer: timed if
+/* As many as am_copy_may_be_far says out of a packet of this peer, a whole message: timed if
  * they are many. */
 void am_msg_copy_far(const struct am_peer *peer, void *to, const void *from,
                      size_t bytes);
@@ -146,7 +146,6 @@ am_eager_land(struct am_token *token, struct am_msg_peer *mp,
         am_eager_copy_short(msg, recv, data, bytes);
         mp->owed += am_credit_charge(bytes);
     } else {
-        am_round_hear(&mp->trial, bytes, AM_BY_STREAM);
         am_eager_copy(token->peer, msg, recv, data, bytes);
         am_eager_status(msg, token, key, bytes, am_msg_fit(&recv->data, bytes));
         am_credit_owe(mp, am_credit_charge(bytes));

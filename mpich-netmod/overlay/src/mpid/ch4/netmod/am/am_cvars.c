@@ -372,7 +372,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         log the protocol table, with its reasons, of each kind of peer when it is first
-        used, and when it changes. libam's default: no.
+        used, and when it changes; and what the trials of AM_LEARN find. libam's default:
+        no.
     - name        : MPIR_CVAR_CH4_AM_FAULT
       category    : CH4_AM
       type        : string
