@@ -15,6 +15,8 @@ enum {
     /* slower by one in so many is much; the second: in the first round of many messages */
     TRIAL_SLOWER = 4,
     TRIAL_SLOWER_COLD = 2,
+    /* what has lost by one in so many is tried again later, and so at the next size */
+    TRIAL_SLOW = 8,
     /* what loses is tried again after so many times the rest; if it was much slower */
     TRIAL_LOST = 2,
     TRIAL_LOST_MUCH = 8,
@@ -76,7 +78,10 @@ static am_by_t by_of(const struct am_trial_size *at, am_by_t cost)
 static am_trial_event_t end(struct am_trial_size *at, am_by_t cost, bool won)
 {
     uint32_t first = rounds[at->flow].rest;
-    bool slow = !won && at->slow_rounds > 0;
+    uint64_t before_fs = at->means[other(at->tried)].byte_fs;
+    bool slow = !won && (at->slow_rounds > 0 ||
+                         at->means[at->tried].byte_fs >
+                                 before_fs + before_fs / TRIAL_SLOW);
 
     at->best = won ? at->tried : other(at->tried);
     at->best_fs = at->means[at->best].byte_fs;
