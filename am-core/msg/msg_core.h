@@ -225,6 +225,12 @@ static inline struct am_msg *am_msg_of(const struct am_ctx *ctx)
     return am_module_data(ctx, AM_MSG_SLOT);
 }
 
+/* Does this end receive, or fetch, just now? */
+static inline bool am_msg_receives(const struct am_msg *msg)
+{
+    return msg->fetches != 0 || am_match_posted_count(&msg->match) != 0;
+}
+
 /* The state of an open peer, NULL if it is not open (or does not exist). */
 static inline struct am_msg_peer *am_msg_peer_at(const struct am_msg *msg,
                                                  uint32_t index)

@@ -25,11 +25,12 @@ static am_status_t get_emit(struct am_msg_req *send, bool queued)
     uint64_t words[9];
     struct am_key key = {{0}};
     am_status_t status;
-    bool single;
+    bool single = send->info.by == AM_BY_SINGLE;
 
-    (void)am_cost_bulk_ps(&cost->perf, cost->caps, cost->packet_max,
-                          AM_COST_GET, send->data.bytes, &single);
-    single |= send->info.by == AM_BY_SINGLE;
+    if (send->info.by == AM_BY_COST) {
+        (void)am_cost_bulk_ps(&cost->perf, cost->caps, cost->packet_max,
+                              AM_COST_GET, send->data.bytes, &single);
+    }
     status = am_rndv_words(send, words,
                            single ? AM_MSG_RTS_GET_SINGLE : AM_MSG_RTS_GET);
 

@@ -125,22 +125,19 @@ void am_proto_long_sent(struct am_msg_peer *mp, size_t bytes)
     if (bytes > kind->packet_max && kind->meter != NULL) {
         mp->one_way += mp->one_way < ONE_WAY_MAX;
         am_meter_sent(kind->meter,
-                      mp->one_way < ONE_WAY_MAX &&
-                              (am_match_posted_count(&mp->msg->match) != 0 ||
-                               mp->msg->fetches != 0));
+                      mp->one_way < ONE_WAY_MAX && am_msg_receives(mp->msg));
     }
 }
 
 void am_proto_long_received(struct am_msg_peer *mp,
                             const struct am_msg_info *info)
 {
-    bool told = info->proto <= AM_PROTO_BUFFERED || info->by == AM_BY_SINGLE;
+    am_by_t by = info->by == AM_BY_SINGLE           ? AM_BY_SINGLE
+                 : info->proto <= AM_PROTO_BUFFERED ? AM_BY_STREAM
+                                                    : AM_BY_COST; /* not told */
 
     mp->in_row = 0;
-    am_round_hear(&mp->trial, info->length,
-                  !told                      ? AM_BY_COST
-                  : info->by == AM_BY_SINGLE ? AM_BY_SINGLE
-                                             : AM_BY_STREAM);
+    am_round_hear(&mp->trial, info->length, by);
     if (info->length > mp->kind->packet_max) {
         mp->one_way = 0;
     }

@@ -101,15 +101,6 @@ static void round_add(struct am_msg_peer *mp, struct am_trial_size *at,
     round->count++;
 }
 
-/* Does this end receive, or fetch, while it sends? */
-static bool receives(const struct am_msg_peer *mp)
-{
-    const struct am_msg *msg = mp->msg;
-
-    return mp->kind->cost.perf.both_ways || msg->fetches != 0 ||
-           am_match_posted_count(&msg->match) != 0;
-}
-
 /* What was heard before the last round began is forgotten. */
 static void forget(struct am_round_peer *peer)
 {
@@ -158,7 +149,7 @@ static struct am_trial_size *size_of(struct am_msg_peer *mp, size_t bytes,
 
 static am_by_t by_of(struct am_msg_peer *mp, size_t bytes, am_by_t cost)
 {
-    bool both = receives(mp);
+    bool both = mp->kind->cost.perf.both_ways || am_msg_receives(mp->msg);
     am_trial_flow_t flow;
     struct am_trial_size *at;
     am_by_t by;

@@ -20,10 +20,10 @@ enum {
     COLD_COUNT = 8,                  /* messages in new rings, ... */
     COLD_BEFORE = 2, /* ... after so many round trips of a byte: in them the two
                       * connect, and make their tables of protocols */
-    WARM_LEAST =
-            48, /* messages before those that count: the meters have seen some */
-    WARM_STREAMS =
-            10 /* streams: both ways to send long messages have been tried */
+    /* messages before those that count: the meters have seen some; and streams, in which
+     * both ways to send long messages have been tried */
+    WARM_LEAST = 48,
+    WARM_STREAMS = 10
 };
 
 /* What the messages do, and how many follow one another for each of the count. */

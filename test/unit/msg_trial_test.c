@@ -69,20 +69,19 @@ static void test_finds_the_faster(void **state)
     for (int flow = 0; flow < AM_TRIAL_FLOWS; flow++) {
         for (int set = 0; set < 2; set++) {
             for (int cost = AM_BY_STREAM; cost <= AM_BY_SINGLE; cost++) {
-                struct am_trial_size size = begun(flow, (am_by_t)cost);
-                struct am_trial_size *at = &size;
+                struct am_trial_size at = begun(flow, (am_by_t)cost);
                 struct counts counts = {0};
                 am_by_t best = set == 0 ? AM_BY_SINGLE : AM_BY_STREAM;
 
-                rounds(at, (am_by_t)cost, 24, byte_fs[set], NULL, 0, &counts);
-                assert_int_equal(am_trial_send(at, (am_by_t)cost), best);
-                rounds(at, (am_by_t)cost, 20000, byte_fs[set], NULL, 0,
+                rounds(&at, (am_by_t)cost, 24, byte_fs[set], NULL, 0, &counts);
+                assert_int_equal(am_trial_send(&at, (am_by_t)cost), best);
+                rounds(&at, (am_by_t)cost, 20000, byte_fs[set], NULL, 0,
                        &counts);
                 assert_int_equal(counts.won, cost == (int)best ? 0 : 1);
                 /* what loses is tried seldom */
                 assert_in_range(counts.rounds_of[3 - best], 1, 60);
-                assert_int_equal(at->best, best);
-                assert_int_equal(at->cost, cost);
+                assert_int_equal(at.best, best);
+                assert_int_equal(at.cost, cost);
             }
         }
     }
@@ -118,16 +117,15 @@ static void test_core_taken_away(void **state)
 
     for (int flow = 0; flow < AM_TRIAL_FLOWS; flow++) {
         for (int odd = 0; odd < 40; odd++) {
-            struct am_trial_size size = begun(flow, AM_BY_STREAM);
-            struct am_trial_size *at = &size;
+            struct am_trial_size at = begun(flow, AM_BY_STREAM);
             struct counts counts = {0};
 
-            rounds(at, AM_BY_STREAM, odd, byte_fs, NULL, 0, &counts);
-            (void)am_trial_see(at, AM_BY_STREAM,
-                               am_trial_send(at, AM_BY_STREAM),
+            rounds(&at, AM_BY_STREAM, odd, byte_fs, NULL, 0, &counts);
+            (void)am_trial_see(&at, AM_BY_STREAM,
+                               am_trial_send(&at, AM_BY_STREAM),
                                UINT64_C(10000000000000) / SIZE);
-            rounds(at, AM_BY_STREAM, 400, byte_fs, NULL, 0, &counts);
-            assert_int_equal(am_trial_send(at, AM_BY_STREAM), AM_BY_STREAM);
+            rounds(&at, AM_BY_STREAM, 400, byte_fs, NULL, 0, &counts);
+            assert_int_equal(am_trial_send(&at, AM_BY_STREAM), AM_BY_STREAM);
         }
     }
 }
@@ -139,14 +137,13 @@ static void test_changes_its_mind(void **state)
     static const uint64_t after[AM_BY_COUNT] = {0, 100000, 200000};
 
     for (int flow = 0; flow < AM_TRIAL_FLOWS; flow++) {
-        struct am_trial_size size = begun(flow, AM_BY_STREAM);
-        struct am_trial_size *at = &size;
+        struct am_trial_size at = begun(flow, AM_BY_STREAM);
         struct counts counts = {0};
 
-        rounds(at, AM_BY_STREAM, 1000, before, NULL, 0, &counts);
-        assert_int_equal(at->best, AM_BY_SINGLE);
-        rounds(at, AM_BY_STREAM, 5000, after, NULL, 0, &counts);
-        assert_int_equal(am_trial_send(at, AM_BY_STREAM), AM_BY_STREAM);
+        rounds(&at, AM_BY_STREAM, 1000, before, NULL, 0, &counts);
+        assert_int_equal(at.best, AM_BY_SINGLE);
+        rounds(&at, AM_BY_STREAM, 5000, after, NULL, 0, &counts);
+        assert_int_equal(am_trial_send(&at, AM_BY_STREAM), AM_BY_STREAM);
     }
 }
 
@@ -157,13 +154,12 @@ static void test_costs_change(void **state)
 
     for (int flow = 0; flow < AM_TRIAL_FLOWS; flow++) {
         for (int when = 0; when < 40; when++) {
-            struct am_trial_size size = begun(flow, AM_BY_STREAM);
-            struct am_trial_size *at = &size;
+            struct am_trial_size at = begun(flow, AM_BY_STREAM);
             struct counts counts = {0};
 
-            rounds(at, AM_BY_STREAM, when, byte_fs, NULL, 0, &counts);
-            rounds(at, AM_BY_SINGLE, 400, byte_fs, NULL, 0, &counts);
-            assert_int_equal(am_trial_send(at, AM_BY_SINGLE), AM_BY_STREAM);
+            rounds(&at, AM_BY_STREAM, when, byte_fs, NULL, 0, &counts);
+            rounds(&at, AM_BY_SINGLE, 400, byte_fs, NULL, 0, &counts);
+            assert_int_equal(am_trial_send(&at, AM_BY_SINGLE), AM_BY_STREAM);
         }
     }
 }
