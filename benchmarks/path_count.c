@@ -25,7 +25,7 @@ struct world {
     uint64_t handled;         /* requests at `to` */
     uint64_t received;        /* messages at `to` */
     uint64_t sent;            /* sends at `from` that completed later */
-    unsigned char payload[1024], landing[1024];
+    unsigned char payload[8192], landing[8192];
     size_t bytes;
     struct am_msg_envelope envelope;
     struct am_coll_group *group[2]; /* at `from`, at `to` */
@@ -84,6 +84,8 @@ static void on_ended(void *arg, am_status_t status)
 void count_request(struct world *world);
 void count_poll(struct world *world);
 void count_isend(struct world *world);
+void count_get(struct world *world);
+void count_end(struct world *world);
 void count_irecv(struct world *world);
 am_status_t count_collective(struct world *world);
 
@@ -113,6 +115,24 @@ __attribute__((noinline)) void count_isend(struct world *world)
     if (status != AM_DONE) {
         die("isend is not the eager path", status);
     }
+}
+
+/* One whose data the receiver fetches. */
+__attribute__((noinline)) void count_get(struct world *world)
+{
+    struct am_data data = am_data_contig(world->payload, world->bytes);
+    struct am_msg_req *req;
+    am_status_t status = am_msg_isend(world->from, 1, &world->envelope, &data,
+                                      0, on_sent, world, &req);
+
+    if (status != AM_OK) {
+        die("isend is not a get", status);
+    }
+}
+
+__attribute__((noinline)) void count_end(struct world *world)
+{
+    am_ctx_poll(world->from);
 }
 
 __attribute__((noinline)) void count_irecv(struct world *world)
@@ -163,6 +183,21 @@ static void step_hit(struct world *world)
         die("one poll did not deliver the message", AM_ERR_AGAIN);
     }
     am_ctx_poll(world->from);
+}
+
+/* The same where the receiver fetches the data, and says so. */
+static void step_get(struct world *world)
+{
+    uint64_t received = world->received, sent = world->sent;
+
+    count_irecv(world);
+    count_get(world);
+    count_poll(world);
+    count_end(world);
+    while (world->received == received || world->sent == sent) {
+        am_ctx_poll(world->from);
+        am_ctx_poll(world->to);
+    }
 }
 
 /* Start it at both members, and let it end.  AM_DONE: it has for the second when that
@@ -226,6 +261,7 @@ static const struct path paths[] = {
         {"hit8", step_hit, 8, 0},
         {"hit64", step_hit, 64, 0},
         {"hit1024", step_hit, 1024, 0},
+        {"get8192", step_get, 8192, 0},
         {"barrier", step_collective, 0, AM_COLL_BARRIER},
         {"allgather8", step_collective, 8, AM_COLL_ALLGATHER},
 };
@@ -285,6 +321,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         if (world != NULL && count > 0 && strcmp(paths[i].name, argv[1]) == 0) {
             world->bytes = paths[i].bytes;
+            (void)setenv("AM_PROTO", paths[i].step == step_get ? "get" : "auto",
+                         1);
             open_world(world);
             if (paths[i].step == step_collective) {
                 open_groups(world, paths[i].kind, paths[i].bytes);
@@ -298,7 +336,7 @@ int main(int argc, char **argv)
             return EXIT_SUCCESS;
         }
     }
-    fprintf(stderr, "usage: path_count request|hit8|hit64|hit1024|barrier|allgather8 "
+    fprintf(stderr, "usage: path_count request|hit8|hit64|hit1024|get8192|barrier|allgather8 "
                     "ITERATIONS\n");
     return 2;
 }

@@ -8,7 +8,7 @@
 #ifndef AM_AM_COST_H
 #define AM_AM_COST_H
 
-#include "dev/dev.h"
+#include "dev/faster.h"
 
 /* A way that does not exist: never the lowest. */
 #define AM_COST_NEVER UINT64_MAX
@@ -32,14 +32,6 @@ uint64_t am_cost_own_ps(const struct am_dev_perf *perf, size_t bytes);
  * of what it receives. */
 uint64_t am_cost_stream_ps(const struct am_dev_perf *perf, size_t packet_bytes,
                            size_t bytes);
-
-/* How the bytes go. */
-typedef enum {
-    AM_BY_COST,   /* as costs less */
-    AM_BY_STREAM, /* in packets */
-    AM_BY_SINGLE, /* by the device itself, where it can */
-    AM_BY_COUNT
-} am_by_t;
 
 typedef enum {
     AM_COST_GET,

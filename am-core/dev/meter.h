@@ -90,6 +90,8 @@ struct am_rate {
     am_from_t prior_from, from;
 };
 
+struct am_faster;
+
 struct am_meter {
     struct am_dev_perf perf; /* what costs are computed from */
     am_distance_t distance;
@@ -111,6 +113,7 @@ struct am_meter {
     uint32_t weights[AM_METER_PRIORS];
     uint32_t unproved; /* single copies since one of a stream was timed */
     bool lines_near;   /* lines do not come late: it is not the cores */
+    const struct am_faster *faster; /* by the profile; NULL: it does not say */
     void (*changed)(void *arg); /* perf has; NULL: nobody asks */
     void *arg;
     void (*seen)(struct am_dev_ep *ep, bool near); /* NULL: nobody asks */

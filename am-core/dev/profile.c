@@ -35,6 +35,11 @@ static const char *const ways_names[AM_WAYS_COUNT] = {"one_way", "both_ways"};
 static const char *const copy_names[AM_COPY_COUNT] = {
         "copy_in_fs", "copy_out_fs", "single_fs"};
 
+static const char *const flow_names[AM_FLOW_COUNT] = {"answered", "in_a_row",
+                                                      "both_ways"};
+static const char *const by_names[AM_BY_COUNT] = {"unknown", "stream",
+                                                  "single"};
+
 enum {
     CONSTANTS = sizeof(constants) / sizeof(constants[0])
 };
@@ -118,6 +123,50 @@ static am_status_t ways_read(const struct reader *reader,
     return status;
 }
 
+/* Text i of a list as an am_by_t, or AM_BY_COUNT. */
+static int by_read(const config_setting_t *list, int i)
+{
+    const char *text = config_setting_get_string_elem(list, i);
+    int by = 0;
+
+    while (by < AM_BY_COUNT &&
+           (text == NULL || strcmp(text, by_names[by]) != 0)) {
+        by++;
+    }
+    return by;
+}
+
+/* What went faster, for each flow a list; it need not be there. */
+static am_status_t faster_read(const struct reader *reader,
+                               config_setting_t *group,
+                               struct am_profile_row *row)
+{
+    config_setting_t *faster = config_setting_get_member(group, "faster");
+    char what[128];
+
+    row->compared = faster != NULL;
+    for (int flow = 0; row->compared && flow < AM_FLOW_COUNT; flow++) {
+        config_setting_t *list =
+                config_setting_is_group(faster)
+                        ? config_setting_get_member(faster, flow_names[flow])
+                        : NULL;
+        int count = list == NULL ? 0 : config_setting_length(list);
+
+        for (int i = 0; i < count && i < AM_FASTER_SIZES; i++) {
+            row->faster.by[flow][i] = (uint8_t)by_read(list, i);
+            count = row->faster.by[flow][i] == AM_BY_COUNT ? 0 : count;
+        }
+        if (count != AM_FASTER_SIZES) {
+            snprintf(what, sizeof(what),
+                     "faster.%s must be %d of \"stream\", \"single\" and "
+                     "\"unknown\"",
+                     flow_names[flow], AM_FASTER_SIZES);
+            return refuse(reader, list == NULL ? faster : list, what);
+        }
+    }
+    return AM_OK;
+}
+
 static am_status_t row_read(const struct reader *reader,
                             config_setting_t *group, struct am_profile *profile)
 {
@@ -153,7 +202,7 @@ static am_status_t row_read(const struct reader *reader,
                                   "one_way and both_ways must be there")
                          : ways_read(reader, ways, row->byte_fs[i]);
     }
-    return status;
+    return status == AM_OK ? faster_read(reader, group, row) : status;
 }
 
 static am_status_t root_read(const struct reader *reader,
@@ -217,6 +266,24 @@ am_status_t am_profile_read(const char *path, struct am_profile *profile,
 
 /* ---------------------------------------------------------------- writing */
 
+static void faster_write(config_setting_t *group,
+                         const struct am_faster *faster)
+{
+    config_setting_t *to =
+            config_setting_add(group, "faster", CONFIG_TYPE_GROUP);
+
+    for (int flow = 0; flow < AM_FLOW_COUNT; flow++) {
+        config_setting_t *list =
+                config_setting_add(to, flow_names[flow], CONFIG_TYPE_ARRAY);
+
+        for (int i = 0; i < AM_FASTER_SIZES; i++) {
+            config_setting_set_string(
+                    config_setting_add(list, NULL, CONFIG_TYPE_STRING),
+                    by_names[faster->by[flow][i]]);
+        }
+    }
+}
+
 static void row_write(config_setting_t *list, am_distance_t distance,
                       const struct am_profile_row *row)
 {
@@ -248,6 +315,9 @@ static void row_write(config_setting_t *list, am_distance_t distance,
                                          (long long)row->byte_fs[ways][i]);
             }
         }
+    }
+    if (row->compared) {
+        faster_write(group, &row->faster);
     }
 }
 
@@ -356,6 +426,7 @@ void am_profile_apply(const struct am_profile_row *row, struct am_meter *meter)
         perf->get.fixed_ps = perf->put.fixed_ps = row->single_ps;
     }
     meter->short_from = AM_FROM_PROFILE;
+    meter->faster = row->compared ? &row->faster : NULL;
     for (int ways = 0; ways < AM_WAYS_COUNT; ways++) {
         for (int i = 0; i < AM_COPY_COUNT; i++) {
             if (row->byte_fs[ways][i] != 0) {

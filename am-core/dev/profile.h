@@ -12,17 +12,22 @@
  *       send_ps = 15000; recv_ps = 15000; wire_ps = 55000; gap_ps = 15000;
  *       single_ps = 700000;
  *       one_way   = { copy_in_fs = 18000; copy_out_fs = 21000; single_fs = 85000; };
- *       both_ways = { copy_in_fs = 30000; copy_out_fs = 33000; single_fs = 90000; }; }
+ *       both_ways = { copy_in_fs = 30000; copy_out_fs = 33000; single_fs = 90000; };
+ *       faster = {
+ *         answered  = [ "single", "stream", "stream", ... ];
+ *         in_a_row  = [ "stream", "stream", "single", ... ];
+ *         both_ways = [ "stream", "single", "single", ... ]; }; }
  *   );
  *
  * `processor` and `cpus` say where it fits.  Each distance (core, cache, node,
  * far) stands at most once; those that are not there keep what is built in.
- * Numbers that single copies have are left out where there are none.
+ * Numbers that single copies have are left out where there are none, and so is `faster`:
+ * by which messages of 8 KiB, 16 KiB and so on went faster (dev/faster.h).
  */
 #ifndef AM_DEV_PROFILE_H
 #define AM_DEV_PROFILE_H
 
-#include "dev/meter.h"
+#include "dev/faster.h"
 
 #define AM_PROFILE_VERSION 1
 #define AM_PROFILE_TEXT    128
@@ -33,6 +38,8 @@ struct am_profile_row {
     uint64_t send_ps, recv_ps, wire_ps, gap_ps, single_ps;
     uint64_t byte_fs[AM_WAYS_COUNT][AM_COPY_COUNT];
     char cores[AM_PROFILE_TEXT];
+    bool compared; /* a stream and a single copy: */
+    struct am_faster faster;
 };
 
 struct am_profile {
@@ -56,7 +63,7 @@ void am_profile_machine(char *processor, size_t bytes, uint64_t *cpus_p);
 /* Was it measured on such a machine as this? */
 bool am_profile_fits(const struct am_profile *profile);
 
-/* Let a meter, just initialised, begin with the row of its distance. */
+/* Let a meter, just initialised, begin with the row of its distance, which stays. */
 void am_profile_apply(const struct am_profile_row *row, struct am_meter *meter);
 
 #endif

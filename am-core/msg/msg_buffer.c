@@ -141,7 +141,7 @@ __attribute__((noinline)) void am_msg_copy_far(const struct am_peer *peer,
                                                void *to, const void *from,
                                                size_t bytes)
 {
-    if (am_unlikely(bytes >= AM_TRIAL_BYTES)) { /* as many as are timed */
+    if (am_unlikely(bytes >= AM_FASTER_BYTES)) { /* as many as are timed */
         copy_timed(peer, to, from, bytes);
     } else {
         am_copy_far(to, from, bytes, peer->ep->near);

@@ -90,7 +90,7 @@ static void settle(struct am_msg_req *send)
                        : am_proto_select(mp->kind, bytes, false);
 
     send->info.by = AM_BY_COST;
-    if (contiguous && bytes >= AM_TRIAL_BYTES && mp->kind->tries) {
+    if (contiguous && bytes >= AM_FASTER_BYTES && mp->kind->tries) {
         proto = am_round_proto(send, proto);
     } else if (contiguous && bytes >= mp->eager_short) {
         proto = am_proto_spare(send, proto);

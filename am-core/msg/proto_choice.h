@@ -66,7 +66,7 @@ void am_proto_long_sent(struct am_msg_peer *mp, size_t bytes);
 void am_proto_long_received(struct am_msg_peer *mp,
                             const struct am_msg_info *info);
 
-/* A contiguous message of at least AM_TRIAL_BYTES to a peer of a kind that tries costs least
+/* A contiguous message of at least AM_FASTER_BYTES to a peer of a kind that tries costs least
  * by `proto`: by which does it go? */
 am_proto_t am_round_proto(struct am_msg_req *send, am_proto_t proto);
 /* Settle which contiguous messages to this peer go the short way from now on. */

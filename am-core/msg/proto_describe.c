@@ -89,6 +89,17 @@ static void out_perf(struct am_text *out, const struct am_dev *dev,
                 dev->ops == dev->bottom ? "" : ", of device and channel");
 }
 
+/* What the profile says of them. */
+static void out_faster(struct am_text *out, const struct am_faster *faster)
+{
+    for (int flow = 0; faster != NULL && flow < AM_FLOW_COUNT; flow++) {
+        am_text_add(out, "    %s, by the profile at first: ",
+                    am_flow_text((am_flow_t)flow));
+        am_faster_text(out, faster, (am_flow_t)flow);
+        am_text_add(out, "\n");
+    }
+}
+
 static void out_kind(struct am_text *out, const struct am_proto_kind *kind,
                      const char *origin)
 {
@@ -115,9 +126,10 @@ static void out_kind(struct am_text *out, const struct am_proto_kind *kind,
     }
     if (kind->tries) {
         am_text_add(out, "  from ");
-        am_text_size(out, AM_TRIAL_BYTES);
+        am_text_size(out, AM_FASTER_BYTES);
         am_text_add(out, " on a stream and a single copy are both tried, and "
                          "the faster is used (AM_LEARN)\n");
+        out_faster(out, kind->meter->faster);
     }
     if (kind->pages != NULL) {
         am_text_add(out, "  more than ");

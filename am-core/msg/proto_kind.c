@@ -29,8 +29,8 @@ static void kind_fill(struct am_proto_kind *kind, struct am_msg *msg)
 {
     am_proto_kind_fill(kind, msg);
     kind->tries = tries(kind);
-    if (kind->tries && kind->eager_limit > AM_TRIAL_BYTES) {
-        kind->eager_limit = AM_TRIAL_BYTES; /* longer ones ask the trial */
+    if (kind->tries && kind->eager_limit > AM_FASTER_BYTES) {
+        kind->eager_limit = AM_FASTER_BYTES; /* longer ones ask the trial */
     }
 }
 

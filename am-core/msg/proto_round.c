@@ -27,17 +27,14 @@ enum {
 static void explain(const struct am_msg_peer *mp,
                     const struct am_trial_size *at, am_by_t cost)
 {
-    static const char *const flows[AM_TRIAL_FLOWS] = {"answered one by one",
-                                                      "in a row", "both ways"};
     uint64_t first = at - mp->trial.trial->sizes[at->flow];
 
     am_log(am_ctx_log(mp->msg->ctx), AM_LOG_INFO,
            "messages of %" PRIu64 " KiB and more to rank %u, %s: %s, as a byte "
            "took %" PRIu64 " ps by a stream and %" PRIu64
            " ps by a single copy%s",
-           (uint64_t)(AM_TRIAL_BYTES / 1024) << first, mp->peer->index,
-           flows[at->flow],
-           at->best == AM_BY_STREAM ? "a stream" : "a single copy",
+           (uint64_t)(AM_FASTER_BYTES / 1024) << first, mp->peer->index,
+           am_flow_text(at->flow), am_by_text(at->best),
            at->means[AM_BY_STREAM].byte_fs / 1000,
            at->means[AM_BY_SINGLE].byte_fs / 1000,
            at->best == cost ? "" : ", though it costs more by the model");
@@ -50,10 +47,10 @@ static bool is_whole(const struct am_round *round)
         return false;
     }
     switch (round->at->flow) {
-    case AM_TRIAL_SERIES:
+    case AM_FLOW_SERIES:
         return round->count >= ROUND_SERIES ||
                round->bytes >= ROUND_SERIES_BYTES;
-    case AM_TRIAL_BOTH:
+    case AM_FLOW_BOTH:
         return round->count >= ROUND_BOTH;
     default:
         return true;
@@ -86,7 +83,7 @@ static void round_add(struct am_msg_peer *mp, struct am_trial_size *at,
 {
     struct am_round *round = &mp->trial.round;
 
-    if (at != NULL && at->flow == AM_TRIAL_SERIES && !round->series) {
+    if (at != NULL && at->flow == AM_FLOW_SERIES && !round->series) {
         *round = (struct am_round){.start_ps = am_env_now(mp->msg->env),
                                    .series = true};
     }
@@ -130,36 +127,60 @@ static void round_begin(struct am_msg_peer *mp, bool both)
     }
 }
 
+/* By the profile. */
+static am_by_t known_of(const struct am_msg_peer *mp, am_flow_t flow,
+                        size_t bytes)
+{
+    const struct am_faster *faster = mp->kind->meter->faster;
+
+    return faster == NULL ? AM_BY_COST
+                          : (am_by_t)faster->by[flow][am_faster_index(bytes)];
+}
+
 static struct am_trial_size *size_of(struct am_msg_peer *mp, size_t bytes,
-                                     am_trial_flow_t flow, am_by_t cost)
+                                     am_flow_t flow, am_by_t cost)
 {
     struct am_trial_size *sizes = mp->trial.trial->sizes[flow];
-    uint32_t i = am_trial_index(bytes);
+    uint32_t i = am_faster_index(bytes);
 
     if (am_unlikely(!sizes[i].begun)) {
-        bool later = cost == AM_BY_STREAM && flow != AM_TRIAL_ALONE &&
+        bool later = cost == AM_BY_STREAM && flow != AM_FLOW_ALONE &&
                      am_proto_streams_in_series(&mp->kind->cost, bytes,
-                                                flow == AM_TRIAL_BOTH);
+                                                flow == AM_FLOW_BOTH);
+        struct am_trial_start start = {.flow = flow,
+                                       .smaller = i == 0 ? NULL : &sizes[i - 1],
+                                       .cost = cost,
+                                       .known = known_of(mp, flow, bytes),
+                                       .later = later,
+                                       .second = mp->peer->index <
+                                                 am_rank(mp->msg->ctx)};
 
-        am_trial_begin(&sizes[i], flow, i == 0 ? NULL : &sizes[i - 1], cost,
-                       later, mp->peer->index < am_rank(mp->msg->ctx));
+        am_trial_begin(&sizes[i], &start);
     }
     return &sizes[i];
+}
+
+/* Where both ends send, one that does not try goes as it has heard. */
+static am_by_t heard_of(const struct am_msg_peer *mp, size_t bytes)
+{
+    am_by_t by = (am_by_t)mp->trial.heard[am_faster_index(bytes)];
+
+    return by != AM_BY_COST ? by : known_of(mp, AM_FLOW_BOTH, bytes);
 }
 
 static am_by_t by_of(struct am_msg_peer *mp, size_t bytes, am_by_t cost)
 {
     bool both = mp->kind->cost.perf.both_ways || am_msg_receives(mp->msg);
-    am_trial_flow_t flow;
+    am_flow_t flow;
     struct am_trial_size *at;
     am_by_t by;
 
     round_begin(mp, both);
-    flow = both                            ? AM_TRIAL_BOTH
-           : mp->in_row >= AM_PROTO_SERIES ? AM_TRIAL_SERIES
-                                           : AM_TRIAL_ALONE;
+    flow = both                            ? AM_FLOW_BOTH
+           : mp->in_row >= AM_PROTO_SERIES ? AM_FLOW_SERIES
+                                           : AM_FLOW_ALONE;
     if (both && (!mp->trial.hears || mp->peer->index < am_rank(mp->msg->ctx))) {
-        by = mp->trial.heard[am_trial_index(bytes)];
+        by = heard_of(mp, bytes);
         round_add(mp, NULL, by, cost, bytes);
         return by;
     }

@@ -24,15 +24,15 @@ struct am_round_peer {
     struct am_trial *trial;        /* made when it is first asked */
     bool hears;                    /* long messages come, too: one since ... */
     bool heard_since;              /* ... the round before, or this one began */
-    uint8_t heard[AM_TRIAL_SIZES]; /* am_by_t: how the last one came */
+    uint8_t heard[AM_FASTER_SIZES]; /* am_by_t: how the last one came */
 };
 
 /* A message has come so. */
 static inline void am_round_hear(struct am_round_peer *peer, size_t bytes,
                                  am_by_t by)
 {
-    if (bytes >= AM_TRIAL_BYTES) {
-        peer->heard[am_trial_index(bytes)] = (uint8_t)by;
+    if (bytes >= AM_FASTER_BYTES) {
+        peer->heard[am_faster_index(bytes)] = (uint8_t)by;
         peer->hears = peer->heard_since = true;
     }
 }

@@ -31,16 +31,17 @@ enum {
 static const struct {
     uint32_t first;  /* before the first trial, ... */
     uint32_t later;  /* ... if it is not to be soon */
+    uint32_t known;  /* ... or a profile says what is faster */
     uint32_t second; /* more, for the second of two ends */
     uint32_t rest;   /* between two trials, at first */
     uint32_t trial;  /* of a trial */
     uint32_t slow;   /* much slower ones in a row, and a trial is lost */
     uint32_t cold[AM_BY_COUNT]; /* before those of a trial, which take longer */
     uint32_t messages;          /* of a trial that has no rounds */
-} rounds[AM_TRIAL_FLOWS] = {
-        [AM_TRIAL_ALONE] = {12, 256, 32, 64, 6, 2, {0, 1, 2}, 64},
-        [AM_TRIAL_SERIES] = {3, 32, 4, 16, 1, 1, {0, 1, 1}, 1024},
-        [AM_TRIAL_BOTH] = {3, 32, 0, 16, 2, 1, {0, 1, 1}, 512},
+} rounds[AM_FLOW_COUNT] = {
+        [AM_FLOW_ALONE] = {12, 256, 1024, 32, 64, 6, 2, {0, 1, 2}, 64},
+        [AM_FLOW_SERIES] = {3, 32, 128, 4, 16, 1, 1, {0, 1, 1}, 1024},
+        [AM_FLOW_BOTH] = {3, 32, 128, 0, 16, 2, 1, {0, 1, 1}, 512},
 };
 
 static am_by_t other(am_by_t by)
@@ -48,23 +49,41 @@ static am_by_t other(am_by_t by)
     return by == AM_BY_STREAM ? AM_BY_SINGLE : AM_BY_STREAM;
 }
 
-void am_trial_begin(struct am_trial_size *at, am_trial_flow_t flow,
-                    const struct am_trial_size *smaller, am_by_t cost,
-                    bool later, bool second)
+/* What goes before any trial: what the profile says, or the costs, unless they were wrong at
+ * the next smaller size. */
+static am_by_t first_by(const struct am_trial_start *start)
 {
-    bool was_wrong = smaller != NULL && smaller->best != AM_BY_COST &&
-                     smaller->best != smaller->cost;
-    am_by_t by = was_wrong ? smaller->best : cost;
+    const struct am_trial_size *smaller = start->smaller;
 
-    later = later || (smaller != NULL && smaller->slow == other(by));
+    if (start->known != AM_BY_COST) {
+        return start->known;
+    }
+    return smaller == NULL || smaller->best == smaller->cost ||
+                           smaller->best == start->cost
+                   ? AM_BY_COST
+                   : smaller->best;
+}
+
+void am_trial_begin(struct am_trial_size *at,
+                    const struct am_trial_start *start)
+{
+    const struct am_trial_size *smaller = start->smaller;
+    am_by_t best = first_by(start);
+    am_by_t by = best == AM_BY_COST ? start->cost : best;
+    bool later =
+            start->later || (smaller != NULL && smaller->slow == other(by));
+
     *at = (struct am_trial_size){
-            .flow = flow,
+            .flow = start->flow,
             .begun = true,
-            .second = second,
-            .best = by == cost ? AM_BY_COST : by,
-            .cost = cost,
-            .rest = rounds[flow].rest,
-            .rounds_left = later ? rounds[flow].later : rounds[flow].first,
+            .second = start->second,
+            .best = best,
+            .cost = start->cost,
+            .rest = rounds[start->flow].rest,
+            .rounds_left = start->known != AM_BY_COST
+                                   ? rounds[start->flow].known
+                           : later ? rounds[start->flow].later
+                                   : rounds[start->flow].first,
     };
 }
 
@@ -150,7 +169,7 @@ static am_trial_event_t see_cold(struct am_trial_size *at, am_by_t cost,
                                  uint64_t byte_fs, uint64_t before_fs)
 {
     at->cold_rounds--;
-    if (at->flow == AM_TRIAL_ALONE ||
+    if (at->flow == AM_FLOW_ALONE ||
         byte_fs <= before_fs + before_fs / TRIAL_SLOWER_COLD) {
         return AM_TRIAL_GOES_ON;
     }

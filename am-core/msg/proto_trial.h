@@ -12,7 +12,8 @@
  * message to the first one after the answer.  So it has all that the choice costs at both
  * ends.  How far rounds lie from their mean decides whether a difference counts.  Until the
  * first trial ends, the cost model's choice is used; or where that was wrong at the next
- * smaller size, what was found there.
+ * smaller size, what was found there.  Where a profile says what is faster (am_tune), that is
+ * used from the beginning, and the other is tried much later.
  *
  * Where both ends send at the same time a round is so many messages, the end of the lower
  * rank tries, and the other one sends as it has received: what counts is what both do.
@@ -23,14 +24,7 @@
 #ifndef AM_MSG_PROTO_TRIAL_H
 #define AM_MSG_PROTO_TRIAL_H
 
-#include "am/cost.h"
-#include "dev/meter.h"
-
-/* Shorter ones are not tried: a single copy's system call alone takes as long.  The count of
- * messages in a row begins with the same size. */
-#define AM_TRIAL_BYTES AM_METER_BYTES
-/* From there on, each twice the one before; the last is of all longer ones. */
-#define AM_TRIAL_SIZES 10
+#include "dev/faster.h"
 
 /* What has come of a round. */
 typedef enum {
@@ -39,14 +33,6 @@ typedef enum {
     AM_TRIAL_LOST, /* what was used stays */
     AM_TRIAL_WON
 } am_trial_event_t;
-
-/* How messages follow each other. */
-typedef enum {
-    AM_TRIAL_ALONE,  /* each is answered before the next */
-    AM_TRIAL_SERIES, /* many, and then an answer */
-    AM_TRIAL_BOTH,   /* both ends send meanwhile */
-    AM_TRIAL_FLOWS
-} am_trial_flow_t;
 
 /* What a byte took: the mean of rounds, and of how far they lie from it. */
 struct am_trial_mean {
@@ -61,7 +47,7 @@ struct am_trial_size {
     am_by_t tried; /* what is tried now; AM_BY_COST: nothing */
     am_by_t slow;  /* what was much slower when it was tried last */
     am_by_t cost;  /* what the costs said when that was found */
-    am_trial_flow_t flow;
+    am_flow_t flow;
     bool begun;
     bool second; /* of two ends: its trials but the first are later */
     uint64_t best_fs;     /* its mean then */
@@ -74,24 +60,23 @@ struct am_trial_size {
 
 /* A peer's. */
 struct am_trial {
-    struct am_trial_size sizes[AM_TRIAL_FLOWS][AM_TRIAL_SIZES];
+    struct am_trial_size sizes[AM_FLOW_COUNT][AM_FASTER_SIZES];
 };
 
-/* The place of messages of this size, at least AM_TRIAL_BYTES. */
-static inline uint32_t am_trial_index(size_t bytes)
-{
-    uint32_t at = (uint32_t)__builtin_clzll(AM_TRIAL_BYTES) -
-                  (uint32_t)__builtin_clzll(bytes);
+/* What is known when the first message of a size is sent. */
+struct am_trial_start {
+    am_flow_t flow;
+    const struct am_trial_size *smaller; /* the next smaller size, or NULL */
+    am_by_t cost;                        /* what costs least */
+    am_by_t known;                       /* by a profile, or AM_BY_COST */
+    bool later;                          /* the first trial is not soon */
+    /* trials but the first are not when the other end's are, as each is to judge its own
+     * change */
+    bool second;
+};
 
-    return at < AM_TRIAL_SIZES ? at : AM_TRIAL_SIZES - 1;
-}
-
-/* The first message of a size is sent, which costs least by `cost`.  `smaller`: the next
- * smaller size, or NULL.  `later`: the first trial is not soon.  `second`: trials but the first
- * are not when the other end's are, as each is to judge its own change. */
-void am_trial_begin(struct am_trial_size *at, am_trial_flow_t flow,
-                    const struct am_trial_size *smaller, am_by_t cost,
-                    bool later, bool second);
+void am_trial_begin(struct am_trial_size *at,
+                    const struct am_trial_start *start);
 /* By which does one that costs least by `cost` go now?  It is sent. */
 am_by_t am_trial_send(struct am_trial_size *at, am_by_t cost);
 /* A round went by `by`, and took so long for each byte. */

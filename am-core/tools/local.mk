@@ -46,7 +46,8 @@ am_perf_LDFLAGS = $(AM_LDFLAGS) -static
 
 am_tune_SOURCES = am-core/tools/perf.h am-core/tools/perf_pin.c \
     am-core/tools/perf_sizes.c am-core/tools/tune.c am-core/tools/tune.h \
-    am-core/tools/tune_check.c am-core/tools/tune_measure.c \
+    am-core/tools/tune_check.c am-core/tools/tune_faster.c \
+    am-core/tools/tune_measure.c \
     am-core/tools/tune_pair.c am-core/tools/tune_ratio.c
 am_tune_CFLAGS = $(AM_CFLAGS)
 am_tune_LDADD = libam.la

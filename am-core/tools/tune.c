@@ -9,6 +9,7 @@
 
 #include "base/config.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "dev/shm/shm_near.h"
 #include "tools/perf.h"
 
@@ -29,11 +30,14 @@ enum {
 static const char usage[] =
         "usage: am_tune [-o FILE] [--check [--sizes LIST] [--rounds N]] "
         "[--help]\n"
-        "  am_tune measures, for each distance of cores that this machine has,\n"
-        "  what short packets and copies cost, and writes the profile that "
-        "libam\n"
-        "  begins with (AM_PROFILE). It takes about a second for each "
-        "distance.\n"
+        "  am_tune measures, for each distance of cores that this machine "
+        "has,\n"
+        "  what short packets and copies cost, and by which long messages go\n"
+        "  faster, a stream of packets or a single copy, and writes the "
+        "profile\n"
+        "  that libam begins with (AM_PROFILE). It takes some seconds for "
+        "each\n"
+        "  distance.\n"
         "  Let nothing else run meanwhile.\n"
         "  -o, --output FILE  the profile; without it the user's own, which\n"
         "                     libam finds by itself; - prints it only\n"
@@ -102,6 +106,13 @@ static void row_print(am_distance_t distance, const struct am_profile_row *row)
                ways == AM_WAYS_ONE ? "one way" : "both ways",
                fs[AM_COPY_IN] / 1000, fs[AM_COPY_OUT] / 1000,
                fs[AM_COPY_SINGLE] / 1000);
+    }
+    for (int flow = 0; row->compared && flow < AM_FLOW_COUNT; flow++) {
+        char text[512] = "";
+        struct am_text out = {.text = text, .bytes = sizeof(text)};
+
+        am_faster_text(&out, &row->faster, (am_flow_t)flow);
+        printf("  %s, faster is: %s\n", am_flow_text((am_flow_t)flow), text);
     }
     fflush(stdout);
 }

@@ -63,6 +63,9 @@ int tune_half(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
  * waited for. */
 int tune_stream(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
                 int count, bool both);
+/* The same in one window and with one buffer, as the usual benchmarks do it. */
+int tune_window(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
+                int count, bool both);
 
 /* What is between the two took so long, from when the first of both began to when
  * the last had ended: where they share a core, nothing is left out because the other
@@ -73,6 +76,8 @@ int tune_timed_stop(struct tune_pair *pair, uint64_t start_ps,
 
 /* tune_measure.c: fill all of the row but `cores`. */
 int tune_measure(struct tune_pair *pair, struct am_profile_row *row);
+/* tune_faster.c: by which long messages go faster. */
+int tune_faster(struct tune_pair *pair, struct am_profile_row *row);
 /* tune_check.c: print a line for each size. */
 int tune_check(struct tune_pair *pair, const struct tune_plan *plan);
 

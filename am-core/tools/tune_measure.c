@@ -276,7 +276,8 @@ int tune_measure(struct tune_pair *pair, struct am_profile_row *row)
 {
     row->given = true;
     return measure_short(pair, row) != 0 || measure_streams(pair, row) != 0 ||
-                           measure_single(pair, row) != 0
+                           measure_single(pair, row) != 0 ||
+                           tune_faster(pair, row) != 0
                    ? -1
                    : 0;
 }

@@ -193,7 +193,7 @@ static char *buffer_at(size_t bytes, int slot, bool out)
         }
         allocated = TUNE_WINDOW * step;
     }
-    return memory[out] + (size_t)(slot % TUNE_WINDOW) * step;
+    return memory[out] + (size_t)slot * step;
 }
 
 static am_status_t start_one(struct flow *flow, size_t bytes, int slot,
@@ -245,20 +245,20 @@ static int flow_wait(struct flow *flow)
     return 0;
 }
 
-int tune_move(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
-              int sends, int receives)
+static int move(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
+                int sends, int receives, int window, int buffers)
 {
     struct flow flow = {.pair = pair, .ctx = ctx, .rank = pair->rank};
 
-    for (int at = 0; at < sends || at < receives; at += TUNE_WINDOW) {
-        for (int i = 0; i < TUNE_WINDOW && flow.status == AM_OK; i++) {
+    for (int at = 0; at < sends || at < receives; at += window) {
+        for (int i = 0; i < window && flow.status == AM_OK; i++) {
             if (at + i < receives) {
-                flow.status = start_one(&flow, bytes, i, false);
+                flow.status = start_one(&flow, bytes, i % buffers, false);
             }
         }
-        for (int i = 0; i < TUNE_WINDOW && flow.status == AM_OK; i++) {
+        for (int i = 0; i < window && flow.status == AM_OK; i++) {
             if (at + i < sends) {
-                flow.status = start_one(&flow, bytes, i, true);
+                flow.status = start_one(&flow, bytes, i % buffers, true);
             }
         }
         if (flow_wait(&flow) != 0) {
@@ -266,6 +266,12 @@ int tune_move(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
         }
     }
     return 0;
+}
+
+int tune_move(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
+              int sends, int receives)
+{
+    return move(pair, ctx, bytes, sends, receives, TUNE_WINDOW, TUNE_WINDOW);
 }
 
 int tune_half(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
@@ -285,17 +291,29 @@ int tune_half(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
     return 0;
 }
 
-int tune_stream(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
-                int count, bool both)
+static int stream(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
+                  int count, int window, int buffers, bool both)
 {
     int sends = both || pair->rank == 0 ? count : 0;
     int receives = both || pair->rank == 1 ? count : 0;
 
-    if (tune_move(pair, ctx, bytes, sends, receives) != 0) {
+    if (move(pair, ctx, bytes, sends, receives, window, buffers) != 0) {
         return -1;
     }
     /* who sends knows of the end by an answer */
     return tune_move(pair, ctx, 1, pair->rank == 1, pair->rank == 0);
+}
+
+int tune_stream(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
+                int count, bool both)
+{
+    return stream(pair, ctx, bytes, count, TUNE_WINDOW, TUNE_WINDOW, both);
+}
+
+int tune_window(struct tune_pair *pair, struct am_ctx *ctx, size_t bytes,
+                int count, bool both)
+{
+    return stream(pair, ctx, bytes, count, count, 1, both);
 }
 
 int tune_timed_start(struct tune_pair *pair, uint64_t *start_ps)

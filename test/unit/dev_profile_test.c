@@ -57,6 +57,13 @@ static void profile_make(struct am_profile *profile)
         row->wire_ps = 130000;
         row->gap_ps = 14000;
         row->single_ps = d == AM_DISTANCE_CORE ? 0 : 1500000;
+        row->compared = row->single_ps != 0;
+        for (int i = 0; row->compared && i < AM_FASTER_SIZES; i++) {
+            row->faster.by[AM_FLOW_ALONE][i] = (uint8_t)(i % AM_BY_COUNT);
+            row->faster.by[AM_FLOW_SERIES][i] = AM_BY_STREAM;
+            row->faster.by[AM_FLOW_BOTH][i] =
+                    i < d ? AM_BY_STREAM : AM_BY_SINGLE;
+        }
         for (int ways = 0; ways < AM_WAYS_COUNT; ways++) {
             for (int i = 0; i < AM_COPY_COUNT; i++) {
                 row->byte_fs[ways][i] =
@@ -148,6 +155,11 @@ static void text_write(const char *text)
     "wire_ps = 1; gap_ps = 1; " _more " }"
 #define BOTH "both_ways = { copy_in_fs = 1; copy_out_fs = 2; };"
 
+#define FASTER(_list, _more) "faster = { answered = [" _list "];\n" _more " };"
+#define THREE                "\"stream\", \"single\", \"unknown\""
+#define NINE                 THREE ", " THREE ", " THREE
+#define TEN                  NINE ", \"single\""
+
 static void test_mistakes(void **state)
 {
     static const char *const bad[][2] = {
@@ -173,6 +185,17 @@ static void test_mistakes(void **state)
              "copy_in_fs"},
             {HEAD "shm = (" ROW(WAYS BOTH "single_ps = 1.5;") ");",
              "single_ps"},
+            {HEAD "shm = (" ROW(WAYS BOTH "faster = 1;") ");", "answered"},
+            {HEAD "shm = (" ROW(WAYS BOTH FASTER(TEN, "")) ");", "in_a_row"},
+            {HEAD "shm = (" ROW(
+                     WAYS BOTH FASTER(TEN, "in_a_row = \"stream\";")) ");",
+             "in_a_row"},
+            {HEAD "shm = (" ROW(WAYS BOTH FASTER(NINE, "")) ");", "answered"},
+            {HEAD "shm = (" ROW(WAYS BOTH FASTER(NINE "," NINE, "")) ");",
+             "answered"},
+            {HEAD "shm = (" ROW(WAYS BOTH FASTER(NINE ", \"get\"", "")) ");",
+             "answered"},
+            {HEAD "shm = (" ROW(WAYS BOTH FASTER("1, 2", "")) ");", "answered"},
     };
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

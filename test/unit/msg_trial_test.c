@@ -57,7 +57,8 @@ static struct am_trial_size begun(int flow, am_by_t cost)
 {
     struct am_trial_size at;
 
-    am_trial_begin(&at, (am_trial_flow_t)flow, NULL, cost, false, false);
+    am_trial_begin(&at, &(struct am_trial_start){.flow = (am_flow_t)flow,
+                                                 .cost = cost});
     return at;
 }
 
@@ -66,7 +67,7 @@ static void test_finds_the_faster(void **state)
     static const uint64_t byte_fs[2][AM_BY_COUNT] = {{0, 100000, 60000},
                                                      {0, 60000, 100000}};
 
-    for (int flow = 0; flow < AM_TRIAL_FLOWS; flow++) {
+    for (int flow = 0; flow < AM_FLOW_COUNT; flow++) {
         for (int set = 0; set < 2; set++) {
             for (int cost = AM_BY_STREAM; cost <= AM_BY_SINGLE; cost++) {
                 struct am_trial_size at = begun(flow, (am_by_t)cost);
@@ -95,7 +96,7 @@ static void test_noise(void **state)
     static const uint64_t little[AM_BY_COUNT] = {0, 100000, 90000};
     struct am_prng prng = test_prng("msg_trial_test");
 
-    for (int flow = 0; flow < AM_TRIAL_FLOWS; flow++) {
+    for (int flow = 0; flow < AM_FLOW_COUNT; flow++) {
         struct counts counts = {0}, few = {0};
 
         for (int run = 0; run < 20; run++) {
@@ -115,7 +116,7 @@ static void test_core_taken_away(void **state)
 {
     static const uint64_t byte_fs[AM_BY_COUNT] = {0, 60000, 100000};
 
-    for (int flow = 0; flow < AM_TRIAL_FLOWS; flow++) {
+    for (int flow = 0; flow < AM_FLOW_COUNT; flow++) {
         for (int odd = 0; odd < 40; odd++) {
             struct am_trial_size at = begun(flow, AM_BY_STREAM);
             struct counts counts = {0};
@@ -136,7 +137,7 @@ static void test_changes_its_mind(void **state)
     static const uint64_t before[AM_BY_COUNT] = {0, 100000, 60000};
     static const uint64_t after[AM_BY_COUNT] = {0, 100000, 200000};
 
-    for (int flow = 0; flow < AM_TRIAL_FLOWS; flow++) {
+    for (int flow = 0; flow < AM_FLOW_COUNT; flow++) {
         struct am_trial_size at = begun(flow, AM_BY_STREAM);
         struct counts counts = {0};
 
@@ -152,7 +153,7 @@ static void test_costs_change(void **state)
 {
     static const uint64_t byte_fs[AM_BY_COUNT] = {0, 60000, 100000};
 
-    for (int flow = 0; flow < AM_TRIAL_FLOWS; flow++) {
+    for (int flow = 0; flow < AM_FLOW_COUNT; flow++) {
         for (int when = 0; when < 40; when++) {
             struct am_trial_size at = begun(flow, AM_BY_STREAM);
             struct counts counts = {0};
@@ -170,15 +171,19 @@ static void test_next_size(void **state)
 {
     static const uint64_t against[AM_BY_COUNT] = {0, 100000, 60000};
     static const uint64_t with[AM_BY_COUNT] = {0, 60000, 100000};
-    struct am_trial_size at, smaller = begun(AM_TRIAL_ALONE, AM_BY_STREAM);
+    struct am_trial_size at, smaller = begun(AM_FLOW_ALONE, AM_BY_STREAM);
     struct counts counts = {0}, later = {0};
 
     rounds(&smaller, AM_BY_STREAM, 24, against, NULL, 0, &counts);
-    am_trial_begin(&at, AM_TRIAL_ALONE, &smaller, AM_BY_STREAM, false, false);
+    am_trial_begin(&at, &(struct am_trial_start){.flow = AM_FLOW_ALONE,
+                                                 .smaller = &smaller,
+                                                 .cost = AM_BY_STREAM});
     assert_int_equal(am_trial_send(&at, AM_BY_STREAM), AM_BY_SINGLE);
-    smaller = begun(AM_TRIAL_SERIES, AM_BY_STREAM);
+    smaller = begun(AM_FLOW_SERIES, AM_BY_STREAM);
     rounds(&smaller, AM_BY_STREAM, 24, with, NULL, 0, &counts);
-    am_trial_begin(&at, AM_TRIAL_SERIES, &smaller, AM_BY_STREAM, false, false);
+    am_trial_begin(&at, &(struct am_trial_start){.flow = AM_FLOW_SERIES,
+                                                 .smaller = &smaller,
+                                                 .cost = AM_BY_STREAM});
     assert_int_equal(am_trial_send(&at, AM_BY_STREAM), AM_BY_STREAM);
     rounds(&at, AM_BY_STREAM, 24, with, NULL, 0, &later);
     assert_int_equal(later.begun, 0);
@@ -186,12 +191,41 @@ static void test_next_size(void **state)
     assert_int_equal(later.begun, 1);
 }
 
+/* What a profile says is used from the beginning, whatever the costs and the next smaller size
+ * say, and for long; where it is wrong, that is found. */
+static void test_known(void **state)
+{
+    static const uint64_t byte_fs[AM_BY_COUNT] = {0, 100000, 60000};
+    static const uint64_t against[AM_BY_COUNT] = {0, 60000, 100000};
+
+    for (int flow = 0; flow < AM_FLOW_COUNT; flow++) {
+        struct am_trial_size at, smaller = begun(flow, AM_BY_SINGLE);
+        struct am_trial_start start = {.flow = (am_flow_t)flow,
+                                       .smaller = &smaller,
+                                       .cost = AM_BY_STREAM,
+                                       .known = AM_BY_SINGLE};
+        struct counts counts = {0}, wrong = {0};
+
+        rounds(&smaller, AM_BY_SINGLE, 24, against, NULL, 0, &counts);
+        assert_int_equal(smaller.best, AM_BY_STREAM);
+        am_trial_begin(&at, &start);
+        counts = (struct counts){0};
+        rounds(&at, AM_BY_STREAM, 100, byte_fs, NULL, 0, &counts);
+        assert_int_equal(counts.rounds_of[AM_BY_STREAM], 0);
+        rounds(&at, AM_BY_STREAM, 2000, byte_fs, NULL, 0, &counts);
+        assert_in_range(counts.rounds_of[AM_BY_STREAM], 1, 30);
+        am_trial_begin(&at, &start);
+        rounds(&at, AM_BY_STREAM, 2000, against, NULL, 0, &wrong);
+        assert_int_equal(am_trial_send(&at, AM_BY_STREAM), AM_BY_STREAM);
+    }
+}
+
 /* A trial in which no round tells anything ends, too. */
 static void test_no_rounds(void **state)
 {
     static const uint64_t byte_fs[AM_BY_COUNT] = {0, 60000, 60000};
 
-    for (int flow = 0; flow < AM_TRIAL_FLOWS; flow++) {
+    for (int flow = 0; flow < AM_FLOW_COUNT; flow++) {
         struct am_trial_size at = begun(flow, AM_BY_STREAM);
         struct counts counts = {0};
         int sent = 0;
@@ -221,8 +255,10 @@ static void test_two_ends(void **state)
         struct am_trial_size ends[2];
 
         for (int end = 0; end < 2; end++) {
-            am_trial_begin(&ends[end], AM_TRIAL_ALONE, NULL, AM_BY_STREAM,
-                           false, end == 1);
+            am_trial_begin(&ends[end],
+                           &(struct am_trial_start){.flow = AM_FLOW_ALONE,
+                                                    .cost = AM_BY_STREAM,
+                                                    .second = end == 1});
         }
         for (int k = 0; k < 20000; k++) {
             am_by_t by[2] = {am_trial_send(&ends[0], AM_BY_STREAM),
@@ -337,12 +373,38 @@ static void test_messages(void **state)
         send_row(&world, 0, 2 * SIZE, 32, row);
     }
     trial = trial_at(&world, 0);
-    assert_int_equal(trial->sizes[AM_TRIAL_ALONE][4].best, AM_BY_SINGLE);
-    assert_int_equal(trial->sizes[AM_TRIAL_SERIES][4].best, AM_BY_STREAM);
-    assert_false(trial->sizes[AM_TRIAL_BOTH][4].begun);
+    assert_int_equal(trial->sizes[AM_FLOW_ALONE][4].best, AM_BY_SINGLE);
+    assert_int_equal(trial->sizes[AM_FLOW_SERIES][4].best, AM_BY_STREAM);
+    assert_false(trial->sizes[AM_FLOW_BOTH][4].begun);
     assert_in_range(world_counter(&world, 0, "msg_trials"), 2, 10);
     assert_int_equal(world_counter(&world, 1, "msg_trials"), 0);
     world_close(&world);
+}
+
+/* A profile's is used from the first message on. */
+static void test_messages_known(void **state)
+{
+    static const uint64_t byte_fs[AM_BY_COUNT] = {0, 100000, 100000};
+
+    for (int by = AM_BY_STREAM; by <= AM_BY_SINGLE; by++) {
+        struct am_faster faster;
+        struct world world;
+        uint64_t gets;
+
+        if (!open_world(&world, much)) {
+            world_close(&world);
+            skip();
+        }
+        memset(&faster, by, sizeof(faster));
+        kind_at(&world, 0)->meter->faster = &faster;
+        gets = world_counter(&world, 1, "device_gets");
+        send_row(&world, 0, 2 * SIZE, 1, byte_fs);
+        send_row(&world, 0, 2 * SIZE, 32, byte_fs);
+        gets = world_counter(&world, 1, "device_gets") - gets;
+        assert_int_equal(gets, by == AM_BY_SINGLE ? 33 : 0);
+        assert_int_equal(world_counter(&world, 0, "msg_trials"), 0);
+        world_close(&world);
+    }
 }
 
 /* Both ends send: the end of rank 0 tries, and that of rank 1 does as it does. */
@@ -405,9 +467,9 @@ static void test_both_ways(void **state)
         for (int i = 0; i < 60; i++) {
             send_both(&world, 2 * SIZE, 64, byte_fs[set]);
         }
-        assert_int_equal(trial_at(&world, 0)->sizes[AM_TRIAL_BOTH][4].best,
+        assert_int_equal(trial_at(&world, 0)->sizes[AM_FLOW_BOTH][4].best,
                          set == 0 ? AM_BY_SINGLE : AM_BY_STREAM);
-        assert_false(trial_at(&world, 1)->sizes[AM_TRIAL_BOTH][4].begun);
+        assert_false(trial_at(&world, 1)->sizes[AM_FLOW_BOTH][4].begun);
         gets = world_counter(&world, 0, "device_gets");
         send_both(&world, 2 * SIZE, 64, byte_fs[set]);
         gets = world_counter(&world, 0, "device_gets") - gets;
@@ -427,7 +489,7 @@ static void test_any_lengths(void **state)
         skip();
     }
     for (int i = 0; i < 400; i++) {
-        size_t bytes = AM_TRIAL_BYTES + am_prng_below(&prng, 3 * SIZE);
+        size_t bytes = AM_FASTER_BYTES + am_prng_below(&prng, 3 * SIZE);
         uint64_t byte_fs[AM_BY_COUNT] = {0, 1 + am_prng_below(&prng, 100000),
                                          1 + am_prng_below(&prng, 100000)};
 
@@ -476,9 +538,11 @@ int main(void)
             cmocka_unit_test(test_changes_its_mind),
             cmocka_unit_test(test_costs_change),
             cmocka_unit_test(test_next_size),
+            cmocka_unit_test(test_known),
             cmocka_unit_test(test_no_rounds),
             cmocka_unit_test(test_two_ends),
             cmocka_unit_test(test_messages),
+            cmocka_unit_test(test_messages_known),
             cmocka_unit_test(test_both_ways),
             cmocka_unit_test(test_any_lengths),
             cmocka_unit_test(test_is_off),
