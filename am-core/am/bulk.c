@@ -47,8 +47,6 @@ int am_bulk_finish(struct am_ctx *ctx)
     return count;
 }
 
-static void device_done(void *arg, am_status_t status);
-
 /* The bytes are in place: no answer is needed, unless a handler's. */
 static void device_put_ended(struct am_bulk *bulk)
 {
@@ -199,7 +197,7 @@ static am_turn_t put_run(struct am_op *op)
         return refuse_rest(bulk);
     }
     if (bulk->by_device && bulk->sent_bytes < bulk->bytes) {
-        status = am_bulk_copy(bulk, device_done);
+        status = am_bulk_copy(bulk, am_bulk_device_done);
         if (status == AM_OK) {
             return AM_TURN_LAST;
         }
@@ -220,36 +218,7 @@ static am_turn_t put_run(struct am_op *op)
     return am_turn_of(status);
 }
 
-static am_turn_t get_run(struct am_op *op)
-{
-    struct am_bulk *bulk = am_container(op, struct am_bulk, op);
-    uint64_t words[GET_WORDS] = {
-            [GET_REGION] = bulk->key.w[0],
-            [GET_OFFSET] = bulk->offset,
-            [GET_BYTES] = bulk->bytes,
-            [GET_LANDING] = bulk->landing.handle,
-    };
-    am_status_t status;
-
-    if (bulk->by_device || bulk->bytes == 0) {
-        status = bulk->bytes == 0 ? AM_DONE : am_bulk_copy(bulk, device_done);
-        if (status == AM_DONE) {
-            am_bulk_end(bulk, AM_OK);
-            return AM_TURN_LAST;
-        }
-        bulk->by_device = status != AM_ERR_UNSUPPORTED;
-    }
-    if (!bulk->by_device) {
-        status = am_op_send(op, AM_H_GET, 0, words, GET_WORDS, NULL, 0);
-    }
-    if (status != AM_OK && status != AM_ERR_AGAIN) {
-        am_bulk_end(bulk, status);
-    }
-    return am_turn_of(status);
-}
-
-/* A put or get of the device has ended; what follows a put's bytes goes now. */
-static void device_done(void *arg, am_status_t status)
+void am_bulk_device_done(void *arg, am_status_t status)
 {
     struct am_bulk *bulk = arg;
 
@@ -290,8 +259,11 @@ static void bulk_start(struct am_bulk *bulk, struct am_peer *peer,
     }
     bulk->by_device =
             peer->index == peer->ctx->rank || am_bulk_single(bulk, peer);
-    if (later || !am_list_is_empty(&peer->bulk) ||
-        run(&bulk->op) == AM_TURN_NO_SPACE) {
+    later = later || !am_list_is_empty(&peer->bulk);
+    if (later && bulk->get) {
+        am_bulk_get_lasts(bulk);
+    }
+    if (later || run(&bulk->op) == AM_TURN_NO_SPACE) {
         am_op_queue(&bulk->op, peer, run, AM_OP_BULK);
     }
 }
@@ -301,7 +273,8 @@ static void bulk_start(struct am_bulk *bulk, struct am_peer *peer,
 static void bulk_fill(struct am_bulk *bulk, struct am_peer *peer,
                       const struct am_transfer *transfer, bool get)
 {
-    bool wants = get || transfer->acknowledged; /* an answer */
+    struct am_ctx *ctx = peer->ctx;
+    bool wants = !get && transfer->acknowledged; /* an answer */
 
     bulk->op.peer = peer;
     bulk->local = *transfer->local;
@@ -322,8 +295,10 @@ static void bulk_fill(struct am_bulk *bulk, struct am_peer *peer,
     bulk->arg = transfer->arg;
     bulk->source = transfer->source;
     bulk->landing.handle = 0;
-    bulk->handle = wants ? am_handle_new(peer->ctx, AM_HANDLE_BULK, bulk) : 0;
-    bulk->status = wants && bulk->handle == 0 ? AM_ERR_MEMORY : AM_OK;
+    bulk->handle = wants ? am_handle_new(ctx, AM_HANDLE_BULK, bulk) : 0;
+    bulk->status = get                          ? am_handle_reserve(ctx)
+                   : wants && bulk->handle == 0 ? AM_ERR_MEMORY
+                                                : AM_OK;
 }
 
 void am_bulk_put(struct am_bulk *bulk, struct am_peer *peer,
@@ -336,19 +311,8 @@ void am_bulk_put(struct am_bulk *bulk, struct am_peer *peer,
 void am_bulk_get(struct am_bulk *bulk, struct am_peer *peer,
                  const struct am_transfer *transfer)
 {
-    struct am_data landing = *transfer->local;
-
-    landing.bytes = transfer->bytes;
     bulk_fill(bulk, peer, transfer, true);
-    if (am_region_open(peer->ctx, &bulk->landing, &landing, AM_DEV_CAP_PUT,
-                       peer) != AM_OK) {
-        am_list_init(&bulk->op.link);
-        am_bulk_end(bulk, AM_ERR_MEMORY);
-        return;
-    }
-    bulk->landing.get = bulk;
-    bulk->landing.landed_bytes = 0;
-    bulk_start(bulk, peer, get_run, transfer->later);
+    bulk_start(bulk, peer, am_bulk_get_run, transfer->later);
 }
 
 void am_bulk_cancel(struct am_bulk *bulk)

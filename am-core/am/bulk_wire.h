@@ -1,8 +1,11 @@
 /*
- * The words of a transfer's messages; see am/bulk.c for who sends them.
+ * The words of a transfer's messages, see am/bulk.c for who sends them; and what its two
+ * files call of each other.
  */
 #ifndef AM_AM_BULK_WIRE_H
 #define AM_AM_BULK_WIRE_H
+
+#include "am/core.h"
 
 /*
  * Words of STREAM.  Each piece says where the whole transfer lies, so that the
@@ -39,5 +42,11 @@ enum {
     GET_LANDING,
     GET_WORDS
 };
+
+/* The device's put or get has ended; what follows a put's bytes goes now. */
+void am_bulk_device_done(void *bulk, am_status_t status);
+/* Of a get: begin, or go on; and it is to be found when its peer dies. */
+am_turn_t am_bulk_get_run(struct am_op *op);
+void am_bulk_get_lasts(struct am_bulk *bulk);
 
 #endif

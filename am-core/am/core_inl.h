@@ -67,4 +67,11 @@ static inline void am_peer_copy_stop(const struct am_peer *peer, size_t bytes,
     }
 }
 
+/* The last word of an am_key that has this of a device. */
+static inline uint64_t am_key_last(const struct am_dev_key *key,
+                                   const struct am_dev *dev)
+{
+    return key->w[2] | (uint64_t)dev->bottom->number << AM_DEV_KEY_BITS;
+}
+
 #endif

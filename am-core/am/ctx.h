@@ -278,6 +278,8 @@ am_status_t am_peer_send_charged(struct am_dev_ep *ep, uint32_t class,
 
 /* -------------------------------------------------------------- handle.c */
 
+/* The next am_handle_new will have memory.  AM_ERR_MEMORY. */
+am_status_t am_handle_reserve(struct am_ctx *ctx);
 /* A number for `object`: index | generation << 32, never 0; 0 = no memory. */
 uint64_t am_handle_new(struct am_ctx *ctx, am_handle_kind_t kind, void *object);
 /* The object, or NULL (counted) when the number is stale or of another kind. */

@@ -34,13 +34,19 @@ static am_status_t handles_grow(struct am_ctx *ctx)
     return AM_OK;
 }
 
+am_status_t am_handle_reserve(struct am_ctx *ctx)
+{
+    return ctx->handle_count != 0 && ctx->handle_free != HANDLE_NONE
+                   ? AM_OK
+                   : handles_grow(ctx);
+}
+
 uint64_t am_handle_new(struct am_ctx *ctx, am_handle_kind_t kind, void *object)
 {
     struct am_handle *slot;
     uint32_t index;
 
-    if ((ctx->handle_count == 0 || ctx->handle_free == HANDLE_NONE) &&
-        handles_grow(ctx) != AM_OK) {
+    if (am_handle_reserve(ctx) != AM_OK) {
         return 0;
     }
     index = ctx->handle_free;

@@ -6,7 +6,7 @@ libam_la_SOURCES += \
     am-core/am/handle.c am-core/am/data.c am-core/am/dispatch.c \
     am-core/am/request.c am-core/am/progress.c am-core/am/network.c \
     am-core/am/wait.c am-core/am/region.c \
-    am-core/am/bulk.c am-core/am/bulk_copy.c am-core/am/bulk_rx.c \
+    am-core/am/bulk.c am-core/am/bulk_copy.c am-core/am/bulk_get.c am-core/am/bulk_rx.c \
     am-core/am/bulk_wire.h am-core/am/cost.c am-core/am/cost.h \
     am-core/am/costs.c am-core/am/costs.h am-core/am/spare.c am-core/am/spare.h \
     am-core/am/onesided.c am-core/am/post.c am-core/am/address.c \

@@ -117,8 +117,7 @@ void am_region_key_for(struct am_region *region, const struct am_peer *peer,
     if (device != NULL) {
         key->w[1] = device->key.w[0];
         key->w[2] = device->key.w[1];
-        key->w[3] = device->key.w[2] | (uint64_t)dev->bottom->number
-                                               << AM_DEV_KEY_BITS;
+        key->w[3] = am_key_last(&device->key, dev);
     }
 }
 

@@ -9,6 +9,8 @@ enum {
     METER_WARM = 8,   /* streams: so many copies are not timed first, as the
                        * pages of a ring that is new take a fault each */
     METER_EVERY = 16, /* streams: of so many copies one is timed, ... */
+    METER_EVERY_SINGLE =
+            8, /* single copies: of so many one, once they are known */
     METER_EVERY_SHORT = 64, /* ... of those below METER_SHORT fewer, ... */
     METER_SHORT = 16 * 1024,
     METER_ODD = 4,    /* ... unless the last took so many times what is used */
@@ -103,7 +105,8 @@ void am_meter_init(struct am_meter *meter, const struct am_dev_perf *perf,
             [AM_COPY_SINGLE] = perf->get.per_byte_fs,
     };
 
-    *meter = (struct am_meter){.perf = *perf, .distance = distance};
+    *meter = (struct am_meter){
+            .perf = *perf, .distance = distance, .stands = 1, .singles = 1};
     meter->wait[AM_COPY_IN] = meter->wait[AM_COPY_OUT] = METER_WARM;
     for (int ways = 0; ways < AM_WAYS_COUNT; ways++) {
         for (int copy = 0; copy < AM_COPY_COUNT; copy++) {
@@ -203,7 +206,8 @@ static bool weigh(struct am_meter *meter, am_copy_t copy, size_t bytes,
         meter->perf.both_ways || meter->perf.shared_core) {
         return false;
     }
-    meter->unproved = copy == AM_COPY_SINGLE ? meter->unproved + 1 : 0;
+    meter->unproved =
+            copy == AM_COPY_SINGLE ? meter->unproved + meter->stands : 0;
     if (copy != AM_COPY_SINGLE || bytes <= METER_WEIGHT_SINGLE) {
         weights_see(meter, copy, bytes, elapsed_ps);
     }
@@ -311,9 +315,11 @@ void am_meter_sent(struct am_meter *meter, bool receives)
 static uint32_t untimed(struct am_meter *meter, am_copy_t copy, size_t bytes,
                         bool odd)
 {
-    if (copy == AM_COPY_SINGLE ||
-        am_meter_rates(meter)[copy].samples < AM_METER_SURE) {
+    if (am_meter_rates(meter)[copy].samples < AM_METER_SURE) {
         return 0;
+    }
+    if (copy == AM_COPY_SINGLE) {
+        return meter->perf.shared_core ? 0 : METER_EVERY_SINGLE - 1;
     }
     return (bytes < METER_SHORT && !odd ? METER_EVERY_SHORT : METER_EVERY) - 1;
 }
@@ -361,8 +367,10 @@ void am_meter_stop(struct am_meter *meter, struct am_env *env, am_copy_t copy,
         rate = &am_meter_rates(meter)[copy];
         elapsed_ps = am_env_now(env) + 1 - start;
         byte_fs = each_byte_fs(meter, copy, bytes, elapsed_ps);
+        meter->stands = copy == AM_COPY_SINGLE ? meter->singles : 1;
         meter->wait[copy] = untimed(meter, copy, bytes,
                                     byte_fs >= METER_ODD * rate->used_fs);
+        meter->singles = meter->wait[AM_COPY_SINGLE] + 1;
         if (meter->perf.shared_core && bytes > METER_TURN) {
             if (am_meter_passed(meter, copy)) {
                 perf_changed(meter);

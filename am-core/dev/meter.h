@@ -99,6 +99,8 @@ struct am_meter {
     am_learn_t learn;
     uint32_t learns;              /* bits: 1 << am_copy_t */
     uint32_t wait[AM_COPY_COUNT]; /* copies until the next that is timed */
+    uint32_t stands;  /* the last sample: for so many copies that were made */
+    uint32_t singles; /* the next one of a single copy: for so many */
     uint32_t busy;                /* share of what goes both ways */
     uint32_t rest;                /* samples until a change is allowed */
     uint64_t faults;              /* page faults when last asked for */

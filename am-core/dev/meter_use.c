@@ -146,7 +146,8 @@ static bool fade(struct am_meter *meter, struct am_rate *rate)
 {
     bool much = meter->learn == AM_LEARN_MUCH;
 
-    if (++rate->unseen < (much ? METER_TRIAL : METER_FADE)) {
+    rate->unseen += meter->stands;
+    if (rate->unseen < (much ? METER_TRIAL : METER_FADE)) {
         return false;
     }
     if (much) {
@@ -242,7 +243,7 @@ static bool use_stream(struct am_meter *meter, am_copy_t copy)
     uint64_t single_fs = both[AM_COPY_SINGLE].prior_fs, limit_fs;
 
     for (int i = 0; i < AM_COPY_COUNT; i++) {
-        both[i].unseen += i != (int)copy;
+        both[i].unseen += i != (int)copy ? meter->stands : 0;
     }
     if (both[AM_COPY_SINGLE].unseen >= METER_TRIAL) {
         forget(&both[AM_COPY_SINGLE],

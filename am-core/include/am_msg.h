@@ -19,7 +19,7 @@
  * am_peer_is_dead, am_rank, am_size.
  *
  * Errors.  AM_ERR_INVALID: an argument is out of its range (peer, flags, kind of
- * data, a pack or unpack function that is missing, more than PTRDIFF_MAX bytes to
+ * data, a pack or unpack function that is missing, 2^56 bytes or more to
  * send).  AM_ERR_FORKED: the context belongs to the parent of this process (am.h);
  * every call that returns a status may return it.  Unless the comment of a call
  * says otherwise, a call that returns an error has changed nothing, *req_p and

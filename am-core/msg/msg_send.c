@@ -203,7 +203,7 @@ send_general(struct am_msg *msg, uint32_t dest,
     struct am_msg_req *send;
 
     if ((flags & ~(unsigned)AM_MSG_SYNC) != 0 || data->kind > AM_DATA_PACK ||
-        data->bytes > PTRDIFF_MAX ||
+        data->bytes > AM_MSG_LENGTH_MAX ||
         (data->kind == AM_DATA_PACK && data->pack == NULL)) {
         return AM_ERR_INVALID;
     }

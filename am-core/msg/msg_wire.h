@@ -34,8 +34,10 @@ enum {
     AM_MSG_H_REGION_FREE,
     /* the sender found no space: give back what is free */
     AM_MSG_H_REGION_WANT,
-    /* envelope of a rendezvous: w2 sender's id, w3 length, w4 kind; get: w5..w8
-     * key of the source; prefix, ahead: w5 offset, w6 bytes in the region */
+    /* envelope of a rendezvous: w2 sender's id, w3 kind << 56 | length; get: w4..w7
+     * key of the source; get by the device: w4 and w5 first and last word of the
+     * device's key; prefix, ahead: w4 offset, w5 bytes in the region.  All but the
+     * get's fit one line of shared memory (shm_layout.h) */
     AM_MSG_H_RTS,
     /* w0 sender's id, w1 receiver's id, w2 bytes to send, w3..w6 key of the
      * destination */
@@ -60,18 +62,23 @@ enum {
     AM_MSG_H_LAST
 };
 
-/* Kinds of rendezvous, w4 of AM_MSG_H_RTS. */
+/* Kinds of rendezvous, in w3 of AM_MSG_H_RTS. */
 enum {
     AM_MSG_RTS_PUT = 0,
     AM_MSG_RTS_GET = 1,
     AM_MSG_RTS_PREFIX = 2,
-    /* get, by a single copy: the sender has seen that a stream costs more, which
-     * a receiver need not know, as it sees only how long its own copies take */
+    /* get by the device, a single copy: the sender has seen that a stream costs more,
+     * which a receiver need not know, as it sees only how long its own copies take.  The
+     * source has no handle: who cannot fetch it so answers as to a put.  The key's
+     * second word is the length */
     AM_MSG_RTS_GET_SINGLE = 3,
     /* prefix, whose bytes come next: nothing else in order comes before them */
     AM_MSG_RTS_AHEAD = 4,
     AM_MSG_RTS_COUNT
 };
+
+#define AM_MSG_LENGTH_BITS 56
+#define AM_MSG_LENGTH_MAX  (((uint64_t)1 << AM_MSG_LENGTH_BITS) - 1)
 
 enum {
     AM_MSG_SLOTS = 16,     /* streams at one time from one sender */

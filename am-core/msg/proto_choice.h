@@ -44,6 +44,7 @@ struct am_proto_kind {
     bool tries;              /* what takes less time (proto_trial.h) */
     struct am_cost_in cost;
     /* [contiguous]; that of other data is made when it is first asked for */
+    uint32_t tables; /* times that they were made */
     uint32_t row_count[2];
     struct am_proto_row rows[2][AM_PROTO_ROWS_MAX];
 };
@@ -69,6 +70,9 @@ void am_proto_long_received(struct am_msg_peer *mp,
 /* A contiguous message of at least AM_FASTER_BYTES to a peer of a kind that tries costs least
  * by `proto`: by which does it go? */
 am_proto_t am_round_proto(struct am_msg_req *send, am_proto_t proto);
+/* By which do the costs say that a message goes by this protocol to this peer? */
+am_by_t am_round_by_cost(struct am_msg_peer *mp, am_proto_t proto,
+                         size_t bytes);
 /* Settle which contiguous messages to this peer go the short way from now on. */
 void am_proto_short_set(struct am_msg_peer *mp);
 /* A contiguous message would go by `proto`: by which does it go, so that a stream does

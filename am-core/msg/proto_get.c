@@ -9,49 +9,110 @@
  *                   <--------------------  END(id)
  *   (done)
  *
+ * Where the device of the peer makes a single copy the key is the device's alone, so that
+ * the request fits one line of shared memory.  A receiver that cannot fetch it so (its
+ * data is strided, or the kernel does not allow it) answers as to a put.
+ *
  * What waited for its receive is fetched by the next poll, not inside the call that
  * posts the receive: a program that posts many, and then sends, would else send
  * only when it has copied all that it receives, and its peer would wait for that.
  */
-#include "am/cost.h"
 #include "msg/msg_credit.h"
 #include "msg/proto.h"
 #include "msg/proto_choice.h"
 #include "msg/rndv.h"
 
+#include <string.h>
+
+/* Does the device fetch it?  Settled when the request is first sent. */
+static bool is_single(const struct am_msg_req *send)
+{
+    if (send->rndv->has_key || send->rndv->is_open) {
+        return send->rndv->has_key;
+    }
+    return (send->info.by == AM_BY_COST
+                    ? am_round_by_cost(send->mp, AM_PROTO_GET, send->data.bytes)
+                    : send->info.by) == AM_BY_SINGLE;
+}
+
+/* The peer's device alone may fetch the data: the words that say where it is.  False: that
+ * cannot be. */
+static bool offer(struct am_msg_req *send, uint64_t words[2])
+{
+    struct am_rndv *rndv = send->rndv;
+    struct am_dev *dev = send->mp->peer->dev;
+    const struct am_data *data = &send->data;
+
+    if (!rndv->has_key) {
+        if (data->kind != AM_DATA_CONTIG ||
+            send->mp->peer->index == am_rank(send->msg->ctx) ||
+            (dev->attr.caps & AM_DEV_CAP_GET) == 0 ||
+            dev->ops->mem_register(dev, data->u.base, data->bytes,
+                                   AM_DEV_CAP_GET, &rndv->key) != AM_OK) {
+            return false;
+        }
+        if (rndv->key.w[1] != data->bytes) { /* the device's key is another */
+            dev->ops->mem_deregister(dev, &rndv->key);
+            return false;
+        }
+        rndv->has_key = true;
+    }
+    words[0] = rndv->key.w[0];
+    words[1] = am_key_last(&rndv->key, dev);
+    return true;
+}
+
+/* Where the data is.  Returns the words that say so, or what is wrong. */
+static int words_fill(struct am_msg_req *send, uint64_t *words)
+{
+    am_status_t status = am_rndv_words(send, words, AM_MSG_RTS_GET);
+    struct am_key key = {{0}};
+
+    if (status != AM_OK) {
+        return status;
+    }
+    if (send->data.bytes > 0 && is_single(send) &&
+        offer(send, words + AM_RNDV_WORDS)) {
+        words[3] += (uint64_t)(AM_MSG_RTS_GET_SINGLE - AM_MSG_RTS_GET)
+                    << AM_MSG_LENGTH_BITS;
+        return AM_RNDV_WORDS + 2;
+    }
+    if (send->rndv->is_open) {
+        am_region_key_for(&send->rndv->region, send->mp->peer, &key);
+    } else if (send->data.bytes > 0) {
+        status = am_rndv_open(send, AM_DEV_CAP_GET, send->data.bytes, &key);
+    }
+    memcpy(words + AM_RNDV_WORDS, key.w, sizeof(key.w));
+    return status == AM_OK ? AM_RNDV_WORDS + 4 : status;
+}
+
 static am_status_t get_emit(struct am_msg_req *send, bool queued)
 {
-    const struct am_cost_in *cost = &send->mp->kind->cost;
-    uint64_t words[9];
-    struct am_key key = {{0}};
+    uint64_t words[AM_RNDV_WORDS + 4];
+    int count = words_fill(send, words);
     am_status_t status;
-    bool single = send->info.by == AM_BY_SINGLE;
 
-    if (send->info.by == AM_BY_COST) {
-        (void)am_cost_bulk_ps(&cost->perf, cost->caps, cost->packet_max,
-                              AM_COST_GET, send->data.bytes, &single);
+    if (count < 0) {
+        return (am_status_t)count;
     }
-    status = am_rndv_words(send, words,
-                           single ? AM_MSG_RTS_GET_SINGLE : AM_MSG_RTS_GET);
-
-    if (status == AM_OK && send->data.bytes > 0) {
-        if (send->rndv->is_open) {
-            am_region_key_for(&send->rndv->region, send->mp->peer, &key);
-        } else {
-            status = am_rndv_open(send, AM_DEV_CAP_GET, send->data.bytes, &key);
-        }
-    }
-    if (status == AM_OK) {
-        for (int i = 0; i < 4; i++) {
-            words[5 + i] = key.w[i];
-        }
-        status = am_msg_packet(send, queued ? &send->op : NULL, AM_MSG_H_RTS,
-                               send->node.tag, words, 9, 0);
-    }
+    status = am_msg_packet(send, queued ? &send->op : NULL, AM_MSG_H_RTS,
+                           send->node.tag, words, (uint32_t)count, 0);
     if (status == AM_OK) {
         am_credit_ridden(send->mp, words[1]);
     }
     return status;
+}
+
+/* The device could not fetch it: the sender is to put it, with the key of the receive. */
+static void answer_instead(struct am_msg_req *recv)
+{
+    am_status_t status;
+
+    recv->info.proto = AM_PROTO_PUT;
+    status = am_rndv_answer(recv, 0);
+    if (status != AM_OK) {
+        am_msg_recv_finish(recv, status);
+    }
 }
 
 static void get_done(void *arg, am_status_t status)
@@ -60,6 +121,10 @@ static void get_done(void *arg, am_status_t status)
 
     recv->rndv->busy = false;
     recv->msg->fetches--;
+    if (status == AM_ERR_UNSUPPORTED) {
+        answer_instead(recv);
+        return;
+    }
     if (status != AM_ERR_PEER) {
         am_rndv_end(recv->mp, recv->info.remote_id, status);
     }

@@ -28,6 +28,7 @@ static bool tries(const struct am_proto_kind *kind)
 static void kind_fill(struct am_proto_kind *kind, struct am_msg *msg)
 {
     am_proto_kind_fill(kind, msg);
+    kind->tables++;
     kind->tries = tries(kind);
     if (kind->tries && kind->eager_limit > AM_FASTER_BYTES) {
         kind->eager_limit = AM_FASTER_BYTES; /* longer ones ask the trial */

@@ -27,14 +27,14 @@
 static am_status_t request_emit(struct am_msg_req *send, struct am_op *op,
                                 uint64_t kind)
 {
-    uint64_t words[7];
+    uint64_t words[AM_RNDV_WORDS + 2];
     am_status_t status = am_rndv_words(send, words, kind);
 
     if (status == AM_OK) {
-        words[5] = send->info.offset;
-        words[6] = send->info.prefix_bytes;
-        status = am_msg_packet(send, op, AM_MSG_H_RTS, send->node.tag, words, 7,
-                               0);
+        words[4] = send->info.offset;
+        words[5] = send->info.prefix_bytes;
+        status = am_msg_packet(send, op, AM_MSG_H_RTS, send->node.tag, words,
+                               AM_RNDV_WORDS + 2, 0);
     }
     if (status == AM_OK) {
         am_credit_ridden(send->mp, words[1]);

@@ -16,12 +16,12 @@
 
 static am_status_t put_emit(struct am_msg_req *send, bool queued)
 {
-    uint64_t words[5];
+    uint64_t words[AM_RNDV_WORDS];
     am_status_t status = am_rndv_words(send, words, AM_MSG_RTS_PUT);
 
     if (status == AM_OK) {
         status = am_msg_packet(send, queued ? &send->op : NULL, AM_MSG_H_RTS,
-                               send->node.tag, words, 5, 0);
+                               send->node.tag, words, AM_RNDV_WORDS, 0);
     }
     if (status == AM_OK) {
         am_credit_ridden(send->mp, words[1]);

@@ -190,27 +190,34 @@ static am_by_t by_of(struct am_msg_peer *mp, size_t bytes, am_by_t cost)
     return by;
 }
 
-/* How the costs say that it goes. */
-static am_by_t by_cost(const struct am_proto_kind *kind, am_proto_t proto,
-                       size_t bytes)
+am_by_t am_round_by_cost(struct am_msg_peer *mp, am_proto_t proto, size_t bytes)
 {
-    const struct am_cost_in *cost = &kind->cost;
+    const struct am_cost_in *cost = &mp->kind->cost;
+    struct am_round_peer *peer = &mp->trial;
     bool single = false;
 
-    if (proto >= AM_PROTO_PREFIX) {
+    if (proto < AM_PROTO_PREFIX) {
+        return AM_BY_STREAM;
+    }
+    if (peer->cost_bytes != bytes || peer->cost_proto != proto ||
+        peer->cost_tables != mp->kind->tables) {
         (void)am_cost_bulk_ps(&cost->perf, cost->caps, cost->packet_max,
                               proto == AM_PROTO_GET ? AM_COST_GET
                                                     : AM_COST_PUT_TOLD,
                               bytes, &single);
+        peer->cost_bytes = bytes;
+        peer->cost_proto = proto;
+        peer->cost_tables = mp->kind->tables;
+        peer->cost_by = single ? AM_BY_SINGLE : AM_BY_STREAM;
     }
-    return single ? AM_BY_SINGLE : AM_BY_STREAM;
+    return peer->cost_by;
 }
 
 am_proto_t am_round_proto(struct am_msg_req *send, am_proto_t proto)
 {
     struct am_msg_peer *mp = send->mp;
     size_t bytes = send->data.bytes;
-    am_by_t cost = by_cost(mp->kind, proto, bytes), by;
+    am_by_t cost = am_round_by_cost(mp, proto, bytes), by;
 
     if (am_unlikely(mp->trial.trial == NULL)) {
         mp->trial.trial = calloc(1, sizeof(*mp->trial.trial));

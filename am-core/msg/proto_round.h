@@ -21,6 +21,10 @@ struct am_round {
 /* A peer's. */
 struct am_round_peer {
     struct am_round round;
+    /* what the costs said last: of so many bytes by this protocol, with these tables */
+    size_t cost_bytes;
+    uint32_t cost_proto, cost_tables;
+    am_by_t cost_by;
     struct am_trial *trial;        /* made when it is first asked */
     bool hears;                    /* long messages come, too: one since ... */
     bool heard_since;              /* ... the round before, or this one began */

@@ -30,7 +30,8 @@ am_status_t am_rndv_get(struct am_msg_req *req)
         if (req->rndv == NULL) {
             return AM_ERR_MEMORY;
         }
-        req->rndv->is_open = req->rndv->busy = req->rndv->is_ahead = false;
+        req->rndv->is_open = req->rndv->has_key = false;
+        req->rndv->busy = req->rndv->is_ahead = false;
         req->rndv->answer.kind = AM_ANSWER_NONE;
     }
     return AM_OK;
@@ -40,6 +41,11 @@ void am_rndv_put(struct am_msg_req *req)
 {
     if (req->rndv->is_open) {
         am_region_close(&req->rndv->region);
+    }
+    if (req->rndv->has_key) {
+        struct am_dev *dev = req->mp->peer->dev;
+
+        dev->ops->mem_deregister(dev, &req->rndv->key);
     }
     am_pool_put(&req->msg->rndvs, req->rndv);
     req->rndv = NULL;
@@ -69,8 +75,7 @@ am_status_t am_rndv_words(struct am_msg_req *send, uint64_t *words,
     words[0] = send->node.key;
     words[1] = am_credit_riding(send->mp);
     words[2] = send->id;
-    words[3] = send->data.bytes;
-    words[4] = kind;
+    words[3] = send->data.bytes | kind << AM_MSG_LENGTH_BITS;
     return status;
 }
 
@@ -247,13 +252,17 @@ static void cts_handle(struct am_token *token, const uint64_t *words,
     answer.remote_id = am_msg_word(words, 1);
     answer.bytes = am_msg_word(words, 2);
     if (!awaits_answer(send) || send->rndv == NULL ||
-        send->proto == AM_PROTO_GET || answer.bytes > send->data.bytes ||
+        (send->proto == AM_PROTO_GET && !send->rndv->has_key) ||
+        answer.bytes > send->data.bytes ||
         answer.bytes <= send->info.prefix_bytes) {
         msg->stats[AM_MSG_RX_BAD_LENGTH]++;
         return;
     }
     for (uint32_t i = 0; i < 4; i++) {
         answer.key.w[i] = am_msg_word(words, 3 + i);
+    }
+    if (send->proto == AM_PROTO_GET) { /* its device could not */
+        send->proto = AM_PROTO_PUT;
     }
     if (is_early(send)) {
         send->rndv->answer = answer;
@@ -313,13 +322,15 @@ static void rts_handle(struct am_token *token, const uint64_t *words,
             [AM_MSG_RTS_GET_SINGLE] = AM_PROTO_GET,
             [AM_MSG_RTS_AHEAD] = AM_PROTO_PREFIX,
     };
-    static const uint32_t counts[] = {5, 9, 7, 9, 7};
+    static const uint32_t counts[] = {4, 8, 6, 6, 6};
     struct am_msg *msg = token->arg;
     struct am_msg_info info = {.mp = am_msg_peer_of(msg, token->peer),
                                .charge = AM_CREDIT_MESSAGE};
     uint64_t kind, riding;
 
-    kind = word_count < 5 ? UINT64_MAX : am_msg_word(words, 4);
+    kind = word_count < AM_RNDV_WORDS
+                   ? UINT64_MAX
+                   : am_msg_word(words, 3) >> AM_MSG_LENGTH_BITS;
     if (info.mp == NULL || kind >= AM_MSG_RTS_COUNT ||
         word_count != counts[kind]) {
         msg->stats[AM_MSG_RX_BAD_LENGTH]++;
@@ -328,19 +339,18 @@ static void rts_handle(struct am_token *token, const uint64_t *words,
     info.proto = protos[kind];
     riding = am_msg_word(words, 1);
     info.remote_id = am_msg_word(words, 2);
-    info.length = am_msg_word(words, 3);
-    if (info.length > PTRDIFF_MAX) {
-        msg->stats[AM_MSG_RX_BAD_LENGTH]++;
-        return;
-    }
-    if (info.proto == AM_PROTO_GET) {
-        info.by = kind == AM_MSG_RTS_GET_SINGLE ? AM_BY_SINGLE : AM_BY_COST;
+    info.length = am_msg_word(words, 3) & AM_MSG_LENGTH_MAX;
+    if (kind == AM_MSG_RTS_GET_SINGLE) {
+        info.by = AM_BY_SINGLE;
+        info.key = (struct am_key){
+                {0, am_msg_word(words, 4), info.length, am_msg_word(words, 5)}};
+    } else if (info.proto == AM_PROTO_GET) {
         for (uint32_t i = 0; i < 4; i++) {
-            info.key.w[i] = am_msg_word(words, 5 + i);
+            info.key.w[i] = am_msg_word(words, 4 + i);
         }
     } else if (info.proto == AM_PROTO_PREFIX) {
-        info.offset = am_msg_word(words, 5);
-        info.prefix_bytes = am_msg_word(words, 6);
+        info.offset = am_msg_word(words, 4);
+        info.prefix_bytes = am_msg_word(words, 5);
         info.ahead = kind == AM_MSG_RTS_AHEAD;
         if (info.mp->rx_base == NULL || info.prefix_bytes > info.length ||
             !am_msg_region_has(info.mp, info.offset, info.prefix_bytes) ||

@@ -87,6 +87,16 @@ uint64_t forged_handle(struct am_ctx *ctx, am_handle_kind_t kind)
     return found;
 }
 
+bool forged_has(struct am_ctx *ctx, am_handle_kind_t kind)
+{
+    uint32_t i = 0;
+
+    while (i < ctx->handle_count && ctx->handles[i].kind != kind) {
+        i++;
+    }
+    return i < ctx->handle_count;
+}
+
 uint64_t forged_refused(struct forged *scene, uint32_t rank)
 {
     static const char *const names[] = {"rx_bad_handle", "rx_bad_region",

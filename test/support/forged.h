@@ -45,6 +45,7 @@ void forged_send(struct forged *scene, uint32_t from, uint32_t to,
                  uint32_t word_count, const void *data, size_t bytes);
 /* The one handle of a kind that a context has given out. */
 uint64_t forged_handle(struct am_ctx *ctx, am_handle_kind_t kind);
+bool forged_has(struct am_ctx *ctx, am_handle_kind_t kind);
 /* How many packets this rank has counted as bad. */
 uint64_t forged_refused(struct forged *scene, uint32_t rank);
 

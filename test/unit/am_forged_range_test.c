@@ -220,7 +220,8 @@ static void test_buffer_is_write_only(void **state)
     struct forged scene;
     struct shaped back;
     uint64_t words[LAST_WORDS] = {0};
-    uint64_t rts[5] = {OWNER, 0, 1, 2000, AM_MSG_RTS_PUT};
+    uint64_t rts[4] = {OWNER, 0, 1,
+                       2000 | (uint64_t)AM_MSG_RTS_PUT << AM_MSG_LENGTH_BITS};
     uint64_t ask[GET_WORDS] = {[GET_BYTES] = 64};
     uint64_t before;
 
@@ -229,7 +230,7 @@ static void test_buffer_is_write_only(void **state)
     back.data.pack = NULL; /* as a receiver may */
     world_recv(&scene.world, VICTIM, envelope, MASK_EXACT, &back.data,
                &received);
-    forged_send(&scene, OWNER, VICTIM, AM_MSG_H_RTS, 3, rts, 5, NULL, 0);
+    forged_send(&scene, OWNER, VICTIM, AM_MSG_H_RTS, 3, rts, 4, NULL, 0);
     words[0] = ask[GET_REGION] =
             forged_handle(scene.world.ctx[VICTIM], AM_HANDLE_REGION);
     before = forged_refused(&scene, VICTIM);

@@ -125,7 +125,9 @@ static void test_empty_get(void **state)
     assert_int_equal(am_ctx_rget(scene.world.ctx[VICTIM], OWNER, &nothing,
                                  &scene.key, 0, world_on_done, &result),
                      AM_OK);
-    words[0] = forged_handle(scene.world.ctx[VICTIM], AM_HANDLE_REGION);
+    /* nothing that a packet could name is there for it, ... */
+    assert_false(forged_has(scene.world.ctx[VICTIM], AM_HANDLE_REGION));
+    words[0] = UINT64_C(1) << 32; /* ... so that one guesses */
     forged_send(&scene, OWNER, VICTIM, AM_H_STREAM, 0, words, 2, NULL, 0);
     world_wait_done(&scene.world, &result);
     world_wait_done(&scene.world, &first);

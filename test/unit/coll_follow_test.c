@@ -69,12 +69,14 @@ static void members_check(const struct trial_group *tg,
     }
 }
 
-/* The costs of member 0 change half-way, whatever the distance of the others. */
+/* The costs of member 0 change half-way, whatever the distance of the others; and stay so,
+ * as no other numbers that are built in take their place. */
 static void costs_change(struct world *world)
 {
     struct shm_dev *dev = shm_dev_of(world->ctx[0]->devs[0]);
 
     for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
+        dev->meters[i].priors = NULL;
         dev->meters[i].perf.wire.fixed_ps = wire_ps;
     }
 }

@@ -235,7 +235,9 @@ static am_status_t vm_copy(struct shm_ep *ep, bool put,
     for (uint32_t i = 0; i < count; i++) {
         uint64_t start = am_meter_start(ep->ep.meter, dev->env, AM_COPY_SINGLE,
                                         local[i].iov_len);
-        uint64_t began = dev->pages.ready_bytes > 0 ? am_env_now(dev->env) : 0;
+        bool counts = dev->pages.ready_bytes > 0 &&
+                      (start != 0 || dev->base.attr.perf.shared_core);
+        uint64_t began = counts ? am_env_now(dev->env) : 0;
         size_t done = 0;
 
         while (done < local[i].iov_len) {
