@@ -46,6 +46,7 @@ enum {
      * request that is not ready: the channel's window adapts, and asks again. */
     AM_DEV_CAP_DROPS = 1 << 9,
     AM_DEV_CAP_MULTICAST = 1 << 10, /* the network copies a packet to all */
+    AM_DEV_CAP_KEY_BYTES = 1 << 11, /* w[1] of a key is the memory's length */
     AM_DEV_RIGHTS_ALL = AM_DEV_CAP_PUT | AM_DEV_CAP_GET, /* of mem_register */
 };
 

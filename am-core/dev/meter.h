@@ -172,6 +172,13 @@ static inline void am_meter_seen(struct am_dev_ep *ep, bool near)
 const char *am_distance_name(am_distance_t distance);
 const char *am_from_text(am_from_t from);
 
+/* Is the next copy not timed because others were? */
+static inline bool am_meter_rests(const struct am_meter *meter, am_copy_t copy,
+                                  size_t bytes)
+{
+    return meter != NULL && bytes >= AM_METER_BYTES && meter->wait[copy] != 0;
+}
+
 /* When a copy begins, as am_meter_stop takes it; 0: it is not to be timed. */
 static inline uint64_t am_meter_start(struct am_meter *meter,
                                       struct am_env *env, am_copy_t copy,

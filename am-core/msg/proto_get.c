@@ -42,17 +42,13 @@ static bool offer(struct am_msg_req *send, uint64_t words[2])
     struct am_rndv *rndv = send->rndv;
     struct am_dev *dev = send->mp->peer->dev;
     const struct am_data *data = &send->data;
+    const uint32_t needed = AM_DEV_CAP_GET | AM_DEV_CAP_KEY_BYTES;
 
     if (!rndv->has_key) {
         if (data->kind != AM_DATA_CONTIG ||
-            send->mp->peer->index == am_rank(send->msg->ctx) ||
-            (dev->attr.caps & AM_DEV_CAP_GET) == 0 ||
+            (dev->attr.caps & needed) != needed ||
             dev->ops->mem_register(dev, data->u.base, data->bytes,
                                    AM_DEV_CAP_GET, &rndv->key) != AM_OK) {
-            return false;
-        }
-        if (rndv->key.w[1] != data->bytes) { /* the device's key is another */
-            dev->ops->mem_deregister(dev, &rndv->key);
             return false;
         }
         rndv->has_key = true;
@@ -121,6 +117,9 @@ static void get_done(void *arg, am_status_t status)
 
     recv->rndv->busy = false;
     recv->msg->fetches--;
+    if (status == AM_ERR_UNSUPPORTED && recv->mp->peer->dead) {
+        status = AM_ERR_PEER; /* that is why; who is dead answers nothing */
+    }
     if (status == AM_ERR_UNSUPPORTED) {
         answer_instead(recv);
         return;

@@ -200,13 +200,14 @@ am_by_t am_round_by_cost(struct am_msg_peer *mp, am_proto_t proto, size_t bytes)
         return AM_BY_STREAM;
     }
     if (peer->cost_bytes != bytes || peer->cost_proto != proto ||
-        peer->cost_tables != mp->kind->tables) {
+        peer->cost_kind != mp->kind || peer->cost_tables != mp->kind->tables) {
         (void)am_cost_bulk_ps(&cost->perf, cost->caps, cost->packet_max,
                               proto == AM_PROTO_GET ? AM_COST_GET
                                                     : AM_COST_PUT_TOLD,
                               bytes, &single);
         peer->cost_bytes = bytes;
         peer->cost_proto = proto;
+        peer->cost_kind = mp->kind;
         peer->cost_tables = mp->kind->tables;
         peer->cost_by = single ? AM_BY_SINGLE : AM_BY_STREAM;
     }

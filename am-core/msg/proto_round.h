@@ -22,6 +22,7 @@ struct am_round {
 struct am_round_peer {
     struct am_round round;
     /* what the costs said last: of so many bytes by this protocol, with these tables */
+    const struct am_proto_kind *cost_kind;
     size_t cost_bytes;
     uint32_t cost_proto, cost_tables;
     am_by_t cost_by;

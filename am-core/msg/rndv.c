@@ -3,7 +3,9 @@
  *
  *   request            sender's states         receiver's states
  *   RTS  ----------->  WAIT                    UNEXPECTED, or RECEIVING
- *   CTS  <-----------  TRANSFER (put, prefix)  RECEIVING, region open
+ *   CTS  <-----------  TRANSFER (put, prefix,  RECEIVING, region open
+ *                      get that was offered
+ *                      to the device in vain)
  *   put, PUT_END --->  (done)                  (done)
  *   END  <-----------  (done)                  get: (done) when fetched; or
  *                                              cancelled (msg_cancel.c)

@@ -19,6 +19,8 @@ enum {
 
 /* What a window has at most where messages are not to be fewer. */
 #define WINDOW_BYTES ((size_t)16 * 1024 * 1024)
+/* After so many a ring is warm: some laps through all of it. */
+#define WARM_BYTES ((size_t)8 * 1024 * 1024)
 
 static int window_of(size_t bytes)
 {
@@ -27,6 +29,15 @@ static int window_of(size_t bytes)
     return count > WINDOW_MOST    ? WINDOW_MOST
            : count < WINDOW_LEAST ? WINDOW_LEAST
                                   : (int)count;
+}
+
+/* Windows until rings and buffers are warm. */
+static int before_of(am_flow_t flow, size_t bytes)
+{
+    int each = flow == AM_FLOW_ALONE ? FASTER_TRIPS : window_of(bytes);
+    int count = (int)(WARM_BYTES / (bytes * (size_t)each));
+
+    return count > FASTER_BEFORE ? count : FASTER_BEFORE;
 }
 
 static int windows(struct tune_pair *pair, struct am_ctx *ctx, am_flow_t flow,
@@ -53,18 +64,17 @@ static int one_measure(struct tune_pair *pair, am_flow_t flow, am_by_t by,
                                                {"AM_LEARN", "no"},
                                                {"AM_SHM_CMA", "off"},
                                                {NULL, NULL}};
-    static const struct am_option singles[] = {{"AM_PROFILE", "none"},
-                                               {"AM_LEARN", "no"},
-                                               {"AM_PROTO", "get"},
-                                               {"AM_SHM_CMA", "on"},
-                                               {NULL, NULL}};
+    static const struct am_option singles[] = {
+            {"AM_PROFILE", "none"},   {"AM_LEARN", "no"},
+            {"AM_EAGER_MAX", "4096"}, {"AM_RNDV", "get"},
+            {"AM_SHM_CMA", "on"},     {NULL, NULL}};
     struct am_ctx *ctx =
             tune_ctx_open(pair, by == AM_BY_STREAM ? streams : singles);
     uint64_t start_ps;
     int result = ctx == NULL ? -1 : 0;
 
     if (result == 0) {
-        result = windows(pair, ctx, flow, bytes, FASTER_BEFORE);
+        result = windows(pair, ctx, flow, bytes, before_of(flow, bytes));
     }
     if (result == 0) {
         result = tune_timed_start(pair, &start_ps);

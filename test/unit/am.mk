@@ -1,5 +1,5 @@
 # test/unit: the am layer and shared memory; in one process but for
-# am_fd, am_fork, shm_death, shm_killed, shm_neighbour, shm_process, shm_spread and shm_start
+# am_fd, am_fork, msg_killed, shm_death, shm_killed, shm_neighbour, shm_process, shm_spread and shm_start
 if HAVE_CMOCKA
 am_tests = test/unit/am_address_test \
     test/unit/am_request_test test/unit/am_region_test \
@@ -18,6 +18,7 @@ am_tests = test/unit/am_address_test \
     test/unit/shm_pages_test \
     test/unit/shm_hostile_test \
     test/unit/shm_killed_test test/unit/shm_lanes_test \
+    test/unit/msg_killed_test \
     test/unit/shm_last_test \
     test/unit/shm_late_test test/unit/shm_neighbour_test \
     test/unit/shm_process_test test/unit/shm_room_test \
@@ -116,6 +117,9 @@ test_unit_shm_stranger_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_start_test_SOURCES = test/unit/shm_start_test.c \
     test/support/process.c test/support/process.h
 test_unit_shm_start_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_msg_killed_test_SOURCES = test/unit/msg_killed_test.c \
+    test/support/process.c test/support/process.h
+test_unit_msg_killed_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_killed_test_SOURCES = test/unit/shm_killed_test.c \
     test/support/process.c test/support/process.h
 test_unit_shm_killed_test_CFLAGS = $(TEST_CFLAGS)

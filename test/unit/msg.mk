@@ -8,11 +8,13 @@ msg_tests = test/unit/msg_match_test test/unit/msg_proto_test \
     test/unit/msg_learn_test test/unit/msg_probe_test \
     test/unit/msg_credit_test test/unit/msg_dying_test \
     test/unit/msg_memory_test test/unit/msg_life_test \
-    test/unit/msg_trial_test
+    test/unit/msg_trial_test test/unit/msg_offer_test
 check_PROGRAMS += $(msg_tests)
 TESTS += $(msg_tests)
 test_unit_msg_match_test_SOURCES = test/unit/msg_match_test.c
 test_unit_msg_match_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_msg_offer_test_SOURCES = test/unit/msg_offer_test.c $(msg_world)
+test_unit_msg_offer_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_msg_trial_test_SOURCES = test/unit/msg_trial_test.c $(msg_world)
 test_unit_msg_trial_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_msg_proto_test_SOURCES = test/unit/msg_proto_test.c $(msg_world)

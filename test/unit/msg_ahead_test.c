@@ -238,14 +238,16 @@ static void test_forged(void **state)
         const uint64_t put_end[] = {trial.received.req->id};
         const uint64_t fail[] = {trial.received.req->id,
                                  (uint64_t)(int64_t)AM_ERR_MEMORY};
-        const uint64_t rts[] = {0, 0, 5, BYTES, AM_MSG_RTS_AHEAD, 0, 16};
-        const uint64_t empty[] = {0, 0, 5, BYTES, AM_MSG_RTS_AHEAD, 0, 0};
+        const uint64_t length = BYTES | (uint64_t)AM_MSG_RTS_AHEAD
+                                                << AM_MSG_LENGTH_BITS;
+        const uint64_t rts[] = {0, 0, 5, length, 0, 16};
+        const uint64_t empty[] = {0, 0, 5, length, 0, 0};
         const uint64_t cts[] = {trial.sent.req->id, 1, BYTES, 0, 0, 0, 0};
 
         forge(&trial, SENDER, AM_MSG_H_PUT_END, put_end, 1);
         forge(&trial, SENDER, AM_MSG_H_FAIL, fail, 2);
-        forge(&trial, SENDER, AM_MSG_H_RTS, rts, 7);
-        forge(&trial, SENDER, AM_MSG_H_RTS, empty, 7);
+        forge(&trial, SENDER, AM_MSG_H_RTS, rts, 6);
+        forge(&trial, SENDER, AM_MSG_H_RTS, empty, 6);
         forge(&trial, RECEIVER, AM_MSG_H_CTS, cts, 7);
     }
     world_wait(&trial.world, &trial.received);

@@ -267,7 +267,6 @@ static void test_bad_input(void **state)
 
             if (handler == AM_MSG_H_REGION_ASK || handler == AM_MSG_H_STALL ||
                 handler == AM_MSG_H_REGION_WANT ||
-                (handler == AM_MSG_H_RTS && word_count >= 5) ||
                 (handler == AM_MSG_H_HELLO && word_count == 1) ||
                 (handler == AM_MSG_H_REGION_FREE && word_count == 0)) {
                 continue; /* these are legal whatever they say */

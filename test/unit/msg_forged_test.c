@@ -123,23 +123,34 @@ static void test_answers(void **state)
     answers("eager");
 }
 
-/* A message longer than memory is none. */
+/* A request of no kind, or with more or fewer words than its kind has, is none; nor is a
+ * message longer than any. */
 static void test_length(void **state)
 {
     struct world world;
-    uint64_t words[9] = {PEER, 0, 1, (uint64_t)PTRDIFF_MAX + 1};
-    static const uint32_t counts[] = {5, 9, 7};
+    uint64_t words[AM_WORDS_MAX] = {PEER, 0, 1};
+    struct am_data data = {.kind = AM_DATA_CONTIG,
+                           .bytes = AM_MSG_LENGTH_MAX + 1};
+    static const uint32_t counts[] = {4, 8, 6, 6, 6};
+    struct am_msg_req *req;
     struct am_msg_envelope envelope = {.source = PEER};
     struct am_msg_status status;
 
     open_with(&world, "put");
-    for (uint64_t kind = 0; kind < 3; kind++) {
-        uint64_t before = refused(&world);
+    for (uint64_t kind = 0; kind <= 255; kind++) {
+        for (uint32_t count = 0; count <= AM_WORDS_MAX; count++) {
+            uint64_t before = refused(&world);
 
-        words[4] = kind;
-        forge(&world, PEER, AM_MSG_H_RTS, words, counts[kind]);
-        assert_int_equal(refused(&world), before + 1);
+            words[3] = 5000 | kind << AM_MSG_LENGTH_BITS;
+            if (kind >= AM_MSG_RTS_COUNT || count != counts[kind]) {
+                forge(&world, PEER, AM_MSG_H_RTS, words, count);
+                assert_int_equal(refused(&world), before + 1);
+            }
+        }
     }
+    assert_int_equal(am_msg_isend(world.ctx[VICTIM], PEER, &envelope, &data, 0,
+                                  ended_done, NULL, &req),
+                     AM_ERR_INVALID);
     assert_int_equal(
             am_msg_iprobe(world.ctx[VICTIM], &envelope, &MASK_EXACT, &status),
             AM_ERR_AGAIN);

@@ -143,7 +143,9 @@ void shm_costs_place(struct shm_dev *dev, struct shm_ep *ep)
         cpus_load(ep->peer, theirs);
         distance = shm_near_distance(&dev->near, mine, theirs);
     }
-    if (distance == AM_DISTANCE_CACHE && ep->is_far) {
+    /* a profile's numbers of such cores have how far they are in them */
+    if (distance == AM_DISTANCE_CACHE && ep->is_far &&
+        dev->meters[distance].short_from != AM_FROM_PROFILE) {
         distance = AM_DISTANCE_NODE;
     }
     if (ep->ep.meter != &dev->meters[distance]) {

@@ -91,7 +91,8 @@ uint64_t shm_mem_probe(struct shm_dev *dev)
     best = probe_ps(dev, from + PROBE_BYTES, from, PROBE_BYTES, 16);
     dev->cma = best != UINT64_MAX;
     if (dev->cma) {
-        dev->base.attr.caps |= AM_DEV_CAP_PUT | AM_DEV_CAP_GET;
+        dev->base.attr.caps |=
+                AM_DEV_CAP_PUT | AM_DEV_CAP_GET | AM_DEV_CAP_KEY_BYTES;
         probe_unlucky(dev, from + PROBE_BYTES, from);
     } else {
         best = 0;
@@ -233,10 +234,11 @@ static am_status_t vm_copy(struct shm_ep *ep, bool put,
     struct shm_dev *dev = shm_dev_of(ep->ep.dev);
 
     for (uint32_t i = 0; i < count; i++) {
+        bool counts =
+                dev->pages.ready_bytes > 0 &&
+                !am_meter_rests(ep->ep.meter, AM_COPY_SINGLE, local[i].iov_len);
         uint64_t start = am_meter_start(ep->ep.meter, dev->env, AM_COPY_SINGLE,
                                         local[i].iov_len);
-        bool counts = dev->pages.ready_bytes > 0 &&
-                      (start != 0 || dev->base.attr.perf.shared_core);
         uint64_t began = counts ? am_env_now(dev->env) : 0;
         size_t done = 0;
 
