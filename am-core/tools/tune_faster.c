@@ -7,11 +7,13 @@
 #include "tools/tune.h"
 
 enum {
-    FASTER_ROUNDS = 7, /* of both; the median counts */
-    FASTER_BEFORE = 2, /* windows in which rings and buffers become warm, ... */
-    FASTER_WINDOWS = 4, /* ... and those that are timed */
-    FASTER_TRIPS =
-            8, /* round trips for a window, where each message is answered */
+    /* of both; the median counts */
+    FASTER_ROUNDS = 7,
+    /* windows at least before those that are timed, and these */
+    FASTER_BEFORE = 2,
+    FASTER_WINDOWS = 4,
+    /* round trips for a window, where each message is answered */
+    FASTER_TRIPS = 8,
     /* messages in a window: as many as the usual benchmarks have, but of long ones fewer */
     WINDOW_MOST = 64,
     WINDOW_LEAST = 16
