@@ -105,7 +105,8 @@ static const struct am_config_row ctx_rows[] = {
          "ever",
          offsetof(struct am_values, connect_timeout_ms), NULL, NULL},
         {"AM_PROFILE", "auto", AM_CONFIG_TEXT, "",
-         "file of am_tune with the costs that this machine begins with; auto: "
+         "file of am_tune with the costs that this machine begins with, and by "
+         "which long messages go faster there; auto: "
          "~/.config/libam/profile-HOST, else libam/profile in the system's "
          "folder of settings, if there is one; none",
          offsetof(struct am_values, profile), NULL, NULL},

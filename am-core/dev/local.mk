@@ -3,7 +3,7 @@ libam_la_SOURCES += \
     am-core/dev/dev.c am-core/dev/dev.h am-core/dev/network.h am-core/dev/table.c \
     am-core/dev/meter.c am-core/dev/meter.h am-core/dev/silence.h \
     am-core/dev/meter_use.c am-core/dev/meter_use.h \
-    am-core/dev/profile.c am-core/dev/profile.h \
+    am-core/dev/profile.c am-core/dev/profile_use.c am-core/dev/profile.h \
     am-core/dev/faster.c am-core/dev/faster.h \
     am-core/dev/self/self.h am-core/dev/self/self_dev.c \
     am-core/dev/self/self_dev.h am-core/dev/self/self_mem.c \

@@ -41,8 +41,8 @@ static const struct am_dev_perf perf_mesh = {
         .recv_overhead = {150000, 75000},
         .wire = {90000, 0},
         .gap_ps = 150000,
-        .put = {600000, 0},
-        .get = {600000, 0},
+        .put = {350000, 0},
+        .get = {350000, 0},
         .own_byte_fs = 12000,
         .step_ps = 100000,
 };

@@ -524,9 +524,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        file of am_tune with the costs that this machine begins with; auto:
-        ~/.config/libam/profile-HOST, else libam/profile in the system's folder of
-        settings, if there is one; none. libam's default: auto.
+        file of am_tune with the costs that this machine begins with, and by which long
+        messages go faster there; auto: ~/.config/libam/profile-HOST, else libam/profile
+        in the system's folder of settings, if there is one; none. libam's default: auto.
     - name        : MPIR_CVAR_CH4_AM_PROTO
       category    : CH4_AM
       type        : string
