@@ -102,10 +102,8 @@ static am_status_t get_emit(struct am_msg_req *send, bool queued)
 /* The device could not fetch it: the sender is to put it, with the key of the receive. */
 static void answer_instead(struct am_msg_req *recv)
 {
-    am_status_t status;
+    am_status_t status = am_rndv_answer(recv, 0);
 
-    recv->info.proto = AM_PROTO_PUT;
-    status = am_rndv_answer(recv, 0);
     if (status != AM_OK) {
         am_msg_recv_finish(recv, status);
     }

@@ -118,6 +118,13 @@ am_status_t am_rndv_answer(struct am_msg_req *recv, size_t have)
     return AM_OK;
 }
 
+/* A get, and its sender has not been asked to put it instead. */
+static bool is_fetching(const struct am_msg_req *recv)
+{
+    return recv->info.proto == AM_PROTO_GET &&
+           (recv->rndv == NULL || !recv->rndv->is_open);
+}
+
 static void put_end_handle(struct am_token *token, const uint64_t *words,
                            uint32_t word_count, void *data, size_t bytes)
 {
@@ -133,7 +140,7 @@ static void put_end_handle(struct am_token *token, const uint64_t *words,
     if (recv == NULL) {
         return;
     }
-    if (recv->state != AM_REQ_RECEIVING || recv->info.proto == AM_PROTO_GET ||
+    if (recv->state != AM_REQ_RECEIVING || is_fetching(recv) ||
         recv->info.ahead) {
         msg->stats[AM_MSG_RX_BAD_ID]++;
         return;
@@ -262,9 +269,6 @@ static void cts_handle(struct am_token *token, const uint64_t *words,
     }
     for (uint32_t i = 0; i < 4; i++) {
         answer.key.w[i] = am_msg_word(words, 3 + i);
-    }
-    if (send->proto == AM_PROTO_GET) { /* its device could not */
-        send->proto = AM_PROTO_PUT;
     }
     if (is_early(send)) {
         send->rndv->answer = answer;
