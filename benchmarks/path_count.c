@@ -321,8 +321,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         if (world != NULL && count > 0 && strcmp(paths[i].name, argv[1]) == 0) {
             world->bytes = paths[i].bytes;
-            (void)setenv("AM_PROTO", paths[i].step == step_get ? "get" : "auto",
-                         1);
+            if (paths[i].step == step_get) { /* by a single copy */
+                (void)setenv("AM_PROTO", "get", 1);
+                (void)setenv("AM_SHM_CMA", "on", 1);
+            }
             open_world(world);
             if (paths[i].step == step_collective) {
                 open_groups(world, paths[i].kind, paths[i].bytes);
@@ -336,7 +338,8 @@ int main(int argc, char **argv)
             return EXIT_SUCCESS;
         }
     }
-    fprintf(stderr, "usage: path_count request|hit8|hit64|hit1024|get8192|barrier|allgather8 "
+    fprintf(stderr, "usage: path_count "
+                    "request|hit8|hit64|hit1024|get8192|barrier|allgather8 "
                     "ITERATIONS\n");
     return 2;
 }

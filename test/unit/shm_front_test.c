@@ -1,7 +1,7 @@
 /*
  * How much of a large data ring is used: its front while the receiver keeps
- * up, all of it in the end where that gains something, and at once where the
- * receiver is behind.
+ * up, what is made for a stream, all of it in the end where that gains something, and
+ * at once where the receiver is behind.
  * Pages that exist are counted, since a page costs both sides a fault.
  */
 #include "support/cm.h"
@@ -455,6 +455,47 @@ static void test_made(void **state)
     world_close(&world);
 }
 
+static void on_answer(struct am_token *token, const uint64_t *words,
+                      uint32_t count, void *data, size_t bytes)
+{
+}
+
+/* A stream has more than a short front, if that is made, wherever the receiver is, though it
+ * keeps up; packets that are answered one by one keep to the short one. */
+static void test_stream(void **state)
+{
+    for (int answers = 0; answers < 2; answers++) {
+        const uint64_t word = 0;
+        const struct shm_tx *tx;
+        struct world world;
+
+        open_dear(&world);
+        am_handler_register(world.ctx[0], H_CHECK, on_answer, NULL, "answer");
+        assert_true(send_one(&world, 0, 1024));
+        world_settle(&world);
+        set_costs(&world, cost_ps, 0);
+        tx = sender(&world);
+        for (uint64_t i = 1; i < 1000; i++) {
+            assert_true(send_one(&world, i, 1024));
+            world_poll(&world);
+            if (answers != 0) {
+                assert_int_equal(am_ctx_try_request(world.ctx[1], 0, H_CHECK,
+                                                    &word, 1, NULL, 0),
+                                 AM_OK);
+                world_poll(&world);
+            }
+        }
+        assert_int_equal(tx->front_bytes,
+                         answers != 0 ? SHM_FRONT_FIRST : SHM_FRONT_MADE);
+        assert_int_equal(tx->made, SHM_FRONT_MADE);
+        assert_in_range(ring_pages(&world), 1, FRONT_PAGES);
+        world_settle(&world);
+        assert_int_equal(got.arrived, 1000);
+        assert_int_equal(got.wrong, 0);
+        world_close(&world);
+    }
+}
+
 /* Of a large ring for replies nothing is made ahead, and nobody takes it for made. */
 static void test_reply(void **state)
 {
@@ -487,6 +528,7 @@ int main(void)
             cmocka_unit_test(test_fetched),
             cmocka_unit_test(test_near),
             cmocka_unit_test(test_reply),
+            cmocka_unit_test(test_stream),
             cmocka_unit_test(test_near_receiver),
     };
 

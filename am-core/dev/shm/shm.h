@@ -75,6 +75,7 @@ struct shm_tx {
     uint32_t made;        /* so much of the ring has pages */
     uint32_t fetched;     /* of the ring, for lines that are new (shm_front_fetch) */
     bool tight;           /* it was full */
+    uint16_t heard;       /* packets that had come when this lap began */
 }; /* two cache lines */
 
 struct shm_rx {
