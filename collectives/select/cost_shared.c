@@ -95,11 +95,23 @@ uint64_t am_cost_shared_alltoall(const struct am_coll_cost *c)
     return shared_ps(c, others, others, c->bytes);
 }
 
+/* Do copies between the members' cores cost so many times what one in a core's cache does? Then
+ * these share none. */
+#define APART 3
+
+static bool is_apart(const struct am_dev_perf *perf)
+{
+    return perf->recv_overhead.per_byte_fs > APART * perf->own_byte_fs;
+}
+
 /* To one member, which alone reduces; the others wait for slots.  Those who have a core
- * write the next while it reads. */
+ * write the next while it reads; but where the cores share no cache, the lines of a slot
+ * go to and fro, and the two copies take as long as one after the other (16 and 32 KiB, two
+ * members). */
 uint64_t am_cost_shared_reduce(const struct am_coll_cost *c)
 {
     uint64_t count = turns(c->bytes);
+    bool apart = is_apart(&c->numbers->perf);
 
     if (am_cost_is_crowded(c)) {
         return copies_ps(c, count < 3 ? 1 : 1 + (count - 2) * CROWD_TURN / 2,
@@ -107,7 +119,7 @@ uint64_t am_cost_shared_reduce(const struct am_coll_cost *c)
     }
     return flag_ps(c) +
            more_ps(c, count > AM_SHARED_DEPTH ? count - AM_SHARED_DEPTH : 0) +
-           copy_ps(c, (c->size - 1) * c->bytes) +
+           copy_ps(c, (c->size - 1) * c->bytes + (apart ? c->bytes : 0)) +
            am_cost_own_ps(&c->numbers->perf, c->bytes);
 }
 
@@ -237,9 +249,10 @@ static uint64_t made_ps(const struct am_coll_cost *c, size_t part)
 }
 
 /* Of two members who wants the result reads all. */
-static uint64_t pair_ps(const struct am_coll_cost *c)
+static uint64_t pair_ps(const struct am_coll_cost *c, uint64_t waits)
 {
-    return by_reads(c, 2, part_ps(c, c->bytes, true), part_copied(c, c->bytes));
+    return by_reads(c, waits, part_ps(c, c->bytes, true),
+                    part_copied(c, c->bytes));
 }
 
 uint64_t am_cost_reads_reduce(const struct am_coll_cost *c)
@@ -247,8 +260,8 @@ uint64_t am_cost_reads_reduce(const struct am_coll_cost *c)
     size_t part = c->bytes / c->size;
     uint64_t segments = am_piece_count(part, AM_SHARED_MADE_BYTES);
 
-    if (c->size == 2) {
-        return pair_ps(c);
+    if (c->size == 2) { /* the root tells the other when it has read */
+        return pair_ps(c, 3);
     }
     return by_reads(c, 2 + segments, part_ps(c, part, false) + made_ps(c, part),
                     part_copied(c, part) + part);
@@ -259,7 +272,7 @@ uint64_t am_cost_reads_allreduce(const struct am_coll_cost *c)
     size_t part = c->bytes / c->size;
 
     if (c->size == 2 && c->bytes <= AM_SHARED_KEPT_BYTES) {
-        return pair_ps(c);
+        return pair_ps(c, 2);
     }
     return by_reads(c, 3, part_ps(c, part, false) + made_ps(c, part),
                     part_copied(c, part) + (c->size - 1) * part);
