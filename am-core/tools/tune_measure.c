@@ -22,6 +22,8 @@ enum {
 };
 
 #define LONG_BYTES   ((size_t)64 * 1024 - 256) /* one packet each */
+#define HALF_LEAST   ((size_t)8192)
+#define HALF_MOST    ((size_t)32768)
 #define SINGLE_MOST  ((size_t)1024 * 1024)
 #define SINGLE_LEAST ((size_t)4096)
 
@@ -188,6 +190,53 @@ static int measure_streams(struct tune_pair *pair, struct am_profile_row *row)
     return 0;
 }
 
+/* Half a round trip by packets through the ring, the least of the rounds. */
+static int half_by_ring(struct tune_pair *pair, struct am_ctx *ctx,
+                        size_t bytes, uint64_t *half_ps)
+{
+    uint64_t each[TUNE_ROUNDS];
+
+    for (int i = 0; i < TUNE_ROUNDS; i++) {
+        if (tune_half(pair, ctx, bytes, HALVES, &each[i]) != 0) {
+            return -1;
+        }
+    }
+    *half_ps = tune_least(each, TUNE_ROUNDS);
+    return 0;
+}
+
+/* What both copies of a byte take of half a round trip, in which each waits for the other's
+ * lines; in a stream, where the meters look, they take less.  Where that is more, each copy
+ * counts as half of it. */
+static int measure_halves(struct tune_pair *pair, struct am_profile_row *row)
+{
+    static const struct am_option options[] = {{"AM_PROFILE", "none"},
+                                               {"AM_PROTO", "eager"},
+                                               {"AM_SHM_CMA", "off"},
+                                               {"AM_LEARN", "no"},
+                                               {NULL, NULL}};
+    struct am_ctx *ctx = tune_ctx_open(pair, options);
+    uint64_t *fs = row->byte_fs[AM_WAYS_ONE];
+    uint64_t sum_fs = fs[AM_COPY_IN] + fs[AM_COPY_OUT], both_fs = 0;
+    uint64_t least_ps, most_ps;
+    int result = ctx == NULL ? -1 : 0;
+
+    if (result == 0) {
+        result = half_by_ring(pair, ctx, HALF_LEAST, &least_ps);
+    }
+    if (result == 0) {
+        result = half_by_ring(pair, ctx, HALF_MOST, &most_ps);
+    }
+    am_close(ctx);
+    if (result == 0 && most_ps > least_ps) {
+        both_fs = (most_ps - least_ps) * 1000 / (HALF_MOST - HALF_LEAST);
+    }
+    if (both_fs > sum_fs) {
+        fs[AM_COPY_IN] = fs[AM_COPY_OUT] = both_fs / 2;
+    }
+    return result;
+}
+
 /* ------------------------------------------------------------ single copies */
 
 struct place {
@@ -276,6 +325,7 @@ int tune_measure(struct tune_pair *pair, struct am_profile_row *row)
 {
     row->given = true;
     return measure_short(pair, row) != 0 || measure_streams(pair, row) != 0 ||
+                           measure_halves(pair, row) != 0 ||
                            measure_single(pair, row) != 0 ||
                            tune_faster(pair, row) != 0
                    ? -1
