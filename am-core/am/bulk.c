@@ -269,7 +269,7 @@ static void bulk_start(struct am_bulk *bulk, struct am_peer *peer,
 }
 
 /* All but how it goes.  AM_ERR_MEMORY in bulk->status: there is no handle for the
- * answer, so that nothing may be sent. */
+ * answer, or for a get that lasts, so that nothing may be sent. */
 static void bulk_fill(struct am_bulk *bulk, struct am_peer *peer,
                       const struct am_transfer *transfer, bool get)
 {

@@ -1,6 +1,6 @@
 /*
- * The words of a transfer's messages, see am/bulk.c for who sends them; and what its two
- * files call of each other.
+ * The words of a transfer's messages, see am/bulk.c for who sends them; and what bulk.c and
+ * bulk_get.c call of each other.
  */
 #ifndef AM_AM_BULK_WIRE_H
 #define AM_AM_BULK_WIRE_H
@@ -45,8 +45,9 @@ enum {
 
 /* The device's put or get has ended; what follows a put's bytes goes now. */
 void am_bulk_device_done(void *bulk, am_status_t status);
-/* Of a get: begin, or go on; and it is to be found when its peer dies. */
+/* Begin a get, or go on with it. */
 am_turn_t am_bulk_get_run(struct am_op *op);
+/* A get is to be found when its peer dies. */
 void am_bulk_get_lasts(struct am_bulk *bulk);
 
 #endif

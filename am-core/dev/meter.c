@@ -9,8 +9,8 @@ enum {
     METER_WARM = 8,   /* streams: so many copies are not timed first, as the
                        * pages of a ring that is new take a fault each */
     METER_EVERY = 16, /* streams: of so many copies one is timed, ... */
-    METER_EVERY_SINGLE =
-            8, /* single copies: of so many one, once they are known */
+    /* single copies: of so many one, once they are known */
+    METER_EVERY_SINGLE = 8,
     METER_EVERY_SHORT = 64, /* ... of those below METER_SHORT fewer, ... */
     METER_SHORT = 16 * 1024,
     METER_ODD = 4,    /* ... unless the last took so many times what is used */

@@ -25,10 +25,10 @@ struct am_answer {
 struct am_rndv {
     struct am_region region;
     struct am_bulk bulk;
-    struct am_dev_key
-            key;  /* of the data, which only the peer's device may fetch */
     bool is_open; /* region */
+    /* of the data, which only the peer's device may fetch: is it registered, and how */
     bool has_key;
+    struct am_dev_key key;
     bool busy;    /* bulk: its done function will be called */
     /* a prefix whose request has gone ahead of it, and what came meanwhile */
     bool is_ahead;
@@ -56,11 +56,11 @@ am_status_t am_rndv_resume(struct am_msg_req *send);
 /* Tell the sender `id` that its message is matched, or fetched. */
 void am_rndv_end(struct am_msg_peer *mp, uint64_t id, am_status_t status);
 
-/* Fill the words that every request to send begins with. */
 enum {
-    AM_RNDV_WORDS = 4
+    AM_RNDV_WORDS = 4 /* with which every request to send begins */
 };
 
+/* Fill these. */
 am_status_t am_rndv_words(struct am_msg_req *send, uint64_t *words,
                           uint64_t kind);
 

@@ -13,7 +13,8 @@ check_PROGRAMS += $(msg_tests)
 TESTS += $(msg_tests)
 test_unit_msg_match_test_SOURCES = test/unit/msg_match_test.c
 test_unit_msg_match_test_CFLAGS = $(TEST_CFLAGS)
-test_unit_msg_offer_test_SOURCES = test/unit/msg_offer_test.c $(msg_world)
+test_unit_msg_offer_test_SOURCES = test/unit/msg_offer_test.c \
+    test/support/forged.c test/support/forged.h $(msg_world)
 test_unit_msg_offer_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_msg_trial_test_SOURCES = test/unit/msg_trial_test.c $(msg_world)
 test_unit_msg_trial_test_CFLAGS = $(TEST_CFLAGS)

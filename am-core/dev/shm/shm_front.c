@@ -173,8 +173,8 @@ static uint16_t heard(const struct shm_ep *ep)
 {
     uint32_t sum = 0;
 
-    for (int class = 0; class < 2; class ++) {
-        const struct shm_rx *rx = &ep->rx[class];
+    for (int i = 0; i < 2; i++) {
+        const struct shm_rx *rx = &ep->rx[i];
 
         sum += rx->lap * (rx->mask + 1) + (uint32_t)(rx->next - rx->slots);
     }
