@@ -41,10 +41,30 @@ static inline uint32_t am_shared_turn_before(uint32_t turn)
     return turn - AM_SHARED_DEPTH + 1;
 }
 
-/* The looks that a caller makes who waits: none where others may need its core. */
+/* Is the first collective that waits one of several turns with data?  Then members on
+ * other cores are at work on it. */
+static inline bool am_shared_is_amid(const struct am_coll_group *group)
+{
+    const struct am_coll_req *req;
+
+    if (am_list_is_empty(&group->turns)) {
+        return false;
+    }
+    req = am_container(group->turns.next, struct am_coll_req, shared.link);
+    return req->call.kind != AM_COLL_BARRIER &&
+           req->shared.stage + req->shared.turns_left > 1;
+}
+
+/* Looks where others may need the core of who waits. */
+#define LOOKS_CROWD 150
+
+/* The looks that a caller makes who waits. */
 static inline uint32_t am_shared_patience(const struct am_coll_group *group)
 {
-    return am_coll_is_crowded(&group->numbers) ? 0 : group->shared->patience;
+    if (!am_coll_is_crowded(&group->numbers)) {
+        return group->shared->patience;
+    }
+    return am_shared_is_amid(group) ? LOOKS_CROWD : 0;
 }
 
 /* All have begun a turn, the first time. */

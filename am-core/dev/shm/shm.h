@@ -209,7 +209,6 @@ struct shm_dev {
     int bell, ringer; /* datagrams: rung by others, to ring others; -1: none */
     bool membarrier; /* asymmetric fence available */
     bool crowd_known, crowded;
-    bool paired;          /* at most two ranks to a core */
     bool core_shared;     /* another context waits on my CPU */
     char error[160];      /* base.error, when there is one */
     struct shm_round round;

@@ -35,7 +35,6 @@
 #define CORE_CALLS     16 /* look whether I share my core */
 #define CORE_RANKS     8  /* with so many others at a time */
 #define CROWDED_SPIN   2
-#define PAIRED_SPIN    8 /* two ranks to a core: the next core's two send soon */
 #define CROWDED_YIELDS 200
 #define TURN_PS        UINT64_C(1100000) /* that hand-off, in the cost model */
 #define NAP_NS         20000000 /* sockets and dead peers are looked at */
@@ -110,7 +109,6 @@ static bool crowd_compute(struct shm_dev *dev, bool *known_p)
     for (int i = 0; i < SHM_CPU_WORDS; i++) {
         cpus += (uint32_t)__builtin_popcountll(all[i]);
     }
-    dev->paired = ranks <= 2 * cpus;
     dev->round.core_ranks = cpus == 0 ? 1 : (ranks + cpus - 1) / cpus;
     return ranks > cpus;
 }
@@ -245,7 +243,6 @@ __attribute__((noinline)) void shm_wake(struct shm_ep *ep)
 static bool wait_auto(struct shm_dev *dev, uint64_t idle)
 {
     bool crowded = shm_is_crowded(dev);
-    bool paired = crowded && dev->paired;
 
     if (!crowded && dev->segs != NULL &&
         (dev->core_shared || idle % CORE_CALLS == CORE_CALLS / 2)) {
@@ -255,7 +252,7 @@ static bool wait_auto(struct shm_dev *dev, uint64_t idle)
         if (idle >= CROWDED_YIELDS) {
             return true;
         }
-        if (idle >= (paired ? PAIRED_SPIN : CROWDED_SPIN)) {
+        if (idle >= CROWDED_SPIN) {
             shm_round_yield(dev);
             shm_spread_yielded(dev);
         }
