@@ -1,13 +1,14 @@
 /*
  * Profiles: what is written is read again; every mistake in one is told in a
- * sentence; one of another machine is left, and the costs are then those of no
- * profile at all.
+ * sentence; one of another machine is left, as where ranks share cores, and the
+ * costs are then those of no profile at all.
  */
 #include "config.h"
 
 #include "support/cm.h"
 
 #include "am/ctx.h"
+#include "dev/shm/shm.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -220,9 +221,9 @@ static void test_mistakes(void **state)
     }
 }
 
-/* A context alone, with this variable; its device's costs. */
-static am_status_t open_with(const char *value, char error[512],
-                             struct am_dev_perf *perf)
+/* A context alone, with this variable. */
+static am_status_t ctx_open(const char *value, char error[512],
+                            struct am_ctx **ctx_p)
 {
     const struct am_option options[] = {{"AM_PROFILE", value},
                                         {"AM_DEVICES", "shm"},
@@ -233,8 +234,16 @@ static am_status_t open_with(const char *value, char error[512],
                                .option_count = 4,
                                .error = error,
                                .error_bytes = 512};
+
+    return am_open(&params, ctx_p);
+}
+
+/* And its device's costs. */
+static am_status_t open_with(const char *value, char error[512],
+                             struct am_dev_perf *perf)
+{
     struct am_ctx *ctx;
-    am_status_t status = am_open(&params, &ctx);
+    am_status_t status = ctx_open(value, error, &ctx);
 
     if (status == AM_OK) {
         *perf = ctx->devs[0]->attr.perf;
@@ -271,6 +280,37 @@ static void test_context(void **state)
     assert_non_null(strstr(error, "/nowhere/profile"));
     assert_int_equal(open_with("/nowhere\n", error, &with), AM_ERR_CONFIG);
     assert_non_null(strstr(error, "AM_PROFILE names /nowhere?, which"));
+}
+
+/* It is of cores that have a rank each, and left where ranks share them. */
+static void test_crowd(void **state)
+{
+    struct am_profile profile;
+    struct am_dev_perf none;
+    char error[512] = "";
+    struct am_ctx *ctx;
+    struct shm_dev *dev;
+
+    assert_int_equal(open_with("none", error, &none), AM_OK);
+    profile_make(&profile);
+    assert_true(am_profile_write(path, &profile));
+    assert_int_equal(ctx_open(path, error, &ctx), AM_OK);
+    dev = shm_dev_of(ctx->devs[0]);
+    shm_costs_crowd(dev, true,
+                    1000); /* not all others have said where they run */
+    assert_int_equal(dev->base.attr.perf.send_overhead.per_byte_fs, 20000);
+    dev->crowd_known = true;
+    shm_costs_crowd(dev, false, 0);
+    assert_int_equal(dev->base.attr.perf.send_overhead.per_byte_fs, 20000);
+    shm_costs_crowd(dev, true, 1000);
+    for (int d = 0; d < AM_DISTANCE_COUNT; d++) {
+        assert_int_equal(dev->meters[d].short_from, AM_FROM_DEFAULT);
+        assert_null(dev->meters[d].faster);
+    }
+    assert_memory_equal(&dev->base.attr.perf.send_overhead, &none.send_overhead,
+                        sizeof(none.send_overhead));
+    assert_true(dev->base.attr.perf.shared_core);
+    am_close(ctx);
 }
 
 /* What can be opened and not read, has no end, or waits for somebody who writes
@@ -347,6 +387,7 @@ int main(void)
             cmocka_unit_test(test_round_trip), cmocka_unit_test(test_mistakes),
             cmocka_unit_test(test_context),    cmocka_unit_test(test_automatic),
             cmocka_unit_test(test_no_file),    cmocka_unit_test(test_long_file),
+            cmocka_unit_test(test_crowd),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -109,10 +109,10 @@ static int reader(struct rank *me)
             return 2;
         }
     }
-    for (int i = 0; i < 1000; i++) {
+    while (rank_counter(me, "device_gets") < GETS) {
         (void)am_ctx_poll(me->ctx);
     }
-    if (gets_ended != 0 || rank_counter(me, "device_gets") != GETS) {
+    if (gets_ended != 0) {
         return 3;
     }
     atomic_fetch_add(&me->board->flag[1], 1);

@@ -51,8 +51,7 @@ static const struct am_dev_perf *const perfs[AM_METER_PRIORS] = {
         &perf_default, &perf_mesh, &perf_far};
 
 static void meter_open(struct shm_dev *dev, struct am_meter *meter,
-                       am_distance_t distance, const struct am_profile_row *row,
-                       uint64_t single_fs)
+                       am_distance_t distance, const struct am_profile_row *row)
 {
     uint8_t begin = distance < AM_DISTANCE_NODE    ? 0
                     : distance == AM_DISTANCE_NODE ? 1
@@ -60,7 +59,7 @@ static void meter_open(struct shm_dev *dev, struct am_meter *meter,
 
     am_meter_init(meter, perfs[begin], distance);
     for (int ways = 0; ways < AM_WAYS_COUNT && dev->cma; ways++) {
-        am_meter_prior(meter, (am_ways_t)ways, AM_COPY_SINGLE, single_fs,
+        am_meter_prior(meter, (am_ways_t)ways, AM_COPY_SINGLE, dev->single_fs,
                        AM_FROM_START);
     }
     if (row != NULL && row->given) {
@@ -76,16 +75,15 @@ static void meter_open(struct shm_dev *dev, struct am_meter *meter,
     }
 }
 
-void shm_costs_open(struct shm_dev *dev, const struct am_profile *profile,
-                    am_learn_t learn, uint64_t single_fs)
+static void meters_open(struct shm_dev *dev, const struct am_profile *profile)
 {
     for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
         struct am_meter *meter = &dev->meters[i];
 
         meter_open(dev, meter, (am_distance_t)i,
-                   profile == NULL ? NULL : &profile->shm[i], single_fs);
-        if (learn != AM_LEARN_NO && !dev->env->simulated) {
-            meter->learn = learn;
+                   profile == NULL ? NULL : &profile->shm[i]);
+        if (dev->learn != AM_LEARN_NO && !dev->env->simulated) {
+            meter->learn = dev->learn;
             meter->changed = dev->base.up.costs;
             meter->arg = dev->base.up.arg;
             meter->seen = shm_costs_seen;
@@ -95,6 +93,14 @@ void shm_costs_open(struct shm_dev *dev, const struct am_profile *profile,
         }
     }
     dev->base.attr.perf = dev->meters[AM_DISTANCE_CACHE].perf;
+}
+
+void shm_costs_open(struct shm_dev *dev, const struct am_profile *profile,
+                    am_learn_t learn, uint64_t single_fs)
+{
+    dev->learn = learn;
+    dev->single_fs = single_fs;
+    meters_open(dev, profile);
 }
 
 /* A CPU that this rank may run on. */
@@ -225,10 +231,28 @@ void shm_costs_round(struct shm_dev *dev, uint64_t round_ps)
     shm_costs_guess(dev, round_ps);
 }
 
+/* am_tune gives each rank a core.  Where ranks share them, what one has written lies in the
+ * other's cache, or the core was another's meanwhile: copies cost what is built in. */
+static void profile_leave(struct shm_dev *dev)
+{
+    bool has_left = false;
+
+    for (int i = 0; i < AM_DISTANCE_COUNT && !has_left; i++) {
+        has_left = dev->meters[i].short_from == AM_FROM_PROFILE;
+    }
+    if (has_left) {
+        meters_open(dev, NULL);
+        shm_costs_changed(dev);
+    }
+}
+
 void shm_costs_crowd(struct shm_dev *dev, bool crowded, uint64_t turn_ps)
 {
     struct am_dev_perf *perf = &dev->base.attr.perf;
 
+    if (crowded && dev->crowd_known) {
+        profile_leave(dev);
+    }
     perf->shared_core = crowded;
     perf->turn_ps = crowded ? turn_ps : 0;
     perf->core_ranks = dev->round.core_ranks;
