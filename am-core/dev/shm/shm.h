@@ -195,9 +195,7 @@ struct shm_dev {
     struct shm_local *locals; /* by local index */
     struct shm_ep *eps;
     struct am_meter meters[AM_DISTANCE_COUNT];
-    am_learn_t learn; /* they begin with this, ... */
-    uint64_t
-            single_fs; /* ... and a byte of a single copy, as tried at the start */
+    uint64_t single_fs; /* a byte of a single copy, as tried at the start */
     struct shm_near near; /* of a CPU that this context may run on */
     bool near_known, offer_waits; /* the latter was said, shm_sock.c */
     uint64_t near_ps; /* AM_COPY_NEAR_PS; another in tests */

@@ -75,15 +75,16 @@ static void meter_open(struct shm_dev *dev, struct am_meter *meter,
     }
 }
 
-static void meters_open(struct shm_dev *dev, const struct am_profile *profile)
+static void meters_open(struct shm_dev *dev, const struct am_profile *profile,
+                        am_learn_t learn)
 {
     for (int i = 0; i < AM_DISTANCE_COUNT; i++) {
         struct am_meter *meter = &dev->meters[i];
 
         meter_open(dev, meter, (am_distance_t)i,
                    profile == NULL ? NULL : &profile->shm[i]);
-        if (dev->learn != AM_LEARN_NO && !dev->env->simulated) {
-            meter->learn = dev->learn;
+        if (learn != AM_LEARN_NO && !dev->env->simulated) {
+            meter->learn = learn;
             meter->changed = dev->base.up.costs;
             meter->arg = dev->base.up.arg;
             meter->seen = shm_costs_seen;
@@ -98,9 +99,8 @@ static void meters_open(struct shm_dev *dev, const struct am_profile *profile)
 void shm_costs_open(struct shm_dev *dev, const struct am_profile *profile,
                     am_learn_t learn, uint64_t single_fs)
 {
-    dev->learn = learn;
     dev->single_fs = single_fs;
-    meters_open(dev, profile);
+    meters_open(dev, profile, learn);
 }
 
 /* A CPU that this rank may run on. */
@@ -241,7 +241,7 @@ static void profile_leave(struct shm_dev *dev)
         has_left = dev->meters[i].short_from == AM_FROM_PROFILE;
     }
     if (has_left) {
-        meters_open(dev, NULL);
+        meters_open(dev, NULL, dev->meters[0].learn);
         shm_costs_changed(dev);
     }
 }
