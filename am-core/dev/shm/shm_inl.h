@@ -138,23 +138,17 @@ static inline uint32_t shm_tx_at(const struct shm_tx *tx)
     return (uint32_t)(tx->data_tail & (tx->ring_bytes - 1));
 }
 
-/* A payload of a few lines, as most are that do not fit a slot. */
-#define SHM_LINES_MOST ((uint64_t)192)
+/* A payload of a few lines, as most are that do not fit a slot.  It is copied line by line,
+ * from the first on: on Intel's Emerald Rapids half a round trip of 256 bytes to 1 KiB takes
+ * 110 to 150 ns less than where the C library copies it, and windows of 256 and 512 bytes 0.6
+ * times as long. */
+#define SHM_LINES_MOST ((uint64_t)1024)
 
 /* Does so much end within the front of a large ring?  At 0, where a lap of the ring begins,
  * the subtraction wraps, and is beyond any front. */
 static inline bool shm_front_has(const struct shm_tx *tx, uint64_t bytes)
 {
     return (uint64_t)(shm_tx_at(tx) - 1) + bytes < tx->front_bytes;
-}
-
-/* Is it one, and is there room for it in what is in use of a large ring? */
-static inline bool shm_lines_fit(const struct shm_tx *tx, size_t bytes)
-{
-    uint64_t total = shm_data_units(bytes);
-
-    return bytes <= SHM_LINES_MOST && tx->next != tx->stop &&
-           shm_front_has(tx, total) && tx->data_tail + total <= tx->data_limit;
 }
 
 /* A packet whose payload goes through the data ring (shm_tx_data.c).  AM_ERR_AGAIN: no
@@ -180,13 +174,13 @@ static inline bool shm_ring_is_small(uint32_t ring_bytes)
  * writes follows it.  A large payload has its own next lines fetched for the most
  * part.  A small ring begins at its start again and again, and needs no gap. */
 #define SHM_GAP_BYTES     ((uint64_t)1024)
-#define SHM_GAP_MORE_THAN SHM_LINES_MOST
+#define SHM_GAP_MORE_THAN ((uint64_t)192)
 #define SHM_GAP_MOST      ((uint64_t)4096)
 
 static inline uint64_t shm_data_gap(uint32_t ring_bytes, uint64_t bytes)
 {
-    return !shm_ring_is_small(ring_bytes) && bytes > SHM_GAP_MORE_THAN &&
-                           bytes <= SHM_GAP_MOST
+    return bytes > SHM_GAP_MORE_THAN && bytes <= SHM_GAP_MOST &&
+                           !shm_ring_is_small(ring_bytes)
                    ? SHM_GAP_BYTES
                    : 0;
 }
@@ -200,6 +194,36 @@ static inline uint64_t shm_data_need(uint32_t ring_bytes, uint64_t hdr_bytes,
 {
     return shm_data_units(hdr_bytes) + shm_data_units(bytes) +
            shm_data_gap(ring_bytes, bytes);
+}
+
+/* What a payload of a few lines takes, of which long ones go through large rings only. */
+static inline uint64_t shm_lines_need(size_t bytes)
+{
+    return shm_data_units(bytes) +
+           (bytes > SHM_GAP_MORE_THAN ? SHM_GAP_BYTES : 0);
+}
+
+/* May it be one, and a packet?  Those of replies may have 256 bytes only. */
+static inline bool shm_lines_may(const struct shm_ep *ep, uint32_t class,
+                                 size_t bytes)
+{
+    const struct shm_header *header = &ep->seg->header;
+
+    return bytes <= SHM_GAP_MORE_THAN ||
+           (bytes <= SHM_LINES_MOST &&
+            !shm_ring_is_small(header->ring_bytes[class]) &&
+            bytes + SHM_EXT_BYTES <= header->packet_bytes[class]);
+}
+
+/* And is there room for it in what is in use of the ring? */
+static inline bool shm_lines_fit(const struct shm_ep *ep, uint32_t class,
+                                 size_t bytes)
+{
+    const struct shm_tx *tx = &ep->tx[class];
+    uint64_t total = shm_lines_need(bytes);
+
+    return shm_lines_may(ep, class, bytes) && tx->next != tx->stop &&
+           shm_front_has(tx, total) && tx->data_tail + total <= tx->data_limit;
 }
 
 /* A payload of more than this begins as far into its line as the sender's does

@@ -164,9 +164,10 @@ static __attribute__((noinline)) void rx_lines(struct shm_ep *ep,
     uint32_t at = (uint32_t)(rx->data_head & (rx->ring_bytes - 1));
     size_t bytes = place >> 32;
     size_t hdr_bytes = (uint8_t)(ctl >> 32);
-    uint64_t total = shm_data_units(bytes);
+    uint64_t total = shm_lines_need(bytes);
 
     if (SHM_UNLIKELY((uint32_t)place != at || hdr_bytes > SHM_EXT_BYTES ||
+                     !shm_lines_may(ep, class, bytes) ||
                      at + total > rx->ring_bytes ||
                      !rx_check_is(rx, ctl, place))) {
         rx_data(ep, rx, class, ctl, place);

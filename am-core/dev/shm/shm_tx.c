@@ -192,7 +192,7 @@ send_payload(struct am_dev_ep *dep, uint32_t class, uint64_t first,
     if (data_bytes <= SHM_SLOT_BYTES - hdr_bytes) {
         return send_short(ep, class, first, words, data, data_bytes, true);
     }
-    if (shm_lines_fit(tx, data_bytes)) {
+    if (shm_lines_fit(ep, class, data_bytes)) {
         return shm_send_lines(ep, tx, first, words, data, data_bytes);
     }
     hdr[0] = first;

@@ -167,7 +167,7 @@ am_status_t shm_send_lines(struct shm_ep *ep, struct shm_tx *tx, uint64_t first,
                            size_t bytes)
 {
     struct shm_slot *slot = tx->next;
-    uint64_t total = shm_data_units(bytes);
+    uint64_t total = shm_lines_need(bytes);
     uint32_t at = shm_tx_at(tx);
     uint64_t place = at | (uint64_t)bytes << 32;
     size_t hdr_bytes = sizeof(first) * (1 + (size_t)am_dev_word_count(first));
