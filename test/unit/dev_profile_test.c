@@ -296,8 +296,9 @@ static void test_crowd(void **state)
     assert_true(am_profile_write(path, &profile));
     assert_int_equal(ctx_open(path, error, &ctx), AM_OK);
     dev = shm_dev_of(ctx->devs[0]);
-    shm_costs_crowd(dev, true,
-                    1000); /* not all others have said where they run */
+    shm_costs_round(dev, 5000);
+    /* not all others have said where they run */
+    shm_costs_crowd(dev, true, 1000);
     assert_int_equal(dev->base.attr.perf.send_overhead.per_byte_fs, 20000);
     dev->crowd_known = true;
     shm_costs_crowd(dev, false, 0);
@@ -306,6 +307,7 @@ static void test_crowd(void **state)
     for (int d = 0; d < AM_DISTANCE_COUNT; d++) {
         assert_int_equal(dev->meters[d].short_from, AM_FROM_DEFAULT);
         assert_null(dev->meters[d].faster);
+        assert_int_equal(dev->meters[d].perf.round_ps, 5000);
     }
     assert_memory_equal(&dev->base.attr.perf.send_overhead, &none.send_overhead,
                         sizeof(none.send_overhead));

@@ -235,6 +235,7 @@ void shm_costs_round(struct shm_dev *dev, uint64_t round_ps)
  * other's cache, or the core was another's meanwhile: copies cost what is built in. */
 static void profile_leave(struct shm_dev *dev)
 {
+    uint64_t round_ps = dev->base.attr.perf.round_ps;
     bool has_left = false;
 
     for (int i = 0; i < AM_DISTANCE_COUNT && !has_left; i++) {
@@ -242,6 +243,9 @@ static void profile_leave(struct shm_dev *dev)
     }
     if (has_left) {
         meters_open(dev, NULL, dev->meters[0].learn);
+        if (round_ps > 0) { /* it is measured once */
+            shm_costs_round(dev, round_ps);
+        }
         shm_costs_changed(dev);
     }
 }
