@@ -179,8 +179,8 @@ static inline bool shm_ring_is_small(uint32_t ring_bytes)
 
 static inline uint64_t shm_data_gap(uint32_t ring_bytes, uint64_t bytes)
 {
-    return bytes > SHM_GAP_MORE_THAN && bytes <= SHM_GAP_MOST &&
-                           !shm_ring_is_small(ring_bytes)
+    return !shm_ring_is_small(ring_bytes) && bytes > SHM_GAP_MORE_THAN &&
+                           bytes <= SHM_GAP_MOST
                    ? SHM_GAP_BYTES
                    : 0;
 }
@@ -196,14 +196,15 @@ static inline uint64_t shm_data_need(uint32_t ring_bytes, uint64_t hdr_bytes,
            shm_data_gap(ring_bytes, bytes);
 }
 
-/* What a payload of a few lines takes, of which long ones go through large rings only. */
+/* The same of a payload for which shm_lines_may is true, and no header, in fewer
+ * instructions: those that have a gap go so through large rings only. */
 static inline uint64_t shm_lines_need(size_t bytes)
 {
     return shm_data_units(bytes) +
            (bytes > SHM_GAP_MORE_THAN ? SHM_GAP_BYTES : 0);
 }
 
-/* May it be one, and a packet?  Those of replies may have 256 bytes only. */
+/* May it be sent as a few lines?  A packet may be of 256 bytes only, where it is a reply. */
 static inline bool shm_lines_may(const struct shm_ep *ep, uint32_t class,
                                  size_t bytes)
 {
@@ -215,7 +216,7 @@ static inline bool shm_lines_may(const struct shm_ep *ep, uint32_t class,
             bytes + SHM_EXT_BYTES <= header->packet_bytes[class]);
 }
 
-/* And is there room for it in what is in use of the ring? */
+/* And is there room for it in what is in use of a large ring? */
 static inline bool shm_lines_fit(const struct shm_ep *ep, uint32_t class,
                                  size_t bytes)
 {
