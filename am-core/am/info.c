@@ -108,20 +108,23 @@ static const struct am_config_row ctx_rows[] = {
          "file of am_tune with the costs that this machine begins with, and by "
          "which long messages go faster there; auto: "
          "~/.config/libam/profile-HOST, else libam/profile in the system's "
-         "folder of settings, if there is one; none",
+         "folder of settings, if there is one; none.  It is not used where "
+         "ranks outnumber the cores",
          offsetof(struct am_values, profile), NULL, NULL},
         {"AM_LEARN", "much", AM_CONFIG_CHOICE, "",
-         "the costs that protocols are chosen by follow what long copies are "
-         "seen to take: yes, where that differs by a quarter; much, the same "
-         "where ranks outnumber the cores, and elsewhere only where "
-         "it differs by a factor of eight, or, while both ends send, where the "
-         "two copies of a stream together cost a quarter more than a single "
-         "copy, and else those that are built in for the kind of cores that "
-         "copies show these to be; with both, they are those of cores that "
-         "share no cache while lines between two cores come late; much also "
-         "tries a stream and a single copy on contiguous messages of 8 KiB "
-         "and more, by size, and uses the faster; no, they "
-         "stay as they are at the start",
+         "do the costs that protocols are chosen by follow what long copies "
+         "are "
+         "seen to take?  much: they begin with what is built in for the kind "
+         "of "
+         "cores that copies show these to be, and follow what differs by a "
+         "factor of eight (by a quarter, where ranks outnumber the cores, or "
+         "while both ends send and the two copies of a stream cost a quarter "
+         "more than a single copy); libam also tries a stream and a single "
+         "copy "
+         "on contiguous messages of 8 KiB and more, by size, and uses the "
+         "faster.  yes: they follow what differs by a quarter.  no: they stay "
+         "as they began.  With much and yes, cores between which lines come "
+         "late count as cores that share no cache",
          offsetof(struct am_values, learn), "no|much|yes", NULL},
         {"AM_WAIT", "auto", AM_CONFIG_CHOICE, "",
          "what a waiting process does: auto spins, yields when others want "

@@ -128,8 +128,8 @@ static const struct am_config_row rows[] = {
          OFFSET(buffering), "mpi|nx|cmmd|pvm", NULL},
         {"AM_EXPLAIN", "no", AM_CONFIG_BOOL, "",
          "log the protocol table, with its reasons, of each kind of peer when "
-         "it is first used, and when it changes; and what the trials of "
-         "AM_LEARN find",
+         "it is first used, and when it changes; and each choice that the "
+         "trials of AM_LEARN change",
          OFFSET(explain), NULL, NULL},
 };
 

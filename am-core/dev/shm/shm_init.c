@@ -61,8 +61,8 @@ static const struct am_config_row shm_rows[] = {
          offsetof(struct shm_config, slots), NULL, check_slots},
         {"AM_SHM_RING", "0", AM_CONFIG_BYTES, "bytes",
          "payload ring from one process to another; 0 is twice the cache that "
-         "a core has to itself (1m to 4m) for up to 4 processes, 512k for up "
-         "to 8, and 256k for more, or for more than there are CPUs",
+         "a core has to itself (1m to 4m) in jobs of up to 4 processes, 512k "
+         "of up to 8, and 256k of more, or where there are fewer CPUs",
          offsetof(struct shm_config, ring_bytes), NULL, check_ring},
         {"AM_SHM_PACKET", "0", AM_CONFIG_BYTES, "bytes",
          "largest packet, at most a quarter of AM_SHM_RING; 0 is 64k, or that "

@@ -372,8 +372,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         log the protocol table, with its reasons, of each kind of peer when it is first
-        used, and when it changes; and what the trials of AM_LEARN find. libam's default:
-        no.
+        used, and when it changes; and each choice that the trials of AM_LEARN change.
+        libam's default: no.
     - name        : MPIR_CVAR_CH4_AM_FAULT
       category    : CH4_AM
       type        : string
@@ -393,15 +393,15 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        the costs that protocols are chosen by follow what long copies are seen to take:
-        yes, where that differs by a quarter; much, the same where ranks outnumber the
-        cores, and elsewhere only where it differs by a factor of eight, or, while both
-        ends send, where the two copies of a stream together cost a quarter more than a
-        single copy, and else those that are built in for the kind of cores that copies
-        show these to be; with both, they are those of cores that share no cache while
-        lines between two cores come late; much also tries a stream and a single copy on
-        contiguous messages of 8 KiB and more, by size, and uses the faster; no, they stay
-        as they are at the start. One of no, much, yes. libam's default: much.
+        do the costs that protocols are chosen by follow what long copies are seen to
+        take?  much: they begin with what is built in for the kind of cores that copies
+        show these to be, and follow what differs by a factor of eight (by a quarter,
+        where ranks outnumber the cores, or while both ends send and the two copies of a
+        stream cost a quarter more than a single copy); libam also tries a stream and a
+        single copy on contiguous messages of 8 KiB and more, by size, and uses the
+        faster.  yes: they follow what differs by a quarter.  no: they stay as they began.
+        With much and yes, cores between which lines come late count as cores that share
+        no cache. One of no, much, yes. libam's default: much.
     - name        : MPIR_CVAR_CH4_AM_LOG
       category    : CH4_AM
       type        : string
@@ -526,7 +526,8 @@ cvars:
       description : >-
         file of am_tune with the costs that this machine begins with, and by which long
         messages go faster there; auto: ~/.config/libam/profile-HOST, else libam/profile
-        in the system's folder of settings, if there is one; none. libam's default: auto.
+        in the system's folder of settings, if there is one; none.  It is not used where
+        ranks outnumber the cores. libam's default: auto.
     - name        : MPIR_CVAR_CH4_AM_PROTO
       category    : CH4_AM
       type        : string
@@ -590,8 +591,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         payload ring from one process to another; 0 is twice the cache that a core has to
-        itself (1m to 4m) for up to 4 processes, 512k for up to 8, and 256k for more, or
-        for more than there are CPUs. Unit: bytes. libam's default: 0.
+        itself (1m to 4m) in jobs of up to 4 processes, 512k of up to 8, and 256k of more,
+        or where there are fewer CPUs. Unit: bytes. libam's default: 0.
     - name        : MPIR_CVAR_CH4_AM_SHM_SLOTS
       category    : CH4_AM
       type        : string
