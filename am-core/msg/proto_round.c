@@ -243,7 +243,7 @@ am_proto_t am_round_proto(struct am_msg_req *send, am_proto_t proto)
     if (by == AM_BY_SINGLE) {
         return AM_PROTO_GET;
     }
-    if (mp->trial.round.both) {
+    if (mp->trial.round.both || bytes <= mp->kind->packet_max) {
         return AM_PROTO_EAGER;
     }
     proto = am_proto_select(mp->kind, bytes, false);
