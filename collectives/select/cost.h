@@ -56,6 +56,12 @@ static inline bool am_coll_is_crowded(const struct am_coll_numbers *numbers)
     return numbers->perf.turn_ps > 0;
 }
 
+/* There: the ranks of a core. */
+static inline uint32_t am_coll_core_ranks(const struct am_coll_numbers *numbers)
+{
+    return numbers->perf.core_ranks > 1 ? numbers->perf.core_ranks : 2;
+}
+
 static inline bool am_cost_is_crowded(const struct am_coll_cost *c)
 {
     return am_coll_is_crowded(c->numbers);

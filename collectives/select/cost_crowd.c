@@ -12,22 +12,18 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static uint32_t core_ranks(const struct am_coll_numbers *numbers)
-{
-    return numbers->perf.core_ranks > 1 ? numbers->perf.core_ranks : 2;
-}
-
 uint64_t am_coll_round_ps(const struct am_coll_numbers *numbers)
 {
     const struct am_dev_perf *perf = &numbers->perf;
 
-    return perf->round_ps > 0 ? perf->round_ps
-                              : (core_ranks(numbers) - 1) * perf->turn_ps;
+    return perf->round_ps > 0
+                   ? perf->round_ps
+                   : (am_coll_core_ranks(numbers) - 1) * perf->turn_ps;
 }
 
 uint32_t am_crowd_cores(const struct am_coll_cost *c)
 {
-    uint64_t share = core_ranks(c->numbers);
+    uint64_t share = am_coll_core_ranks(c->numbers);
 
     return (uint32_t)((c->size + share - 1) / share);
 }

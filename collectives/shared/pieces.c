@@ -39,19 +39,28 @@ static inline void copy_in(const struct am_shared_part *part, void *to,
     }
 }
 
+static void copy_from(const struct am_shared_part *part, void *to,
+                      const void *from)
+{
+    if (part->is_cold && part->bytes >= AM_COPY_FAR_FROM) {
+        am_copy_string(to, from, part->bytes, false);
+    } else {
+        am_copy_far(to, from, part->bytes, part->group->shared->is_near);
+    }
+}
+
 /* Long copies out of a member's memory tell what they cost. */
 static __attribute__((noinline)) void
 copy_out_long(const struct am_shared_part *part, uint32_t member, void *to,
               const void *from)
 {
     const struct am_coll_group *group = part->group;
-    bool is_near = group->shared->is_near;
     struct am_peer *peer;
     am_status_t status;
     uint64_t start;
 
     if (part->bytes < AM_METER_BYTES || member == group->rank) {
-        am_copy_far(to, from, part->bytes, is_near);
+        copy_from(part, to, from);
         return;
     }
     peer = am_peer_get(group->coll->ctx, am_coll_member(group, member),
@@ -59,7 +68,7 @@ copy_out_long(const struct am_shared_part *part, uint32_t member, void *to,
     start = peer == NULL || peer->ep == NULL
                     ? 0
                     : am_peer_copy_start(peer, part->bytes);
-    am_copy_far(to, from, part->bytes, is_near);
+    copy_from(part, to, from);
     if (start != 0) {
         am_peer_copy_stop(peer, part->bytes, start);
     }
@@ -217,6 +226,21 @@ void am_shared_part_take(const struct am_shared_part *part)
 
 /* ------------------------------------------------------------ all turns */
 
+/* Do the results of a core's members not fit its cache?  Then lines to be written come
+ * from farther away, and a copy that does not fetch them takes less time: an all-gather of
+ * 256 KiB by 16 members of two cores 0.7 times as long. */
+static bool is_cold(const struct am_coll_req *req, size_t block)
+{
+    const struct am_coll_numbers *numbers = &req->group->numbers;
+    bool is_many = req->call.kind == AM_COLL_ALLGATHER ||
+                   req->call.kind == AM_COLL_ALLTOALL;
+
+    return am_coll_is_crowded(numbers) && numbers->perf.cache_bytes > 0 &&
+           block * (is_many ? req->group->size : 1) *
+                           am_coll_core_ranks(numbers) >
+                   numbers->perf.cache_bytes;
+}
+
 /* What goes in this turn. */
 static struct am_shared_part part_of(const struct am_coll_req *req)
 {
@@ -231,6 +255,7 @@ static struct am_shared_part part_of(const struct am_coll_req *req)
     part.bytes = left < req->shared.piece ? left : req->shared.piece;
     part.written =
             part.bytes * am_shared_blocks(req->call.kind, req->group->size);
+    part.is_cold = is_cold(req, part.block);
     return part;
 }
 

@@ -65,6 +65,7 @@ struct am_shared_part {
     size_t block;         /* bytes of a whole one */
     size_t offset, bytes; /* of each that go in this turn */
     size_t written;       /* bytes that a member writes, if it gives */
+    bool is_cold;         /* what is taken goes to memory that no cache holds */
 };
 
 /* Is such a collective one turn, of nothing or of pieces?  And how much a member writes
