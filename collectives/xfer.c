@@ -170,8 +170,9 @@ void am_coll_step_stop(struct am_step *step, bool at_close)
     if (step->xfer == NULL) {
         return;
     }
-    if (step->xfer->is_open) {
-        am_coll_xfer_close(step);
+    if (step->xfer->is_open) { /* and the peer may have the key */
+        am_region_withdraw(&step->xfer->region);
+        am_coll_xfer_end(step);
     } else if (step->xfer->is_fetched) {
         am_coll_xfer_end(step);
     } else if (at_close) {

@@ -47,7 +47,11 @@ void am_send_end(struct am_send *send, am_status_t status)
     am_done_fn done = send->done;
     void *arg = send->arg;
 
-    am_region_close(&send->region);
+    if (status == AM_OK) {
+        am_region_close(&send->region);
+    } else {
+        am_region_withdraw(&send->region);
+    }
     if (send->handle != 0) {
         am_handle_free(ctx, send->handle);
     }

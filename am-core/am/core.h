@@ -320,6 +320,10 @@ am_status_t am_region_open(struct am_ctx *ctx, struct am_region *region,
                            struct am_peer *peer);
 /* After this a late access of a peer is counted as rx_bad_region, dropped. */
 void am_region_close(struct am_region *region);
+/* The same where what the region was opened for has failed, and peers that have its key may
+ * use it yet: that includes what a device does without this process.  Waits for copies
+ * under way. */
+void am_region_withdraw(struct am_region *region);
 /* Key for `peer`.  The region is registered with the peer's device when the first
  * peer of it gets a key, and stays so until it is closed; by other devices the
  * key serves for packets only.  NULL: for all peers of the first device that

@@ -103,6 +103,18 @@ void am_region_close(struct am_region *region)
     region->handle = 0;
 }
 
+void am_region_withdraw(struct am_region *region)
+{
+    const struct am_region_device *device = &region->device;
+
+    for (; region->handle != 0 && device != NULL; device = device->next) {
+        if (device->dev != NULL) {
+            am_dev_mem_withdraw(device->dev, &device->key);
+        }
+    }
+    am_region_close(region);
+}
+
 void am_region_key_for(struct am_region *region, const struct am_peer *peer,
                        struct am_key *key)
 {

@@ -288,6 +288,11 @@ struct am_dev_ops {
     am_status_t (*mem_register)(struct am_dev *dev, void *base, size_t bytes,
                                 uint32_t rights, struct am_dev_key *key);
     void (*mem_deregister)(struct am_dev *dev, const struct am_dev_key *key);
+    /* Before that, of a key that peers may have still, as what it was given for has
+     * failed: once this has returned they neither read nor write the memory by it, and
+     * attempts end with AM_ERR_PEER.  It waits for copies under way, and not for
+     * peers.  NULL: mem_deregister is enough. */
+    void (*mem_withdraw)(struct am_dev *dev, const struct am_dev_key *key);
     /* Memory that peers can store into directly (CAP_MAPPED). */
     void *(*alloc)(struct am_dev *dev, size_t bytes, struct am_dev_key *key);
     void (*release)(struct am_dev *dev, void *base, size_t bytes);
@@ -367,6 +372,14 @@ am_status_t am_dev_watch_fd(int epoll, int fd);
 static inline void am_dev_sleep_less(uint64_t *most_ns, uint64_t ns)
 {
     *most_ns = *most_ns < ns ? *most_ns : ns;
+}
+
+static inline void am_dev_mem_withdraw(struct am_dev *dev,
+                                       const struct am_dev_key *key)
+{
+    if (dev->ops->mem_withdraw != NULL) {
+        dev->ops->mem_withdraw(dev, key);
+    }
 }
 
 /* Defaults for ops that a device lacks: AM_ERR_UNSUPPORTED and the like. */

@@ -14,7 +14,8 @@ libam_la_SOURCES += \
     am-core/dev/shm/shm_cost.c am-core/dev/shm/shm_near.c \
     am-core/dev/shm/shm_near.h \
     am-core/dev/shm/shm_ep.c \
-    am-core/dev/shm/shm_mem.c am-core/dev/shm/shm_seg.c \
+    am-core/dev/shm/shm_mem.c am-core/dev/shm/shm_mem.h \
+    am-core/dev/shm/shm_withdraw.c am-core/dev/shm/shm_seg.c \
     am-core/dev/shm/shm_topo.c am-core/dev/shm/shm_sock.c \
     am-core/dev/shm/shm_message.c am-core/dev/shm/shm_message.h \
     am-core/dev/shm/shm_wait.c am-core/dev/shm/shm_wait_round.c \

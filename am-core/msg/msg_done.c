@@ -126,6 +126,16 @@ void am_msg_recv_count(const struct am_msg_req *recv,
     }
 }
 
+/* Off the list of those under way, and its memory is its owner's again. */
+static void retire(struct am_msg_req *req, am_status_t status)
+{
+    am_msg_req_deactivate(req);
+    if (status == AM_ERR_PEER && req->rndv != NULL) {
+        am_rndv_withdraw(req);
+    }
+    am_msg_req_put(req);
+}
+
 void am_msg_recv_finish(struct am_msg_req *recv, am_status_t status)
 {
     struct am_msg_status out;
@@ -134,8 +144,7 @@ void am_msg_recv_finish(struct am_msg_req *recv, am_status_t status)
 
     am_msg_status_fill(recv, status, &out);
     am_msg_recv_count(recv, &out);
-    am_msg_req_deactivate(recv);
-    am_msg_req_put(recv);
+    retire(recv, status);
     if (done != NULL) {
         done(arg, &out);
     }
@@ -158,8 +167,7 @@ am_status_t am_msg_send_finish(struct am_msg_req *send, am_status_t status)
         send->msg->stats[AM_MSG_TX_MESSAGES + send->proto]++;
         send->msg->stats[AM_MSG_TX_BYTES + send->proto] += send->data.bytes;
     }
-    am_msg_req_deactivate(send);
-    am_msg_req_put(send);
+    retire(send, status);
     if (inside) {
         return status == AM_OK ? AM_DONE : status;
     }

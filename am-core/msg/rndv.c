@@ -53,6 +53,16 @@ void am_rndv_put(struct am_msg_req *req)
     req->rndv = NULL;
 }
 
+void am_rndv_withdraw(struct am_msg_req *req)
+{
+    if (req->rndv->is_open) {
+        am_region_withdraw(&req->rndv->region);
+    }
+    if (req->rndv->has_key) {
+        am_dev_mem_withdraw(req->mp->peer->dev, &req->rndv->key);
+    }
+}
+
 am_status_t am_rndv_open(struct am_msg_req *req, uint32_t caps, size_t bytes,
                          struct am_key *key)
 {

@@ -39,6 +39,8 @@ struct am_rndv {
 am_status_t am_rndv_get(struct am_msg_req *req);
 /* Close the region and give the state back; the bulk is not busy. */
 void am_rndv_put(struct am_msg_req *req);
+/* Before that, where the peer has failed: it may live, and have the key to the memory. */
+void am_rndv_withdraw(struct am_msg_req *req);
 
 /* Open a region over the first `bytes` of the request's data, where its peer,
  * and no other, may do what `caps` say (as am_region_open), and its key. */

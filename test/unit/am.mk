@@ -13,6 +13,7 @@ am_tests = test/unit/am_address_test \
     test/unit/am_post_test \
     test/unit/shm_broken_test \
     test/unit/shm_death_test test/unit/shm_detour_test test/unit/shm_far_test \
+    test/unit/shm_withdraw_test \
     test/unit/shm_aside_test \
     test/unit/shm_front_test \
     test/unit/shm_pages_test \
@@ -83,6 +84,8 @@ test_unit_shm_aside_test_SOURCES = test/unit/shm_aside_test.c $(msg_world)
 test_unit_shm_aside_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_detour_test_SOURCES = test/unit/shm_detour_test.c $(msg_world)
 test_unit_shm_detour_test_CFLAGS = $(TEST_CFLAGS)
+test_unit_shm_withdraw_test_SOURCES = test/unit/shm_withdraw_test.c $(msg_world)
+test_unit_shm_withdraw_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_far_test_SOURCES = test/unit/shm_far_test.c $(msg_world)
 test_unit_shm_far_test_CFLAGS = $(TEST_CFLAGS)
 test_unit_shm_front_test_SOURCES = test/unit/shm_front_test.c \

@@ -10,6 +10,7 @@
 #include "base/copy.h"
 #include "base/prng.h"
 #include "dev/shm/shm_inl.h"
+#include "dev/shm/shm_mem.h"
 
 #include <stdlib.h>
 

@@ -203,6 +203,7 @@ struct shm_dev {
     uint64_t page_ps; /* the least that a lane's new page cost; 0: none */
     /* memory */
     bool cma;                 /* process_vm_readv works here */
+    uint32_t registered;      /* keys made, counted */
     char *detour;             /* of a single copy that lies badly, or NULL */
     struct am_binalloc *heap; /* free blocks of my heap in the job segment */
     /* waiting */
@@ -334,29 +335,6 @@ am_status_t shm_offer(struct shm_dev *dev, const struct shm_address *to,
                       int fd);
 void shm_sockets_close(struct shm_dev *dev);
 
-/* ------------------------------------------------------------- shm_mem.c */
-
-/* Is single copy there?  Femtoseconds for each byte of it, from one buffer of
- * this process to another. */
-uint64_t shm_mem_probe(struct shm_dev *dev);
-void shm_mem_close(struct shm_dev *dev);
-am_status_t shm_mem_register(struct am_dev *dev, void *base, size_t bytes,
-                             uint32_t rights, struct am_dev_key *key);
-void shm_mem_deregister(struct am_dev *dev, const struct am_dev_key *key);
-void *shm_alloc(struct am_dev *dev, size_t bytes, struct am_dev_key *key);
-void shm_release(struct am_dev *dev, void *base, size_t bytes);
-am_status_t shm_put(struct am_dev_ep *ep, const struct iovec *local,
-                    uint32_t count, const struct am_dev_key *key, size_t offset,
-                    am_dev_done_fn done, void *arg);
-am_status_t shm_get(struct am_dev_ep *ep, const struct iovec *local,
-                    uint32_t count, const struct am_dev_key *key, size_t offset,
-                    am_dev_done_fn done, void *arg);
-am_status_t shm_fetch_add(struct am_dev_ep *ep, const struct am_dev_key *key,
-                          size_t offset, uint64_t value, uint64_t *old_p,
-                          am_dev_done_fn done, void *arg);
-void *shm_map(struct am_dev_ep *ep, const struct am_dev_key *key, size_t offset,
-              size_t bytes);
-
 /* ------------------------------------------------------------ shm_cost.c */
 
 /* What is known before the first copy: the capabilities must be. */
@@ -396,5 +374,6 @@ void shm_check(struct am_dev *dev);
 /* When the process began, in the kernel's ticks since the start of the
  * machine; 0 when it is not there, or /proc is not. */
 uint64_t shm_process_start(uint32_t pid);
+bool shm_process_has_ended(uint32_t pid);
 
 #endif

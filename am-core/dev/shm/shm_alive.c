@@ -112,6 +112,17 @@ static bool has_ended(uint32_t pid, uint64_t start, int *pidfd_p)
     return poll(&poll_fd, 1, 0) == 1;
 }
 
+bool shm_process_has_ended(uint32_t pid)
+{
+    int pidfd = -1;
+    bool ended = has_ended(pid, 0, &pidfd);
+
+    if (pidfd >= 0) {
+        close(pidfd);
+    }
+    return ended;
+}
+
 static bool has_closed(struct shm_seg *seg, uint32_t index)
 {
     return atomic_load(&shm_seg_rank(seg, index)->state) == SHM_RANK_CLOSED;

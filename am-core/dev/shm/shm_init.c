@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "dev/shm/shm_inl.h"
+#include "dev/shm/shm_mem.h"
 #include "dev/shm/shm_wait.h"
 
 #include <stdio.h>
@@ -317,6 +318,7 @@ const struct am_dev_ops am_shm_ops = {
         .poll = shm_poll,
         .mem_register = shm_mem_register,
         .mem_deregister = shm_mem_deregister,
+        .mem_withdraw = shm_mem_withdraw,
         .alloc = shm_alloc,
         .release = shm_release,
         .put = shm_put,

@@ -114,6 +114,8 @@ enum {
     SHM_SLEEP_DATAGRAM = 2, /* by a byte to its socket: shm_event.c */
 };
 
+#define SHM_WITHDRAWN_KEYS 64
+
 struct shm_rank {
     /* line 0: written by the owner, read by every sender */
     _Atomic uint32_t sleeping; /* SHM_SLEEP_*, 0: awake */
@@ -121,16 +123,22 @@ struct shm_rank {
     _Atomic uint32_t pid;  /* 0 until the rank has mapped the segment */
     _Atomic uint32_t core; /* 1 + the CPU on which it waits; 0: not awake */
     _Atomic uint64_t bell_nonce; /* names the socket of SHM_SLEEP_DATAGRAM */
-    char pad0[SHM_LINE - 24];
+    _Atomic uint32_t withdrawn;  /* keys that it has taken back, counted */
+    char pad0[SHM_LINE - 28];
     /* lines 1 and 2: written by the owner, once */
     _Atomic uint64_t cpus[SHM_CPU_WORDS];
     /* line 3: written by senders that ring or attach */
     _Atomic uint32_t bell;
     _Atomic uint32_t attached; /* lanes opened to this rank, counted */
     char pad1[SHM_LINE - 8];
+    /* line 4: written by the owner at each single copy; shm_withdraw.c */
+    _Atomic uint32_t copying; /* 1 + the index of the rank whose memory it is */
+    char pad2[SHM_LINE - 4];
+    /* lines 5 to 12: written by the owner; the last keys that it has taken back */
+    _Atomic uint64_t keys[SHM_WITHDRAWN_KEYS];
 };
 
-static_assert(sizeof(struct shm_rank) == 4 * SHM_LINE, "four cache lines");
+static_assert(sizeof(struct shm_rank) == 13 * SHM_LINE, "whole cache lines");
 
 struct shm_header {
     uint64_t magic;

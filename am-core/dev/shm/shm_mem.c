@@ -1,28 +1,17 @@
 /*
  * Put, get and fetch-and-add of the shm device, and memory that peers may
  * write directly.
- *
- * A key is {base, bytes, kind | owner}.  SHM_KEY_VM names memory of a process,
- * reached with one copy by process_vm_readv and writev where the kernel allows
- * it (the Yama module, seccomp filters and containers may not; then the first
- * attempt says so, and the layer above streams packets instead).
- * SHM_KEY_HEAP names a block of the owner's heap in the job's segment.
  */
 #include "config.h"
 
 #include "base/binalloc.h"
 #include "base/copy.h"
-#include "dev/shm/shm.h"
+#include "dev/shm/shm_mem.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-
-enum {
-    SHM_KEY_VM = 1,
-    SHM_KEY_HEAP = 2
-};
 
 #define PROBE_BYTES 65536
 
@@ -30,16 +19,6 @@ enum {
  * its own that is so long and lies well. */
 #define DETOUR_BYTES ((size_t)32768)
 #define DETOUR_FROM  ((size_t)1024)
-
-static uint64_t key_owner(const struct am_dev_key *key)
-{
-    return key->w[2] >> 8;
-}
-
-static unsigned key_kind(const struct am_dev_key *key)
-{
-    return (unsigned)(key->w[2] & 0xff);
-}
 
 /* One copy within this process in ps, the best of so many: others may want the core.
  * UINT64_MAX: the kernel does not allow it. */
@@ -115,9 +94,13 @@ void shm_mem_close(struct shm_dev *dev)
 am_status_t shm_mem_register(struct am_dev *adev, void *base, size_t bytes,
                              uint32_t rights, struct am_dev_key *key)
 {
+    struct shm_dev *dev = shm_dev_of(adev);
+    uint64_t serial = ++dev->registered & SHM_KEY_PART;
+
     key->w[0] = (uintptr_t)base;
     key->w[1] = bytes;
-    key->w[2] = SHM_KEY_VM | (uint64_t)shm_dev_of(adev)->pid << 8;
+    key->w[2] = SHM_KEY_VM | (uint64_t)dev->pid << SHM_KEY_OWNER_AT |
+                serial << SHM_KEY_SERIAL_AT;
     return AM_OK;
 }
 
@@ -151,7 +134,7 @@ void *shm_alloc(struct am_dev *adev, size_t bytes, struct am_dev_key *key)
     }
     key->w[0] = offset;
     key->w[1] = bytes;
-    key->w[2] = SHM_KEY_HEAP | (uint64_t)dev->local_index << 8;
+    key->w[2] = SHM_KEY_HEAP | (uint64_t)dev->local_index << SHM_KEY_OWNER_AT;
     return shm_seg_heap(dev->job, dev->job->self) + offset;
 }
 
@@ -169,8 +152,8 @@ void *shm_map(struct am_dev_ep *dep, const struct am_dev_key *key,
     struct shm_ep *ep = shm_ep_of(dep);
     struct shm_dev *dev = shm_dev_of(dep->dev);
 
-    if (key_kind(key) != SHM_KEY_HEAP || ep->seg == NULL ||
-        ep->seg != dev->job || key_owner(key) != ep->index ||
+    if (shm_key_kind(key) != SHM_KEY_HEAP || ep->seg == NULL ||
+        ep->seg != dev->job || shm_key_owner(key) != ep->index ||
         offset > key->w[1] || bytes > key->w[1] - offset ||
         key->w[0] > ep->seg->header.heap_bytes ||
         key->w[1] > ep->seg->header.heap_bytes - key->w[0]) {
@@ -266,12 +249,48 @@ static am_status_t vm_copy(struct shm_ep *ep, bool put,
     return AM_OK;
 }
 
+/* The same to or from memory that is mapped here. */
+static am_status_t mapped_copy(struct shm_ep *ep, bool put,
+                               const struct iovec *local, uint32_t count,
+                               char *mapped)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        am_copy(put ? mapped : local[i].iov_base,
+                put ? local[i].iov_base : mapped, local[i].iov_len);
+        mapped += local[i].iov_len;
+        shm_dev_of(ep->ep.dev)->stats[AM_DEV_STAT_COPY_BYTES] +=
+                local[i].iov_len;
+    }
+    return AM_OK;
+}
+
 /* Does the key name memory of this peer?  Else one that names an address of
  * this very process would have it written by itself. */
 static bool key_is_sound(const struct shm_ep *ep, const struct am_dev_key *key)
 {
-    return key_kind(key) == SHM_KEY_HEAP ||
-           (key_kind(key) == SHM_KEY_VM && key_owner(key) == ep->pid);
+    return shm_key_kind(key) == SHM_KEY_HEAP ||
+           (shm_key_kind(key) == SHM_KEY_VM && shm_key_owner(key) == ep->pid);
+}
+
+/* A copy to or from memory of the peer's process; as vm_copy.  AM_ERR_PEER: it has taken
+ * the key back, and is as good as dead for who has it. */
+static am_status_t vm_transfer(struct shm_ep *ep, bool put,
+                               const struct iovec *local, uint32_t count,
+                               const struct am_dev_key *key, size_t offset)
+{
+    char *theirs = (char *)(uintptr_t)key->w[0] + offset;
+    am_status_t status = AM_ERR_PEER;
+
+    if (ep->seg == NULL) {
+        return AM_ERR_UNSUPPORTED; /* nobody has sent a key yet */
+    }
+    if (shm_copy_begin(ep, key)) {
+        status = ep->pid == shm_dev_of(ep->ep.dev)->pid
+                         ? mapped_copy(ep, put, local, count, theirs)
+                         : vm_copy(ep, put, local, count, theirs);
+    }
+    shm_copy_end(ep);
+    return status;
 }
 
 static am_status_t transfer(struct am_dev_ep *dep, bool put,
@@ -297,30 +316,23 @@ static am_status_t transfer(struct am_dev_ep *dep, bool put,
     }
     dev->stats[put ? AM_DEV_STAT_PUT : AM_DEV_STAT_GET]++;
     mapped = shm_map(dep, key, offset, bytes);
-    if (mapped == NULL && key_kind(key) == SHM_KEY_VM && ep->pid == dev->pid) {
-        mapped = (char *)(uintptr_t)key->w[0] + offset; /* same process */
-    }
-    for (uint32_t i = 0; mapped != NULL && i < count; i++) {
-        am_copy(put ? mapped : local[i].iov_base,
-                put ? local[i].iov_base : mapped, local[i].iov_len);
-        mapped += local[i].iov_len;
-        dev->stats[AM_DEV_STAT_COPY_BYTES] += local[i].iov_len;
-    }
     if (mapped != NULL) {
+        (void)mapped_copy(ep, put, local, count, mapped);
         return AM_DONE;
     }
-    if (!dev->cma || key_kind(key) != SHM_KEY_VM) {
+    if (shm_key_kind(key) != SHM_KEY_VM || (!dev->cma && ep->pid != dev->pid)) {
         return AM_ERR_UNSUPPORTED;
     }
-    status = vm_copy(ep, put, local, count,
-                     (char *)(uintptr_t)key->w[0] + offset);
-    if (status == AM_ERR_UNSUPPORTED && errno != EFAULT && errno != ESRCH) {
+    errno = 0;
+    status = vm_transfer(ep, put, local, count, key, offset);
+    if (status == AM_ERR_UNSUPPORTED && errno != 0 && errno != EFAULT &&
+        errno != ESRCH) {
         dev->cma = false;
         dev->base.attr.caps &= ~(uint32_t)(AM_DEV_CAP_PUT | AM_DEV_CAP_GET);
         am_log(dev->log, AM_LOG_INFO,
                "shm: process_vm_%s to process %u is not allowed (%m): "
                "messages are copied through shared memory",
-               put ? "writev" : "readv", (unsigned)key_owner(key));
+               put ? "writev" : "readv", (unsigned)shm_key_owner(key));
         shm_costs_changed(dev);
     }
     return status == AM_OK ? AM_DONE : status;
@@ -350,7 +362,7 @@ am_status_t shm_fetch_add(struct am_dev_ep *ep, const struct am_dev_key *key,
     if (shm_ep_of(ep)->dead) {
         return AM_ERR_PEER;
     }
-    if (key_kind(key) == SHM_KEY_VM) {
+    if (shm_key_kind(key) == SHM_KEY_VM) {
         return AM_ERR_UNSUPPORTED;
     }
     if (at == NULL || ((uintptr_t)at & 7) != 0) {
