@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "collectives/coll.h"
+#include "collectives/message.h"
 #include "collectives/numbers.h"
 #include "collectives/shared/flags.h"
 
@@ -228,7 +228,7 @@ am_status_t am_coll_req_build(struct am_coll_req *req,
 
 void am_coll_req_held(struct am_coll_req *req)
 {
-    struct am_list *list = &req->group->held;
+    struct am_list *list = am_coll_held_of(req->group, req->number);
     struct am_list *at = list->next;
 
     while (at != list) {
@@ -318,10 +318,7 @@ static am_status_t start(struct am_coll_group *group,
         status = req == NULL ? AM_ERR_MEMORY : AM_OK;
     }
     if (status != AM_OK) {
-        group->status = status;
-        if (status != AM_ERR_PEER) { /* a death is found by all */
-            am_shared_break(group);  /* they may see its turn begun */
-        }
+        am_coll_group_fail(group, status);
         return status;
     }
     am_coll_numbers_count(group, am_coll_weight_of(call));

@@ -4,7 +4,7 @@
 #include "config.h"
 
 #include "base/barrier.h"
-#include "collectives/coll.h"
+#include "collectives/message.h"
 
 #include "collectives/module.h"
 

@@ -36,9 +36,12 @@ enum {
     AM_COLL_SLOT = 1, /* in am_modules */
     AM_COLL_GROUP_BUCKETS = 64,
     AM_COLL_STEP_BUCKETS = 8,
+    AM_COLL_HELD_BUCKETS = 32,
     AM_COLL_DATA_WORDS = 2,    /* of a DATA, before its payload */
     AM_COLL_KEY_WORDS = 7,     /* of a READY, and an RTS that has a key */
-    AM_COLL_NOTES_MAX = 65536, /* RTS and READY held of one peer */
+    AM_COLL_NOTES_MAX =
+            65536, /* RTS and READY to one peer that wait for an answer */
+    AM_COLL_MEMBERS_MAX = 1 << 20, /* of a group */
     AM_COLL_SMALL_BYTES = 128  /* payload of a small held message */
 };
 
@@ -48,7 +51,8 @@ enum {
     AM_COLL_H_READY,
     AM_COLL_H_FIN,
     AM_COLL_H_CREDIT,
-    AM_COLL_H_NUDGE
+    AM_COLL_H_NUDGE,
+    AM_COLL_H_FAILED
 };
 
 enum {
@@ -108,11 +112,14 @@ struct am_coll_peer {
     struct am_coll *coll;
     struct am_op op;        /* queued while `waiting` finds no space */
     struct am_list waiting; /* am_step: to send DATA, RTS or READY, in order */
+    struct am_list
+            noting; /* am_step: to send more than so many RTS and READY */
     size_t eager_max;       /* bytes of the largest DATA */
     uint32_t credit;        /* DATA that may be sent to it */
     uint32_t unreturned;    /* DATA of it whose credit it has not back */
     uint32_t consumed;      /* of these, used up */
     uint32_t note_count;    /* RTS and READY of it that are held */
+    uint32_t notes;         /* to it that it has not answered */
     bool is_closing;        /* nothing is sent to it any more */
 };
 
@@ -126,10 +133,12 @@ struct am_coll_group {
     struct am_coll *coll;
     struct am_list link; /* in coll->groups */
     uint32_t id, rank, size;
+    uint32_t salt;         /* tells it from groups that had its id before */
     uint32_t next;         /* number of the next collective */
     uint32_t *ranks;       /* members' peer indices; NULL: member i is rank i */
     struct am_list active; /* am_coll_req, in the order of their numbers */
-    struct am_list held;   /* for collectives that were not called here */
+    struct am_list
+            held[AM_COLL_HELD_BUCKETS]; /* for later collectives, by number */
     am_status_t status;    /* AM_OK, or why no more can be started */
     struct am_coll_numbers numbers; /* that algorithms are chosen by: those of
                                        member 0, so that all choose alike */
@@ -162,8 +171,8 @@ struct am_coll_group {
 struct am_coll_held {
     struct am_list link;
     struct am_coll_peer *from;
-    uint32_t handler; /* AM_COLL_H_DATA, RTS, READY */
-    uint32_t group, number, member, tag, print;
+    uint32_t handler; /* AM_COLL_H_DATA, RTS, READY, FAILED */
+    uint32_t group, number, member, salt, tag, print;
     size_t bytes;  /* DATA: of `data`; else of the message */
     bool is_large; /* from the pool for these */
     bool has_key;  /* READY, and an RTS may */
@@ -301,8 +310,7 @@ am_status_t am_coll_nodes_open(struct am_coll_group *group);
 am_status_t am_coll_nodes_close(struct am_coll_group *group);
 /* One of these groups is freed, by its parent or as the context closes. */
 void am_coll_nodes_forget(const struct am_coll_group *level);
-/* A request that uses them has failed: end what is under way in them, and tell those
- * who may wait there, unless they find out themselves (a death). */
+/* A request that uses them has failed: end what is under way in them. */
 void am_coll_nodes_fail(struct am_coll_req *req);
 
 /* ------------------------------------------------------------- held.c */
@@ -315,49 +323,6 @@ void am_coll_held_free(struct am_coll *coll, struct am_coll_held *held);
 /* Free those of a list, which came for nothing; `from` NULL: of all peers. */
 void am_coll_held_drop(struct am_coll *coll, struct am_list *list,
                        const struct am_coll_peer *from);
-
-/* ---------------------------------------------------------- message.c, rx.c */
-
-/* Begin a step: it ends (am_coll_step_end) now or later. */
-void am_coll_send_begin(struct am_step *step);
-void am_coll_recv_begin(struct am_step *step);
-/* Carry on with a step on cp->waiting.  AM_ERR_AGAIN: no space.  Ops send past
- * the queue that they are in themselves. */
-am_status_t am_coll_step_offer(struct am_coll_peer *cp, struct am_step *step,
-                               struct am_op *op);
-/* A message for a step that waits for it; false when none does. */
-bool am_coll_step_deliver(struct am_coll_req *req,
-                          const struct am_coll_held *what, const void *data);
-/* Let a member that does not agree find out, too, if there is space, by a hash that
- * is not its own: it may be waiting for what will never be sent. */
-void am_coll_req_tell(struct am_coll_req *req, uint32_t member);
-/* The words of a step's messages: which collective, from whom, and its tag. */
-void am_coll_step_words(const struct am_step *step, uint64_t *words);
-/* Send what the step has to say, now or in its turn. */
-void am_coll_step_tell(struct am_coll_peer *cp, struct am_step *step);
-void am_coll_rx_register(struct am_coll *coll);
-
-/* ------------------------------------------------------------------- xfer.c */
-
-static inline struct am_coll_peer *am_coll_step_peer(const struct am_step *step)
-{
-    return am_coll_member_peer(step->req->group, step->member);
-}
-
-/* Open the step's memory, unless it is, to be read or written.  False: it has failed. */
-bool am_coll_xfer_open(struct am_step *step, struct am_coll_peer *cp);
-/* The key to it, in four words. */
-void am_coll_xfer_key(const struct am_step *step, const struct am_coll_peer *cp,
-                      uint64_t *words);
-/* The other end has moved the bytes: close it. */
-void am_coll_xfer_close(struct am_step *step);
-/* The receiver has said where: put it there, and FIN after it. */
-void am_coll_put_start(struct am_step *step, const struct am_key *key);
-/* The sender has said where: get it from there, and then tell it, FIN. */
-void am_coll_get_start(struct am_step *step, const struct am_key *key);
-void am_coll_xfer_end(struct am_step *step);
-/* Take back what a step has under way but for a put or get.  `at_close`: that, too. */
-void am_coll_step_stop(struct am_step *step, bool at_close);
 
 /* -------------------------------------------------------------- sched/run.c */
 
@@ -383,6 +348,12 @@ bool am_coll_req_agrees(struct am_coll_req *req, uint32_t print,
 void am_coll_req_drop(struct am_coll_req *req);
 /* Run what is due; the number of requests. */
 int am_coll_run_due(struct am_coll *coll);
+
+static inline struct am_list *am_coll_held_of(struct am_coll_group *group,
+                                              uint32_t number)
+{
+    return &group->held[number % AM_COLL_HELD_BUCKETS];
+}
 
 static inline struct am_list *am_coll_bucket(struct am_coll_req *req,
                                              uint32_t member, uint32_t tag)

@@ -5,7 +5,7 @@
 #include "config.h"
 
 #include "am/cost.h"
-#include "collectives/coll.h"
+#include "collectives/message.h"
 
 #include <stdlib.h>
 
@@ -68,6 +68,7 @@ struct am_coll_peer *am_coll_peer_of(struct am_coll *coll, struct am_peer *peer)
                             : packet_max;
     cp->credit = coll->window;
     am_list_init(&cp->waiting);
+    am_list_init(&cp->noting);
     am_list_push(&coll->peers, &cp->link);
     peer->slots[AM_COLL_SLOT] = cp;
     return cp;

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "collectives/coll.h"
+#include "collectives/message.h"
 #include "collectives/numbers.h"
 
 #include <stdlib.h>
@@ -71,9 +71,9 @@ static am_status_t members_set(struct am_coll_group *group,
     group->rank = me;
     group->size = am_size(ctx);
     if (ranks == NULL) {
-        return AM_OK;
+        return group->size <= AM_COLL_MEMBERS_MAX ? AM_OK : AM_ERR_INVALID;
     }
-    if (count == 0) {
+    if (count == 0 || count > AM_COLL_MEMBERS_MAX) {
         return AM_ERR_INVALID;
     }
     status = members_check(ctx, ranks, count);
@@ -92,30 +92,6 @@ static am_status_t members_set(struct am_coll_group *group,
         }
     }
     return AM_ERR_INVALID;
-}
-
-/* What came before the group was opened here. */
-static void strangers_take(struct am_coll_group *group)
-{
-    struct am_list *list = &group->coll->strangers;
-    struct am_list *at = list->next;
-
-    while (at != list) {
-        struct am_coll_held *held = am_container(at, struct am_coll_held, link);
-
-        at = at->next;
-        if (held->group != group->id) {
-            continue;
-        }
-        am_list_remove(&held->link);
-        if (held->member < group->size &&
-            am_coll_member(group, held->member) == held->from->peer->index) {
-            am_list_push(&group->held, &held->link);
-        } else {
-            group->coll->stats[AM_COLL_STAT_RX_BAD]++;
-            am_coll_held_free(group->coll, held);
-        }
-    }
 }
 
 am_status_t am_coll_group_new(struct am_coll *coll, uint32_t id,
@@ -149,12 +125,15 @@ am_status_t am_coll_group_new(struct am_coll *coll, uint32_t id,
     group->until = AM_COLL_TOLD_AFTER;
     group->weight_least = AM_COLL_TOLD_AFTER / AM_COLL_TOLD_CALLS;
     am_list_init(&group->active);
-    am_list_init(&group->held);
+    for (uint32_t i = 0; i < AM_COLL_HELD_BUCKETS; i++) {
+        am_list_init(&group->held[i]);
+    }
     am_list_init(&group->levels);
     am_list_init(&group->turns);
     am_list_init(&group->looks_link);
     am_list_push(bucket(coll, id), &group->link);
-    strangers_take(group);
+    group->salt = am_coll_salt_of(group);
+    am_coll_strangers_take(group);
     *group_p = group;
     return AM_OK;
 }
@@ -184,7 +163,9 @@ am_status_t am_coll_group_close(struct am_coll_group *group)
     am_net_leave(group);
     am_list_remove(&group->link);
     am_list_remove(&group->looks_link);
-    am_coll_held_drop(group->coll, &group->held, NULL);
+    for (uint32_t i = 0; i < AM_COLL_HELD_BUCKETS; i++) {
+        am_coll_held_drop(group->coll, &group->held[i], NULL);
+    }
     free(group->exchange);
     free(group->ranks);
     free(group);

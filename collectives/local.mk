@@ -3,8 +3,8 @@ include_HEADERS += collectives/include/am_coll.h
 libam_la_SOURCES += \
     collectives/module.h collectives/coll.h collectives/coll.c \
     collectives/blocking.c collectives/call.c collectives/choice.c collectives/choice.h \
-    collectives/group.c collectives/held.c \
-    collectives/message.c collectives/nodes.c collectives/numbers.c collectives/numbers.h \
+    collectives/fail.c collectives/group.c collectives/held.c \
+    collectives/message.c collectives/message.h collectives/nodes.c collectives/numbers.c collectives/numbers.h \
     collectives/coll_peer.c collectives/rx.c collectives/xfer.c \
     collectives/sched/run.c collectives/sched/sched.c \
     collectives/sched/sched.h \

@@ -5,17 +5,14 @@
 #include "config.h"
 
 #include "base/copy.h"
-#include "collectives/coll.h"
+#include "collectives/message.h"
 
 #include <string.h>
 
 /* aux is the hash of what members must agree on. */
 void am_coll_step_words(const struct am_step *step, uint64_t *words)
 {
-    const struct am_coll_req *req = step->req;
-
-    words[0] = (uint64_t)req->group->id << 32 | req->number;
-    words[1] = (uint64_t)req->group->rank << 32 | step->tag;
+    am_coll_head_write(step->req->group, step->req->number, step->tag, words);
 }
 
 static am_status_t send(struct am_coll_peer *cp, struct am_op *op,
@@ -34,6 +31,41 @@ static void step_wait(struct am_step *step)
                  &step->link);
 }
 
+/* An RTS or a READY has left: the step waits for the answer. */
+static void note_sent(struct am_coll_peer *cp, struct am_step *step)
+{
+    cp->notes++;
+    step->is_noted = true;
+    step_wait(step);
+}
+
+/* May one more leave?  The receiver holds so many; the step waits until another of them is
+ * answered, out of the way of what else there is to say. */
+static bool may_note(struct am_coll_peer *cp, struct am_step *step)
+{
+    if (cp->notes < AM_COLL_NOTES_MAX) {
+        return true;
+    }
+    am_list_push(&cp->noting, &step->link);
+    return false;
+}
+
+void am_coll_note_end(struct am_step *step)
+{
+    struct am_coll_peer *cp = step->is_noted ? am_coll_step_peer(step) : NULL;
+    struct am_list *next;
+
+    step->is_noted = false;
+    if (cp == NULL) {
+        return;
+    }
+    cp->notes--;
+    next = am_list_pop(&cp->noting);
+    if (next != NULL) {
+        am_coll_step_tell(cp, am_container(next, struct am_step, link));
+    }
+}
+
 /* ------------------------------------------------------------ on their way */
 
 /* With a key to the step's memory, which is open to the peer; then it waits for FIN. */
@@ -43,8 +75,8 @@ static am_status_t offer_memory(struct am_coll_peer *cp, struct am_step *step,
     uint64_t words[AM_COLL_KEY_WORDS];
     am_status_t status;
 
-    if (!am_coll_xfer_open(step, cp)) {
-        return AM_OK; /* failed */
+    if (!may_note(cp, step) || !am_coll_xfer_open(step, cp)) {
+        return AM_OK; /* it waits, or has failed */
     }
     am_coll_step_words(step, words);
     words[2] = step->length;
@@ -52,7 +84,7 @@ static am_status_t offer_memory(struct am_coll_peer *cp, struct am_step *step,
     status = send(cp, op, handler, step->req->print, words, AM_COLL_KEY_WORDS,
                   NULL, 0);
     if (status == AM_OK) {
-        step_wait(step);
+        note_sent(cp, step);
     }
     return status;
 }
@@ -103,11 +135,14 @@ static am_status_t offer_data(struct am_coll_peer *cp, struct am_step *step,
         }
         return status;
     }
+    if (!may_note(cp, step)) {
+        return AM_OK;
+    }
     words[2] = step->length;
     status = send(cp, op, AM_COLL_H_RTS, req->print, words, 3, NULL, 0);
     if (status == AM_OK) {
         req->coll->stats[AM_COLL_STAT_NO_CREDIT]++;
-        step_wait(step);
+        note_sent(cp, step);
     }
     return status;
 }
@@ -255,6 +290,7 @@ bool am_coll_step_deliver(struct am_coll_req *req,
         if (step->member == what->member && step->tag == what->tag &&
             step_wants(step, what->handler)) {
             am_list_remove(at);
+            am_coll_note_end(step);
             step_meet(step, what, data);
             return true;
         }

@@ -265,21 +265,8 @@ static void level_end(struct am_coll_group *level, am_status_t status)
 
 void am_coll_nodes_fail(struct am_coll_req *req)
 {
-    const struct am_coll_group *group = req->group;
-    const struct am_coll_nodes *nodes = group->nodes;
-    uint32_t rank = group->rank;
+    const struct am_coll_nodes *nodes = req->group->nodes;
 
     level_end(nodes->inner, req->status);
     level_end(nodes->outer, req->status);
-    if (req->status == AM_ERR_PEER) {
-        return;
-    }
-    req->print = ~req->print; /* no member agrees with this one any more */
-    for (uint32_t i = 0; i < group->size; i++) {
-        bool are_first = nodes->place[i] == 0 && nodes->place[rank] == 0;
-
-        if (i != rank && (are_first || nodes->node[i] == nodes->node[rank])) {
-            am_coll_req_tell(req, i);
-        }
-    }
 }

@@ -16,6 +16,7 @@
 #include "config.h"
 
 #include "collectives/algo/list.h"
+#include "collectives/message.h"
 #include "collectives/numbers.h"
 
 #include <stdlib.h>
@@ -212,8 +213,8 @@ static void numbers_done(void *arg, am_status_t status)
     free(group->exchange);
     group->exchange = NULL;
     group->has_numbers = status == AM_OK;
-    if (status != AM_OK) {
-        group->status = status; /* also where no call waits yet */
+    if (status != AM_OK) { /* also where no call waits yet */
+        am_coll_group_fail(group, status);
     }
     calls_build(group, status);
 }

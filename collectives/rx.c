@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "collectives/coll.h"
+#include "collectives/message.h"
 
 #include <string.h>
 
@@ -14,11 +14,12 @@ static void rx_bad(struct am_coll *coll)
     coll->stats[AM_COLL_STAT_RX_BAD]++;
 }
 
-static bool is_member(const struct am_coll_group *group, uint32_t member,
-                      const struct am_coll_peer *cp)
+/* Is it of this group, and not of one that had its id before? */
+static bool is_of(const struct am_coll_group *group,
+                  const struct am_coll_held *what)
 {
-    return member < group->size &&
-           am_coll_member(group, member) == cp->peer->index;
+    return what->salt == group->salt && what->member < group->size &&
+           am_coll_member(group, what->member) == what->from->peer->index;
 }
 
 static struct am_coll_req *req_find(const struct am_coll_group *group,
@@ -65,7 +66,7 @@ static bool take(struct am_coll *coll, const struct am_coll_held *what,
     if (group != NULL) {
         struct am_coll_req *req = req_find(group, what->number);
 
-        if (!is_member(group, what->member, what->from)) {
+        if (!is_of(group, what)) {
             rx_bad(coll);
             return false;
         }
@@ -76,7 +77,7 @@ static bool take(struct am_coll *coll, const struct am_coll_held *what,
             rx_bad(coll);
             return false;
         }
-        list = &group->held;
+        list = am_coll_held_of(group, what->number);
     }
     if (what->handler == AM_COLL_H_FIN) {
         rx_bad(coll);
@@ -104,7 +105,8 @@ head_read(struct am_token *token, const uint64_t *words, uint32_t word_count,
     what->handler = handler;
     what->group = (uint32_t)(where >> 32);
     what->number = (uint32_t)where;
-    what->member = (uint32_t)(who >> 32);
+    what->member = (uint32_t)(who >> AM_COLL_MEMBER_AT);
+    what->salt = (uint32_t)(who >> AM_COLL_SALT_AT) & AM_COLL_SALT_MASK;
     what->tag = (uint32_t)who;
     what->print = token->aux;
     what->has_key = false;
@@ -194,7 +196,7 @@ static void asked(struct am_coll *coll, const struct am_coll_group *group,
 {
     struct am_coll_req *req = req_find(group, what->number);
 
-    if (!is_member(group, what->member, what->from)) {
+    if (!is_of(group, what)) {
         rx_bad(coll);
     } else if (req != NULL && req->is_built && !req->is_stopped &&
                req->status == AM_OK) {
@@ -222,6 +224,56 @@ static void handle_nudge(struct am_token *token, const uint64_t *words,
         asked(coll, group, &what);
     } else {
         am_shared_nudged(group);
+    }
+}
+
+/* Collectives of the group have failed at a member, which may not have been opened here. */
+static void handle_failed(struct am_token *token, const uint64_t *words,
+                          uint32_t word_count, void *data, size_t bytes)
+{
+    struct am_coll *coll = am_coll_of(token->ctx);
+    struct am_coll_group *group;
+    struct am_coll_held what;
+
+    if (head_read(token, words, word_count, 2, AM_COLL_H_FAILED, &what) ==
+        NULL) {
+        return;
+    }
+    what.bytes = 0;
+    group = am_coll_group_find(coll, what.group);
+    if (group == NULL) {
+        (void)am_coll_held_keep(coll, &coll->strangers, &what, NULL);
+    } else if (is_of(group, &what)) {
+        am_coll_group_told(group);
+    } else {
+        rx_bad(coll);
+    }
+}
+
+void am_coll_strangers_take(struct am_coll_group *group)
+{
+    struct am_coll *coll = group->coll;
+    struct am_list *list = &coll->strangers;
+    struct am_list *at = list->next;
+
+    while (at != list) {
+        struct am_coll_held *held = am_container(at, struct am_coll_held, link);
+
+        at = at->next;
+        if (held->group != group->id) {
+            continue;
+        }
+        am_list_remove(&held->link);
+        if (is_of(group, held) && held->handler != AM_COLL_H_FAILED) {
+            am_list_push(am_coll_held_of(group, held->number), &held->link);
+            continue;
+        }
+        if (is_of(group, held)) {
+            am_coll_group_told(group);
+        } else {
+            rx_bad(coll);
+        }
+        am_coll_held_free(coll, held);
     }
 }
 
@@ -253,6 +305,7 @@ void am_coll_rx_register(struct am_coll *coll)
             {AM_COLL_H_FIN, handle_fin, "coll_fin"},
             {AM_COLL_H_CREDIT, handle_credit, "coll_credit"},
             {AM_COLL_H_NUDGE, handle_nudge, "coll_nudge"},
+            {AM_COLL_H_FAILED, handle_failed, "coll_failed"},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

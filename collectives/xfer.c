@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "collectives/coll.h"
+#include "collectives/message.h"
 
 #include <string.h>
 
@@ -166,6 +166,7 @@ void am_coll_step_stop(struct am_step *step, bool at_close)
     }
     if (step->kind <= AM_STEP_CAST) {
         am_list_remove(&step->link);
+        am_coll_note_end(step);
     }
     if (step->xfer == NULL) {
         return;

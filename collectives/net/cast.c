@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "collectives/coll.h"
+#include "collectives/message.h"
 
 /* May each be sent a message?  AM_ERR_AGAIN: not yet. */
 static am_status_t credits_look(struct am_coll_group *group)

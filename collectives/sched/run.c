@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "base/copy.h"
+#include "collectives/message.h"
 #include "collectives/op/operate.h"
 
 #include <stdlib.h>
@@ -104,14 +105,11 @@ void am_coll_req_fail(struct am_coll_req *req, am_status_t status)
     if (is_first) {
         req->status = status;
     }
-    req->group->status = req->status;
     req_wake(req);
     if (req->has_levels && is_first) {
         am_coll_nodes_fail(req);
     }
-    if (status != AM_ERR_PEER) { /* a death is found by all */
-        am_shared_break(req->group);
-    }
+    am_coll_group_fail(req->group, req->status);
 }
 
 void am_coll_req_complete(struct am_coll_req *req, bool later)

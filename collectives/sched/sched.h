@@ -50,6 +50,7 @@ struct am_step {
     struct am_coll_req *req;
     struct am_coll_xfer *xfer; /* its transfer or region, or NULL */
     struct am_list link;       /* where it waits for a message or for space */
+    bool is_noted; /* it waits for the answer to an RTS or a READY */
 };
 
 struct am_edge {

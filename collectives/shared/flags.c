@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "base/copy.h"
+#include "collectives/message.h"
 #include "collectives/shared/flags.h"
 #include "collectives/shared/way.h"
 
@@ -22,13 +23,13 @@ bool am_shared_ask(struct am_coll_group *group, uint32_t member,
     am_status_t status;
     struct am_peer *peer = am_peer_get(group->coll->ctx,
                                        am_coll_member(group, member), &status);
-    uint64_t words[2] = {(uint64_t)group->id << 32 |
-                                 (asks != NULL ? asks->number : 0),
-                         (uint64_t)group->rank << 32 | (asks != NULL)};
+    uint64_t words[2];
 
     if (peer == NULL) {
         return true;
     }
+    am_coll_head_write(group, asks != NULL ? asks->number : 0, asks != NULL,
+                       words);
     status = am_peer_send(peer, AM_COLL_H_NUDGE, asks != NULL ? asks->print : 0,
                           words, 2, NULL, 0);
     group->coll->stats[AM_COLL_STAT_NUDGES] += status == AM_OK;

@@ -15,7 +15,7 @@ EXTRA_DIST += test/mpi/run test/mpi/xfail test/mpi/faults test/mpi/wait.c \
     test/mpi/pscw.c test/mpi/waits.c test/mpi/operations.c test/mpi/peak.h \
     test/mpi/counter.h test/mpi/persist.c test/mpi/again.c test/mpi/dups.c \
     test/mpi/limits.c test/mpi/memory_limit.h test/mpi/well.h test/mpi/named.c \
-    test/mpi/probed.c test/mpi/halfway.c test/mpi/reused.c
+    test/mpi/probed.c test/mpi/halfway.c test/mpi/returned.c test/mpi/reused.c
 
 # Part of make check: needs no MPICH.
 dist_check_SCRIPTS += test/mpi/cvars

@@ -7,7 +7,7 @@
 
 #include "am/ctx.h"
 #include "collectives/algo/algo.h"
-#include "collectives/coll.h"
+#include "collectives/message.h"
 
 #include <string.h>
 
@@ -73,11 +73,12 @@ static void crowd(struct am_coll_numbers *numbers)
 }
 
 /* Member 0 lies to member 1: on three nodes, or two of one. */
-static void forge(struct world *world, void (*spoil)(struct am_coll_numbers *))
+static void forge(struct world *world, const struct am_coll_group *group,
+                  void (*spoil)(struct am_coll_numbers *))
 {
     struct am_coll *coll = am_coll_of(world->ctx[0]);
     struct exchange told = {.first = {0, 0, 2}};
-    const uint64_t words[2] = {(uint64_t)ID << 32, AM_TAG(TAG_TREE, 0)};
+    uint64_t words[2];
     size_t bytes = sizeof(told.numbers) +
                    (world->size > 2 ? world->size * sizeof(uint32_t) : 0);
     am_status_t status;
@@ -92,6 +93,7 @@ static void forge(struct world *world, void (*spoil)(struct am_coll_numbers *))
                                   .packet_bytes = told.numbers.packet_bytes,
                                   .eager_max = told.numbers.eager_max};
     spoil(&told.numbers);
+    am_coll_head_write(group, 0, AM_TAG(TAG_TREE, 0), words);
     assert_int_equal(am_peer_send(peer, AM_COLL_H_DATA,
                                   (uint32_t)sizeof(told.numbers), words, 2,
                                   &told, bytes),
@@ -116,12 +118,12 @@ static struct world_done told(uint32_t size, bool is_early,
     world_open(&world, size, all_quiet);
     trial_group_open(&tg, &world, ID, all, size);
     if (is_early) {
-        forge(&world, spoil);
+        forge(&world, tg.group[0], spoil);
         world_settle(&world);
     }
     trial_group_start(&tg, 1, &call, &done);
     if (!is_early) {
-        forge(&world, spoil);
+        forge(&world, tg.group[0], spoil);
     }
     world_settle(&world);
     world_close(&world);

@@ -7,7 +7,7 @@
 #include "support/seed.h"
 
 #include "am/ctx.h"
-#include "collectives/coll.h"
+#include "collectives/message.h"
 
 #include <string.h>
 
@@ -128,12 +128,19 @@ static void test_forged(void **state)
         char data[64] = {0};
         uint32_t from = (uint32_t)draw(2); /* two of them lie */
         uint32_t handler = draw(5) == 0 ? AM_COLL_H_NUDGE
-                                        : AM_COLL_H_DATA + (uint32_t)draw(4);
+                           : draw(200) == 0
+                                   ? AM_COLL_H_FAILED
+                                   : AM_COLL_H_DATA + (uint32_t)draw(4);
 
         for (int j = 0; j < 8; j++) {
             words[j] = draw(3) == 0 ? am_prng_next(&prng) : draw(9);
         }
         words[0] = (2 + draw(3)) << 32 | draw(5);
+        if (draw(3) > 0) {
+            words[1] = draw(9) << AM_COLL_MEMBER_AT |
+                       (uint64_t)victim.group[0]->salt << AM_COLL_SALT_AT |
+                       draw(9);
+        }
         (void)am_ctx_try_request(world.ctx[from], 2 + (uint32_t)draw(RANKS - 2),
                                  handler, words,
                                  draw(4) == 0 ? (uint32_t)draw(9)
@@ -173,21 +180,25 @@ static void test_asked_before(void **state)
         NUMBERS = 2 * AM_COLL_KINDS
     };
 
+    struct am_coll_group *before;
     struct trial_group tg;
     struct world world;
 
     (void)state;
     world_open(&world, RANKS, NULL);
+    assert_int_equal(am_coll_group_open(world.ctx[1], ID, NULL, 0, &before),
+                     AM_OK);
     for (uint32_t number = 0; number < NUMBERS; number++) {
-        uint64_t words[2] = {(uint64_t)ID << 32 | number,
-                             UINT64_C(1) << 32 | 1};
+        uint64_t words[2];
 
+        am_coll_head_write(before, number, 1, words);
         while (am_ctx_try_request(world.ctx[1], 0, AM_COLL_H_NUDGE, words, 2,
                                   NULL, 0) == AM_ERR_AGAIN) {
             world_polls(&world, 1);
         }
     }
     world_settle(&world);
+    assert_int_equal(am_coll_group_close(before), AM_OK);
     trial_group_open(&tg, &world, ID, all, RANKS);
     for (uint32_t i = 0; i < NUMBERS; i++) {
         struct trial t = {.kind = (am_coll_kind_t)(i % AM_COLL_KINDS),
@@ -196,6 +207,96 @@ static void test_asked_before(void **state)
         trial(&tg, &t, &prng);
     }
     trial_group_close(&tg);
+    world_close(&world);
+}
+
+static const struct am_option hushed[] = {{"AM_LOG", "none"}, {NULL, NULL}};
+static const struct am_option *const all_hushed[] = {hushed, hushed, hushed,
+                                                     hushed, hushed, hushed};
+
+/* Start an all-reduce at a member. */
+static void start_sum(struct trial_group *tg, uint32_t member, int64_t *values,
+                      struct world_done *done)
+{
+    struct am_coll_call call = {.kind = AM_COLL_ALLREDUCE,
+                                .send = &values[0],
+                                .recv = &values[1],
+                                .count = 1};
+
+    assert_int_equal(am_coll_operator_get(AM_COLL_SUM, AM_COLL_INT32, &call.op),
+                     AM_OK);
+    trial_group_start(tg, member, &call, done);
+}
+
+/* What fails at one member fails at all, and nobody waits for ever: those that wait
+ * already, those that call later, and one that has not opened the group yet. */
+static void test_failure_is_told(void **state)
+{
+    static const uint32_t few[] = {0, 1, 2, 3};
+    int64_t values[RANKS][2] = {{0}};
+    struct world_done done[RANKS] = {{0}};
+    struct am_coll_call barrier = {.kind = AM_COLL_BARRIER};
+    struct am_coll_group *late;
+    struct trial_group tg;
+    struct world world;
+
+    world_open(&world, RANKS, all_hushed);
+    trial_group_open(&tg, &world, 3, few, 4);
+    assert_int_equal(am_coll_group_close(tg.group[3]), AM_OK); /* not yet */
+    start_sum(&tg, 1, values[1], &done[1]);
+    world_polls(&world, 20);
+    assert_int_equal(done[1].count, 0);
+    am_coll_group_fail(tg.group[0], AM_ERR_MEMORY);
+    world_settle(&world);
+    world_check_done(&done[1], AM_ERR_INVALID);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(
+                am_coll_start(tg.group[i], &barrier, world_on_done, &done[i]),
+                i == 0 ? AM_ERR_MEMORY : AM_ERR_INVALID);
+        assert_int_equal(am_coll_group_close(tg.group[i]), AM_OK);
+    }
+    assert_int_equal(am_coll_group_open(world.ctx[3], 3, few, 4, &late), AM_OK);
+    assert_int_equal(am_coll_start(late, &barrier, world_on_done, &done[3]),
+                     AM_ERR_INVALID);
+    assert_int_equal(am_coll_group_close(late), AM_OK);
+    world_close(&world);
+}
+
+/* A group fails as a member dies, before member 0 has opened it: what the others have sent
+ * to member 0 is not for the next group of this id, which those that live have. */
+static void test_id_used_again(void **state)
+{
+    static const uint32_t living[] = {0, 1, 2, 3, 4};
+    int64_t values[RANKS][2] = {{0}};
+    struct world_done done[RANKS] = {{0}};
+    struct trial_group tg, next;
+    struct world world;
+
+    world_open(&world, RANKS, all_hushed);
+    trial_group_open(&tg, &world, 3, all, RANKS);
+    assert_int_equal(am_coll_group_close(tg.group[0]), AM_OK); /* not yet */
+    for (uint32_t i = 1; i < RANKS; i++) {
+        start_sum(&tg, i, values[i], &done[i]);
+    }
+    world_settle(&world);
+    for (uint32_t i = 1; i < RANKS; i++) {
+        am_coll_group_abandon(tg.group[i]);
+    }
+    world_settle(&world);
+    for (uint32_t i = 1; i < RANKS; i++) {
+        world_check_done(&done[i], AM_ERR_PEER);
+        assert_int_equal(am_coll_group_close(tg.group[i]), AM_OK);
+    }
+    assert_true(world_counter(&world, 0, "coll_held_now") > 0);
+    trial_group_open(&next, &world, 3, living, 5);
+    for (uint32_t i = 0; i < 2 * AM_COLL_KINDS; i++) {
+        struct trial t = {.kind = (am_coll_kind_t)(i % AM_COLL_KINDS),
+                          .count = draw(2000)};
+
+        trial(&next, &t, &prng);
+    }
+    assert_int_equal(world_counter(&world, 0, "coll_held_now"), 0);
+    trial_group_close(&next);
     world_close(&world);
 }
 
@@ -336,6 +437,8 @@ int main(void)
             cmocka_unit_test(test_bad_calls),
             cmocka_unit_test(test_forged),
             cmocka_unit_test(test_asked_before),
+            cmocka_unit_test(test_failure_is_told),
+            cmocka_unit_test(test_id_used_again),
             cmocka_unit_test(test_death),
             cmocka_unit_test(test_other_death),
             cmocka_unit_test(test_close),
