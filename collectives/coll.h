@@ -5,8 +5,8 @@
  *   am_ctx --slot--> am_coll --by id--> am_coll_group --active--> am_coll_req
  *   am_peer --slot--> am_coll_peer                                 |-- am_sched
  *
- * A message belongs to a step: it names its group, the number of the collective
- * in the group, the sender among the members, and a tag.  It comes in one packet
+ * A message belongs to a step: it names its group (by its id, and a hash of who its members
+ * are), the number of the collective in the group, the sender among the members, and a tag.  It comes in one packet
  * (DATA), or the receiver says where it goes (READY) and the sender puts it there.
  * What comes before its step is begun, or before the group is opened here, is
  * held: with the request, the group, or the context.
@@ -18,6 +18,9 @@
  *           RTS -------------------------------------------> then as a large one
  *   small, to spare pages (am/spare.h):
  *           RTS with a key --------------------------------> get of it, then FIN <--
+ *
+ * A member whose collective fails tells the others (FAILED), unless somebody has died: that
+ * all find out.
  */
 #ifndef AM_COLLECTIVES_COLL_H
 #define AM_COLLECTIVES_COLL_H

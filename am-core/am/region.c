@@ -161,7 +161,7 @@ am_status_t am_region_register(struct am_ctx *ctx, void *base, size_t bytes,
 void am_region_deregister(struct am_ctx *ctx, struct am_region *region)
 {
     am_list_remove(&region->link);
-    am_region_close(region);
+    am_region_withdraw(region); /* peers have its key for as long as they like */
     free(region);
 }
 

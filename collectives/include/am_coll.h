@@ -45,7 +45,7 @@ struct am_coll_group; /* the context's until am_coll_group_close */
  * i is peer ranks[i] (copied; NULL: all ranks of the job in order, and `count`
  * is ignored).  `id` names the group: all members give the same, at most
  * AM_COLL_ID_MAX, and no two groups that have a member in common have the same at
- * one time.  Sends nothing.
+ * one time.  At most 2^20 members.  Sends nothing.
  * *group_p is valid until am_coll_group_close or am_close.  AM_ERR_INVALID: no
  * such peer, or twice, or I am not among them, or the id is in use or larger;
  * AM_ERR_MEMORY; AM_ERR_FORKED.  Not in a handler.
@@ -53,7 +53,8 @@ struct am_coll_group; /* the context's until am_coll_group_close */
 AM_API am_status_t am_coll_group_open(struct am_ctx *ctx, uint32_t id,
                                       const uint32_t *ranks, uint32_t count,
                                       struct am_coll_group **group_p);
-/* Free it.  Its id may be used again when all members have closed it.
+/* Free it.  Its id may be used again when all members have closed it; after an error only
+ * by a group of other members, whose messages are told from late ones of this group.
  * AM_ERR_AGAIN: a collective of it is under way here.  Legal in a handler. */
 AM_API am_status_t am_coll_group_close(struct am_coll_group *group);
 /* What is under way ends with AM_ERR_PEER, here only, and nothing can be started any
@@ -201,8 +202,9 @@ AM_API bool am_coll_uses_network(struct am_coll_group *group,
 /*
  * Start a collective.  AM_OK: it is under way, and `done` will be called once
  * from am_ctx_poll, with AM_OK, AM_ERR_PEER (a member died), AM_ERR_INVALID
- * (members called differently), AM_ERR_TRUNCATE (their counts do not agree) or
- * AM_ERR_MEMORY.  AM_DONE: it is complete already, and `done` will not be
+ * (members called differently, or a collective of the group has failed at another
+ * member), AM_ERR_TRUNCATE (their counts do not agree) or AM_ERR_MEMORY.  After an error
+ * no member reads or writes its memory any more.  AM_DONE: it is complete already, and `done` will not be
  * called.  Errors: AM_ERR_INVALID, AM_ERR_MEMORY, AM_ERR_PEER, AM_ERR_FORKED;
  * after any of them, or after `done` got one, the group is good for closing only.
  * Legal in a handler, but not in an operator: AM_ERR_HANDLER, and nothing is started.

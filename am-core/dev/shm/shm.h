@@ -36,6 +36,7 @@ struct shm_seg {
     uint32_t front_bytes, made_bytes; /* of data rings for requests, to begin with */
     int fd;        /* kept by its maker until all have it; or -1 */
     uint32_t attached_seen;
+    uint32_t withdrawn;  /* keys, counted: shm_withdraw.c */
     uint32_t core_turn; /* index looked at last for who waits on my CPU */
     struct shm_rank *me;
     struct shm_ep **eps;  /* by index; NULL until used */

@@ -115,6 +115,7 @@ enum {
 };
 
 #define SHM_WITHDRAWN_KEYS 64
+#define SHM_WITHDRAWN      0x80000000u /* any */
 
 struct shm_rank {
     /* line 0: written by the owner, read by every sender */
@@ -123,7 +124,7 @@ struct shm_rank {
     _Atomic uint32_t pid;  /* 0 until the rank has mapped the segment */
     _Atomic uint32_t core; /* 1 + the CPU on which it waits; 0: not awake */
     _Atomic uint64_t bell_nonce; /* names the socket of SHM_SLEEP_DATAGRAM */
-    _Atomic uint32_t withdrawn;  /* keys that it has taken back, counted */
+    _Atomic uint32_t withdrawn;  /* SHM_WITHDRAWN | serial of the newest key taken back */
     char pad0[SHM_LINE - 28];
     /* lines 1 and 2: written by the owner, once */
     _Atomic uint64_t cpus[SHM_CPU_WORDS];

@@ -20,11 +20,22 @@
 #define COPY_MAX_PS UINT64_C(10000000000000)
 #define LOOKS       100 /* before it is asked whether the process is there */
 
+static uint32_t serial_of(const struct am_dev_key *key)
+{
+    return (uint32_t)(key->w[2] >> SHM_KEY_SERIAL_AT) & SHM_KEY_PART;
+}
+
+/* Of two serials, which are counted in a circle. */
+static bool is_newer(uint32_t serial, uint32_t than)
+{
+    return ((serial - than) & SHM_KEY_PART) - 1 < SHM_KEY_PART / 2;
+}
+
 /* Serial and base in one word: never 0, as the first serial is 1 and it is not 0 again
  * before 16 million keys. */
 static uint64_t word_of(const struct am_dev_key *key)
 {
-    return key->w[2] >> SHM_KEY_SERIAL_AT << 40 |
+    return (uint64_t)serial_of(key) << 40 |
            (key->w[0] & (((uint64_t)1 << 40) - 1));
 }
 
@@ -43,8 +54,11 @@ static __attribute__((noinline)) bool is_withdrawn(const struct shm_rank *owner,
 
 bool shm_copy_begin(struct shm_ep *ep, const struct am_dev_key *key)
 {
+    uint32_t newest;
+
     atomic_store(&ep->seg->me->copying, ep->index + 1);
-    return atomic_load(&ep->peer->withdrawn) == 0 ||
+    newest = atomic_load(&ep->peer->withdrawn);
+    return newest == 0 || is_newer(serial_of(key), newest & SHM_KEY_PART) ||
            !is_withdrawn(ep->peer, key);
 }
 
@@ -83,16 +97,20 @@ static void copier_wait(struct shm_dev *dev, struct shm_seg *seg,
 void shm_mem_withdraw(struct am_dev *adev, const struct am_dev_key *key)
 {
     struct shm_dev *dev = shm_dev_of(adev);
+    uint32_t serial = serial_of(key);
     struct shm_seg *seg;
 
     if (dev->forked || shm_key_kind(key) != SHM_KEY_VM) {
         return;
     }
     for (seg = dev->segs; seg != NULL; seg = seg->next) {
-        uint32_t count = atomic_load(&seg->me->withdrawn);
+        uint32_t newest = atomic_load(&seg->me->withdrawn);
 
-        atomic_store(&seg->me->keys[count % SHM_WITHDRAWN_KEYS], word_of(key));
-        atomic_store(&seg->me->withdrawn, count + 1);
+        atomic_store(&seg->me->keys[seg->withdrawn++ % SHM_WITHDRAWN_KEYS],
+                     word_of(key));
+        if (newest == 0 || is_newer(serial, newest & SHM_KEY_PART)) {
+            atomic_store(&seg->me->withdrawn, SHM_WITHDRAWN | serial);
+        }
     }
     for (seg = dev->segs; seg != NULL; seg = seg->next) {
         for (uint32_t i = 0; i < seg->header.count; i++) {
