@@ -313,21 +313,18 @@ struct am_region {
     struct am_list link; /* on ctx->public_regions, if registered */
 };
 
-/* Open a region over `data` in caller's memory; with its key `peer` (NULL: any peer) may do
- * what `caps` say (AM_DEV_CAP_PUT, GET), by the device too.  AM_ERR_MEMORY. */
+/* Open a region over `data` in caller's memory; with its key `peer` (NULL: any) may do what
+ * `caps` say (AM_DEV_CAP_PUT, GET), by the device too.  AM_ERR_MEMORY. */
 am_status_t am_region_open(struct am_ctx *ctx, struct am_region *region,
                            const struct am_data *data, uint32_t caps,
                            struct am_peer *peer);
 /* After this a late access of a peer is counted as rx_bad_region, dropped. */
 void am_region_close(struct am_region *region);
-/* The same where what the region was opened for has failed, and peers that have its key may
- * use it yet: that includes what a device does without this process.  Waits for copies
- * under way. */
+/* The same of a device that copies without this process.  Waits for copies under way. */
 void am_region_withdraw(struct am_region *region);
-/* Key for `peer`.  The region is registered with the peer's device when the first
- * peer of it gets a key, and stays so until it is closed; by other devices the
- * key serves for packets only.  NULL: for all peers of the first device that
- * takes regions. */
+/* Key for `peer`.  The first peer of a device that gets one has the region registered
+ * with that device; by others the key serves for packets only.  NULL: for all peers of
+ * the first device that takes regions. */
 void am_region_key_for(struct am_region *region, const struct am_peer *peer,
                        struct am_key *key);
 
@@ -340,13 +337,12 @@ static inline uint32_t am_key_device(const struct am_key *key)
 /* What that device knows the memory by. */
 static inline struct am_dev_key am_key_for_device(const struct am_key *key)
 {
-    return (struct am_dev_key){
-            {key->w[1], key->w[2],
-             key->w[3] & ((UINT64_C(1) << AM_DEV_KEY_BITS) - 1)}};
+    const uint64_t mask = (UINT64_C(1) << AM_DEV_KEY_BITS) - 1;
+
+    return (struct am_dev_key){{key->w[1], key->w[2], key->w[3] & mask}};
 }
 
-/* What a transfer is to do.  It is copied with all that it points to, but not the
- * memory that `local` describes. */
+/* What a transfer is to do.  It is copied with all that it points to but `local`'s memory. */
 struct am_transfer {
     const struct am_data *local;
     size_t local_offset; /* of its first byte in `local`; a get's is 0 */

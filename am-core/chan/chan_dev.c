@@ -6,6 +6,7 @@
 #include "chan/chan_dev.h"
 
 #include "base/copy.h"
+#include "dev/defaults.h"
 
 #include <stdlib.h>
 #include <string.h>

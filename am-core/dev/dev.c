@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "dev/dev.h"
+#include "dev/defaults.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

@@ -1,6 +1,6 @@
 # am-core/dev
 libam_la_SOURCES += \
-    am-core/dev/dev.c am-core/dev/dev.h am-core/dev/network.h am-core/dev/table.c \
+    am-core/dev/dev.c am-core/dev/dev.h am-core/dev/defaults.h am-core/dev/network.h am-core/dev/table.c \
     am-core/dev/meter.c am-core/dev/meter.h am-core/dev/silence.h \
     am-core/dev/meter_use.c am-core/dev/meter_use.h \
     am-core/dev/profile.c am-core/dev/profile_use.c am-core/dev/profile.h \

@@ -380,11 +380,8 @@ static void reads_close(struct am_coll_req *req, bool at_close)
     struct am_shared_reads *reads = &req->shared.reads;
 
     for (uint32_t i = 0; i < AM_SHARED_KEYS; i++) {
-        if (req->status == AM_OK) {
-            am_region_close(&reads->regions[i]);
-        } else { /* members that have the keys may read yet */
-            am_region_withdraw(&reads->regions[i]);
-        }
+        (req->status == AM_OK ? am_region_close
+                              : am_region_withdraw)(&reads->regions[i]);
     }
     if (at_close && req->flying > 0) {
         am_bulk_cancel(&reads->bulk);

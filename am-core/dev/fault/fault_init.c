@@ -2,6 +2,7 @@
  * The fault device's upcalls, endpoints, set-up and close.  May call the lower
  * device and base only.
  */
+#include "dev/defaults.h"
 #include "dev/fault/fault_dev.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include "dev/defaults.h"
 #include "dev/ofi/ofi.h"
 #include "dev/silence.h"
 

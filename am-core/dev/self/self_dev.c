@@ -3,6 +3,7 @@
  * itself: what is sent on it arrives on it.  May call base only.
  */
 #include "dev/self/self_dev.h"
+#include "dev/defaults.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "base/config.h"
+#include "dev/defaults.h"
 #include "dev/shm/shm_inl.h"
 #include "dev/shm/shm_mem.h"
 #include "dev/shm/shm_wait.h"

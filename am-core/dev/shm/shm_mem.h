@@ -2,8 +2,8 @@
  * Memory of peers: put, get and fetch-and-add of the shm device, the keys that name
  * memory, and taking keys back.
  */
-#ifndef AM_DEV_SHM_MEM_H
-#define AM_DEV_SHM_MEM_H
+#ifndef AM_DEV_SHM_SHM_MEM_H
+#define AM_DEV_SHM_SHM_MEM_H
 
 #include "dev/shm/shm.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/copy.h"
+#include "dev/defaults.h"
 #include "dev/shm/shm_inl.h"
 #include "dev/shm/shm_wait.h"
 

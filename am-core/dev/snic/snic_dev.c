@@ -2,6 +2,7 @@
  * The simulated NIC's device: packets, upcalls, requests that wait.  Set-up
  * and endpoints are snic_init.c.  May call base and nic-sim/include only.
  */
+#include "dev/defaults.h"
 #include "dev/snic/snic.h"
 
 #include <stdio.h>

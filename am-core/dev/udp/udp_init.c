@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include "dev/defaults.h"
 #include "dev/silence.h"
 #include "dev/udp/udp.h"
 
