@@ -29,7 +29,7 @@
 #include "base/config.h"
 #include "base/forked.h"
 #include "base/list.h"
-#include "dev/dev.h"
+#include "dev/defaults.h"
 #include "dev/ofi/ofi_cache.h"
 #include "dev/ofi/ofi_wire.h"
 

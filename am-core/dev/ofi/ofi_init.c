@@ -3,7 +3,6 @@
  */
 #include "config.h"
 
-#include "dev/defaults.h"
 #include "dev/ofi/ofi.h"
 #include "dev/silence.h"
 
