@@ -90,6 +90,7 @@ static am_status_t coll_open(struct am_ctx *ctx, uint32_t slot,
     coll->stats = stats;
     coll->config = values;
     coll->can_fence = am_barrier_open();
+    coll->notes_max = AM_COLL_NOTES_MAX;
     coll->window = coll->config->window < 1 << 16
                            ? (uint32_t)coll->config->window
                            : 1u << 16;

@@ -102,6 +102,7 @@ struct am_coll {
     struct am_pool small, large;                  /* am_coll_held */
     struct am_pool xfers;
     uint32_t window; /* messages a peer may send that were not consumed */
+    uint32_t notes_max; /* AM_COLL_NOTES_MAX; fewer in tests */
     bool can_fence;  /* am_barrier_seldom works here */
     am_status_t refuses; /* why none may be started now, or AM_OK */
     bool forked;
@@ -252,9 +253,10 @@ static inline uint32_t am_coll_member(const struct am_coll_group *group,
 }
 
 /* A group that no caller has opened; as am_coll_group_open, without the limit of
- * ids.  `ranks` are peer indices. */
+ * ids.  `ranks` are peer indices; `parent`: the group of which it is a part, or NULL. */
 am_status_t am_coll_group_new(struct am_coll *coll, uint32_t id,
                               const uint32_t *ranks, uint32_t count,
+                              struct am_coll_group *parent,
                               struct am_coll_group **group_p);
 
 /* Give up all groups, without a word: the context closes. */

@@ -26,9 +26,13 @@ static void tell(const struct am_coll_group *group, uint32_t member)
     struct am_coll_peer *cp = am_coll_member_peer(group, member);
     uint64_t words[2];
 
-    if (cp != NULL) { /* if there is space */
-        am_coll_head_write(group, group->next, 0, words);
-        (void)am_peer_send(cp->peer, AM_COLL_H_FAILED, 0, words, 2, NULL, 0);
+    if (cp == NULL) {
+        return;
+    }
+    am_coll_head_write(group, group->next, 0, words);
+    if (am_peer_send(cp->peer, AM_COLL_H_FAILED, 0, words, 2, NULL, 0) ==
+        AM_ERR_AGAIN) {
+        (void)am_request_queue(cp->peer, AM_COLL_H_FAILED, words, 2, NULL, 0);
     }
 }
 
@@ -60,7 +64,8 @@ void am_coll_group_told(struct am_coll_group *group)
     }
 }
 
-/* Peers that came later have other numbers at other members.  FNV-1a, folded. */
+/* Those of another job have other numbers at other members: then only the size counts.
+ * FNV-1a, folded. */
 uint32_t am_coll_salt_of(const struct am_coll_group *group)
 {
     uint64_t hash = UINT64_C(14695981039346656037) ^ group->size;
@@ -68,8 +73,14 @@ uint32_t am_coll_salt_of(const struct am_coll_group *group)
     for (uint32_t i = 0; i < group->size; i++) {
         uint32_t index = am_coll_member(group, i);
 
+        if (index >= am_size(group->coll->ctx)) {
+            return group->size & AM_COLL_SALT_MASK;
+        }
         hash *= UINT64_C(1099511628211);
-        hash ^= index < am_size(group->coll->ctx) ? index : UINT32_MAX;
+        hash ^= index;
+    }
+    if (group->parent != NULL) { /* part of a group of other members */
+        hash ^= group->parent->salt;
     }
     hash *= UINT64_C(1099511628211);
     return (uint32_t)(hash >> 32 ^ hash >> 52) & AM_COLL_SALT_MASK;

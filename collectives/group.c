@@ -96,6 +96,7 @@ static am_status_t members_set(struct am_coll_group *group,
 
 am_status_t am_coll_group_new(struct am_coll *coll, uint32_t id,
                               const uint32_t *ranks, uint32_t count,
+                              struct am_coll_group *parent,
                               struct am_coll_group **group_p)
 {
     struct am_coll_group *group;
@@ -110,6 +111,7 @@ am_status_t am_coll_group_new(struct am_coll *coll, uint32_t id,
     }
     group->coll = coll;
     group->id = id;
+    group->parent = parent;
     status = members_set(group, ranks, count);
     if (status != AM_OK) {
         free(group->ranks);
@@ -149,7 +151,7 @@ am_status_t am_coll_group_open(struct am_ctx *ctx, uint32_t id,
     }
     return id > AM_COLL_ID_MAX
                    ? AM_ERR_INVALID
-                   : am_coll_group_new(coll, id, ranks, count, group_p);
+                   : am_coll_group_new(coll, id, ranks, count, NULL, group_p);
 }
 
 am_status_t am_coll_group_close(struct am_coll_group *group)
@@ -166,10 +168,16 @@ am_status_t am_coll_group_close(struct am_coll_group *group)
     for (uint32_t i = 0; i < AM_COLL_HELD_BUCKETS; i++) {
         am_coll_held_drop(group->coll, &group->held[i], NULL);
     }
+    am_coll_strangers_drop(group);
     free(group->exchange);
     free(group->ranks);
     free(group);
     return AM_OK;
+}
+
+am_status_t am_coll_group_status(const struct am_coll_group *group)
+{
+    return group->status;
 }
 
 uint32_t am_coll_group_rank(const struct am_coll_group *group)

@@ -34,16 +34,16 @@ static void step_wait(struct am_step *step)
 /* An RTS or a READY has left: the step waits for the answer. */
 static void note_sent(struct am_coll_peer *cp, struct am_step *step)
 {
-    cp->notes++;
-    step->is_noted = true;
+    cp->notes += !step->is_answer;
+    step->is_noted = !step->is_answer;
     step_wait(step);
 }
 
-/* May one more leave?  The receiver holds so many; the step waits until another of them is
- * answered, out of the way of what else there is to say. */
+/* May one more leave?  The receiver holds so many, unless it waits for this one; the step
+ * waits until another of them is answered, out of the way of what else there is to say. */
 static bool may_note(struct am_coll_peer *cp, struct am_step *step)
 {
-    if (cp->notes < AM_COLL_NOTES_MAX) {
+    if (step->is_answer || cp->notes < cp->coll->notes_max) {
         return true;
     }
     am_list_push(&cp->noting, &step->link);
@@ -53,16 +53,20 @@ static bool may_note(struct am_coll_peer *cp, struct am_step *step)
 void am_coll_note_end(struct am_step *step)
 {
     struct am_coll_peer *cp = step->is_noted ? am_coll_step_peer(step) : NULL;
-    struct am_list *next;
 
     step->is_noted = false;
     if (cp == NULL) {
         return;
     }
     cp->notes--;
-    next = am_list_pop(&cp->noting);
-    if (next != NULL) {
-        am_coll_step_tell(cp, am_container(next, struct am_step, link));
+    while (cp->notes < cp->coll->notes_max && !cp->coll->is_closing &&
+           !am_list_is_empty(&cp->noting)) {
+        struct am_step *next =
+                am_container(am_list_pop(&cp->noting), struct am_step, link);
+
+        if (next->req->status == AM_OK) { /* else nothing begins any more */
+            am_coll_step_tell(cp, next);
+        }
     }
 }
 
@@ -257,6 +261,7 @@ static void step_meet(struct am_step *step, const struct am_coll_held *what,
         if (what->has_key) {
             am_coll_get_start(step, &what->key);
         } else {
+            step->is_answer = true;
             am_coll_step_tell(what->from, step); /* READY */
         }
         break;

@@ -42,6 +42,8 @@ void am_coll_step_words(const struct am_step *step, uint64_t *words);
 void am_coll_step_tell(struct am_coll_peer *cp, struct am_step *step);
 /* An answer to the step's RTS or READY is here, or is not waited for any more. */
 void am_coll_note_end(struct am_step *step);
+/* What has come for a group of this id that is not open, and for its parts. */
+void am_coll_strangers_drop(const struct am_coll_group *group);
 /* What came before the group was opened here. */
 void am_coll_strangers_take(struct am_coll_group *group);
 void am_coll_rx_register(struct am_coll *coll);

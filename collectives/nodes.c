@@ -15,6 +15,8 @@
 #define ID_INNER ((uint32_t)1 << 31)
 #define ID_OUTER ((uint32_t)1 << 30)
 
+_Static_assert(AM_COLL_ID_MAX < ID_OUTER, "ids of callers' groups");
+
 /* ------------------------------------------------------------ who is where */
 
 static struct am_peer *near_peer(const struct am_coll_group *group,
@@ -198,11 +200,8 @@ static am_status_t level_open(struct am_coll_group *group, bool is_inner,
     }
     status = am_coll_group_new(group->coll,
                                group->id | (is_inner ? ID_INNER : ID_OUTER),
-                               ranks, count, level_p);
+                               ranks, count, group, level_p);
     free(ranks);
-    if (status == AM_OK) {
-        (*level_p)->parent = group;
-    }
     return status;
 }
 

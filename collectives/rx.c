@@ -250,6 +250,23 @@ static void handle_failed(struct am_token *token, const uint64_t *words,
     }
 }
 
+void am_coll_strangers_drop(const struct am_coll_group *group)
+{
+    struct am_list *list = &group->coll->strangers;
+    struct am_list *at = list->next;
+
+    while (at != list) {
+        struct am_coll_held *held = am_container(at, struct am_coll_held, link);
+
+        at = at->next;
+        if ((held->group & AM_COLL_ID_MAX) == (group->id & AM_COLL_ID_MAX)) {
+            am_list_remove(&held->link);
+            rx_bad(group->coll);
+            am_coll_held_free(group->coll, held);
+        }
+    }
+}
+
 void am_coll_strangers_take(struct am_coll_group *group)
 {
     struct am_coll *coll = group->coll;

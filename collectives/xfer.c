@@ -172,7 +172,7 @@ void am_coll_step_stop(struct am_step *step, bool at_close)
         return;
     }
     if (step->xfer->is_open) { /* and the peer may have the key */
-        am_region_withdraw(&step->xfer->region);
+        am_region_withdraw(&step->xfer->region, step->req->status);
         am_coll_xfer_end(step);
     } else if (step->xfer->is_fetched) {
         am_coll_xfer_end(step);

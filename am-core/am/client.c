@@ -50,7 +50,7 @@ void am_send_end(struct am_send *send, am_status_t status)
     if (status == AM_OK) {
         am_region_close(&send->region);
     } else {
-        am_region_withdraw(&send->region);
+        am_region_withdraw(&send->region, status);
     }
     if (send->handle != 0) {
         am_handle_free(ctx, send->handle);

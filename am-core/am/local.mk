@@ -1,6 +1,7 @@
 # am-core/am
 libam_la_SOURCES += \
-    am-core/am/core.h am-core/am/core_inl.h am-core/am/ctx.h am-core/am/devices.h \
+    am-core/am/core.h am-core/am/region.h \
+    am-core/am/core_inl.h am-core/am/ctx.h am-core/am/devices.h \
     am-core/am/ctx.c am-core/am/info.c am-core/am/peer.c am-core/am/death.c \
     am-core/am/peer_late.c am-core/am/forked.c \
     am-core/am/handle.c am-core/am/data.c am-core/am/dispatch.c \

@@ -103,13 +103,13 @@ void am_region_close(struct am_region *region)
     region->handle = 0;
 }
 
-void am_region_withdraw(struct am_region *region)
+void am_region_withdraw(struct am_region *region, am_status_t why)
 {
     const struct am_region_device *device = &region->device;
 
     for (; region->handle != 0 && device != NULL; device = device->next) {
         if (device->dev != NULL) {
-            am_dev_mem_withdraw(device->dev, &device->key);
+            am_dev_mem_withdraw(device->dev, &device->key, why);
         }
     }
     am_region_close(region);
@@ -161,7 +161,8 @@ am_status_t am_region_register(struct am_ctx *ctx, void *base, size_t bytes,
 void am_region_deregister(struct am_ctx *ctx, struct am_region *region)
 {
     am_list_remove(&region->link);
-    am_region_withdraw(region); /* peers have its key for as long as they like */
+    /* peers have its key for as long as they like */
+    am_region_withdraw(region, AM_ERR_INVALID);
     free(region);
 }
 

@@ -78,9 +78,9 @@ static bool queue_has_room(struct am_peer *peer, uint32_t handler)
 }
 
 /* Off the fast path: a handler may neither wait nor fail for lack of space. */
-static __attribute__((noinline)) am_status_t
-request_queue(struct am_peer *peer, uint32_t handler, const uint64_t *words,
-              uint32_t word_count, const void *data, size_t bytes)
+__attribute__((noinline)) am_status_t
+am_request_queue(struct am_peer *peer, uint32_t handler, const uint64_t *words,
+                 uint32_t word_count, const void *data, size_t bytes)
 {
     struct am_ctx *ctx = peer->ctx;
     struct queued_request *queued;
@@ -124,7 +124,7 @@ request_wait(struct am_peer *peer, uint32_t handler, const uint64_t *words,
     bool died = false; /* somebody, as a poll said */
 
     if (ctx->polling) {
-        return request_queue(peer, handler, words, word_count, data, bytes);
+        return am_request_queue(peer, handler, words, word_count, data, bytes);
     }
     do {
         died = am_poll_blocked(ctx, true) == AM_ERR_PEER || died;

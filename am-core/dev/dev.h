@@ -289,10 +289,12 @@ struct am_dev_ops {
                                 uint32_t rights, struct am_dev_key *key);
     void (*mem_deregister)(struct am_dev *dev, const struct am_dev_key *key);
     /* Before that, of a key that peers may have still, as what it was given for has
-     * failed: once this has returned they neither read nor write the memory by it, and
-     * attempts end with AM_ERR_PEER.  It waits for copies under way, and not for
-     * peers.  NULL: mem_deregister is enough. */
-    void (*mem_withdraw)(struct am_dev *dev, const struct am_dev_key *key);
+     * failed: once this has returned they neither read nor write the memory by it.
+     * Attempts end with AM_ERR_PEER if `why` is that (somebody has died), else with
+     * AM_ERR_INVALID.  It waits for copies under way, and not for peers.  NULL:
+     * mem_deregister is enough. */
+    void (*mem_withdraw)(struct am_dev *dev, const struct am_dev_key *key,
+                         am_status_t why);
     /* Memory that peers can store into directly (CAP_MAPPED). */
     void *(*alloc)(struct am_dev *dev, size_t bytes, struct am_dev_key *key);
     void (*release)(struct am_dev *dev, void *base, size_t bytes);
@@ -375,10 +377,11 @@ static inline void am_dev_sleep_less(uint64_t *most_ns, uint64_t ns)
 }
 
 static inline void am_dev_mem_withdraw(struct am_dev *dev,
-                                       const struct am_dev_key *key)
+                                       const struct am_dev_key *key,
+                                       am_status_t why)
 {
     if (dev->ops->mem_withdraw != NULL) {
-        dev->ops->mem_withdraw(dev, key);
+        dev->ops->mem_withdraw(dev, key, why);
     }
 }
 

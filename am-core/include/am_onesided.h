@@ -35,7 +35,8 @@ struct am_key { /* names a region to a peer; plain bytes, send it anyhow */
 AM_API am_status_t am_region_register(struct am_ctx *ctx, void *base,
                                       size_t bytes, struct am_region **r_p);
 /* Close and free it; what peers still send to it is counted as rx_bad_region
- * and dropped, and a copy that a peer would make by itself ends there with AM_ERR_PEER.
+ * and dropped, and a copy that a peer would make by itself ends there with
+ * AM_ERR_INVALID.
  * Waits for such copies under way, which take as long as a system call.  Legal in a
  * handler. */
 AM_API void am_region_deregister(struct am_ctx *ctx, struct am_region *r);

@@ -56,10 +56,10 @@ void am_rndv_put(struct am_msg_req *req)
 void am_rndv_withdraw(struct am_msg_req *req)
 {
     if (req->rndv->is_open) {
-        am_region_withdraw(&req->rndv->region);
+        am_region_withdraw(&req->rndv->region, AM_ERR_PEER);
     }
     if (req->rndv->has_key) {
-        am_dev_mem_withdraw(req->mp->peer->dev, &req->rndv->key);
+        am_dev_mem_withdraw(req->mp->peer->dev, &req->rndv->key, AM_ERR_PEER);
     }
 }
 

@@ -68,6 +68,9 @@ AM_API size_t am_coll_group_shared_bytes(const struct am_coll_group *group);
  * its members give, copy a packet to all), as on some simulated machines?  The same at
  * all ranks.  Legal in a handler. */
 AM_API bool am_coll_has_network(struct am_ctx *ctx);
+/* AM_OK, or the error after which no collective of it can be started any more.  Legal in
+ * a handler. */
+AM_API am_status_t am_coll_group_status(const struct am_coll_group *group);
 /* My number among the members, and how many there are. */
 AM_API uint32_t am_coll_group_rank(const struct am_coll_group *group);
 AM_API uint32_t am_coll_group_size(const struct am_coll_group *group);

@@ -50,7 +50,8 @@ struct am_step {
     struct am_coll_req *req;
     struct am_coll_xfer *xfer; /* its transfer or region, or NULL */
     struct am_list link;       /* where it waits for a message or for space */
-    bool is_noted; /* it waits for the answer to an RTS or a READY */
+    bool is_noted;  /* it waits for the answer to an RTS or a READY */
+    bool is_answer; /* its READY answers an RTS */
 };
 
 struct am_edge {

@@ -380,8 +380,10 @@ static void reads_close(struct am_coll_req *req, bool at_close)
     struct am_shared_reads *reads = &req->shared.reads;
 
     for (uint32_t i = 0; i < AM_SHARED_KEYS; i++) {
-        (req->status == AM_OK ? am_region_close
-                              : am_region_withdraw)(&reads->regions[i]);
+        if (req->status != AM_OK) { /* members may have the keys */
+            am_region_withdraw(&reads->regions[i], req->status);
+        }
+        am_region_close(&reads->regions[i]);
     }
     if (at_close && req->flying > 0) {
         am_bulk_cancel(&reads->bulk);

@@ -9,6 +9,7 @@
  *
  * Each rank that lives prints "RANK well", or what was wrong.
  */
+#include "counter.h"
 #include "well.h"
 
 #include <mpi.h>
@@ -53,8 +54,9 @@ static int all_are(const char *bytes, size_t count, char value)
     return 1;
 }
 
-/* Rank 0 notices, and has its buffer back; the others call it later. */
-static void use(void)
+/* Rank 0 notices, and has its buffer back; the others call it later.  Both collectives go by
+ * what this is about: the one counter has counted. */
+static void use(const char *counter)
 {
     for (int i = 0; i < USES; i++) {
         MPI_Bcast(mine, BYTES, MPI_CHAR, 0, MPI_COMM_WORLD);
@@ -62,6 +64,7 @@ static void use(void)
                      MPI_COMM_WORLD);
     }
     MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(rank == 0 || counter_read(counter) > 0);
     if (rank == DEAD) {
         usleep(300000);
         raise(SIGKILL);
@@ -75,7 +78,7 @@ static void written(void)
 {
     int rc;
 
-    use();
+    use("coll_tx_put");
     rc = MPI_Alltoall(mine, BYTES, MPI_CHAR, others, BYTES, MPI_CHAR,
                       MPI_COMM_WORLD);
     CHECK(class_of(rc) == MPIX_ERR_PROC_FAILED);
@@ -91,7 +94,7 @@ static void was_read(void)
 {
     int rc;
 
-    use();
+    use("coll_reads");
     memset(mine, rank == 0 ? 'A' : '-', BYTES);
     rc = class_of(MPI_Bcast(mine, BYTES, MPI_CHAR, 0, MPI_COMM_WORLD));
     if (rank == 0) {
@@ -148,8 +151,9 @@ static const struct part {
 
 int main(int argc, char **argv)
 {
-    int flag = 1;
+    int flag = 1, provided;
 
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

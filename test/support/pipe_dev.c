@@ -4,6 +4,7 @@
 #include "support/pipe_dev.h"
 
 #include "base/list.h"
+#include "dev/defaults.h"
 
 #include <stdlib.h>
 #include <string.h>

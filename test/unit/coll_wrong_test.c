@@ -262,6 +262,85 @@ static void test_failure_is_told(void **state)
     world_close(&world);
 }
 
+/* Also where there was no space for the word when it failed. */
+static void test_failure_is_told_later(void **state)
+{
+    static const uint32_t few[] = {0, 1};
+    int64_t values[2] = {0};
+    struct world_done done = {0};
+    uint64_t words[2] = {0};
+    struct trial_group tg;
+    struct world world;
+
+    world_open(&world, 2, all_hushed);
+    trial_group_open(&tg, &world, 3, few, 2);
+    start_sum(&tg, 1, values, &done);
+    world_settle(&world);
+    while (am_ctx_try_request(world.ctx[0], 1, AM_COLL_H_NUDGE, words, 2, NULL,
+                              0) == AM_OK) {
+    }
+    am_coll_group_fail(tg.group[0], AM_ERR_MEMORY);
+    assert_int_equal(done.count, 0);
+    world_settle(&world);
+    world_check_done(&done, AM_ERR_INVALID);
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
+/* Notes that a peer may not hold yet wait at their sender, and those that it waits for do
+ * not: both members run far ahead. */
+static void many_notes(bool has_long)
+{
+    enum {
+        CALLS = 40,
+        COUNT = 40000
+    };
+
+    static const struct am_option tight[] = {
+            {"AM_COLL_SHARED", "no"}, {"AM_COLL_WINDOW", "2"}, {NULL, NULL}};
+    static const struct am_option *const both[] = {tight, tight};
+    static const uint32_t few[] = {0, 1};
+    static char from[2][COUNT * 2], to[2][CALLS][COUNT * 2];
+    struct world_done done[2][CALLS] = {{{0}}};
+    struct trial_group tg;
+    struct world world;
+
+    world_open(&world, 2, both);
+    trial_group_open(&tg, &world, 3, few, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        am_coll_of(world.ctx[i])->notes_max = 3;
+        memset(from[i], 'a' + (int)i, sizeof(from[i]));
+        for (int j = 0; j < CALLS; j++) {
+            struct am_coll_call call = {.kind = AM_COLL_ALLGATHER,
+                                        .send = from[i],
+                                        .recv = to[i][j],
+                                        .count = has_long && j % 3 == 0 ? COUNT
+                                                                        : 64};
+
+            trial_group_start(&tg, i, &call, &done[i][j]);
+        }
+    }
+    world_settle(&world);
+    for (uint32_t i = 0; i < 2; i++) {
+        for (int j = 0; j < CALLS; j++) {
+            size_t count = has_long && j % 3 == 0 ? COUNT : 64;
+
+            world_check_done(&done[i][j], AM_OK);
+            assert_memory_equal(to[i][j], from[0], count);
+            assert_memory_equal(to[i][j] + count, from[1], count);
+        }
+    }
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
+static void test_many_notes(void **state)
+{
+    (void)state;
+    many_notes(false);
+    many_notes(true);
+}
+
 /* A group fails as a member dies, before member 0 has opened it: what the others have sent
  * to member 0 is not for the next group of this id, which those that live have. */
 static void test_id_used_again(void **state)
@@ -438,6 +517,8 @@ int main(void)
             cmocka_unit_test(test_forged),
             cmocka_unit_test(test_asked_before),
             cmocka_unit_test(test_failure_is_told),
+            cmocka_unit_test(test_failure_is_told_later),
+            cmocka_unit_test(test_many_notes),
             cmocka_unit_test(test_id_used_again),
             cmocka_unit_test(test_death),
             cmocka_unit_test(test_other_death),

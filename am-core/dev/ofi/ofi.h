@@ -343,6 +343,8 @@ void ofi_mem_close(struct ofi_dev *dev);
 am_status_t ofi_mem_register(struct am_dev *dev, void *base, size_t bytes,
                              uint32_t rights, struct am_dev_key *key);
 void ofi_mem_deregister(struct am_dev *dev, const struct am_dev_key *key);
+void ofi_mem_withdraw(struct am_dev *dev, const struct am_dev_key *key,
+                      am_status_t why);
 /* Can a key be this device's, and are those bytes inside? */
 bool ofi_key_is_sound(const struct am_dev_key *key, size_t offset,
                       size_t bytes);

@@ -386,6 +386,7 @@ const struct am_dev_ops am_ofi_ops = {
         .poll = ofi_poll,
         .mem_register = ofi_mem_register,
         .mem_deregister = ofi_mem_deregister,
+        .mem_withdraw = ofi_mem_withdraw,
         .alloc = am_dev_no_alloc,
         .release = am_dev_no_release,
         .put = ofi_put,

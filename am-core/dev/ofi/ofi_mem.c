@@ -146,16 +146,35 @@ am_status_t ofi_mem_register(struct am_dev *base, void *memory, size_t bytes,
     return AM_OK;
 }
 
-/* A program that deregisters a region may unmap its memory next. */
-void ofi_mem_deregister(struct am_dev *base, const struct am_dev_key *key)
+static struct ofi_mr *mr_of(struct ofi_dev *dev, const struct am_dev_key *key)
 {
-    struct ofi_dev *dev = ofi_dev_of(base);
     struct ofi_mr *mr = *bucket_of(dev, key->w[1]);
 
     while (mr != NULL && mr->key != key->w[1]) {
         mr = mr->next;
     }
-    if (mr == NULL || dev->forked) {
+    return dev->forked ? NULL : mr;
+}
+
+/* Else it would be kept, open, for the next that registers the memory. */
+void ofi_mem_withdraw(struct am_dev *base, const struct am_dev_key *key,
+                      am_status_t why)
+{
+    struct ofi_dev *dev = ofi_dev_of(base);
+    struct ofi_mr *mr = mr_of(dev, key);
+
+    if (mr != NULL) {
+        ofi_cache_drop(&dev->cache, (void *)mr->base, mr->bytes);
+    }
+}
+
+/* A program that deregisters a region may unmap its memory next. */
+void ofi_mem_deregister(struct am_dev *base, const struct am_dev_key *key)
+{
+    struct ofi_dev *dev = ofi_dev_of(base);
+    struct ofi_mr *mr = mr_of(dev, key);
+
+    if (mr == NULL) {
         return;
     }
     if ((key->w[2] & KEY_OWN) != 0) {

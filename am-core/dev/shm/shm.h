@@ -36,7 +36,7 @@ struct shm_seg {
     uint32_t front_bytes, made_bytes; /* of data rings for requests, to begin with */
     int fd;        /* kept by its maker until all have it; or -1 */
     uint32_t attached_seen;
-    uint32_t withdrawn;  /* keys, counted: shm_withdraw.c */
+    uint32_t withdrawn; /* keys of mine, counted */
     uint32_t core_turn; /* index looked at last for who waits on my CPU */
     struct shm_rank *me;
     struct shm_ep **eps;  /* by index; NULL until used */
@@ -205,6 +205,7 @@ struct shm_dev {
     /* memory */
     bool cma;                 /* process_vm_readv works here */
     uint32_t registered;      /* keys made, counted */
+    uint64_t stuck; /* peers whose copy did not end, by index: shm_withdraw.c */
     char *detour;             /* of a single copy that lies badly, or NULL */
     struct am_binalloc *heap; /* free blocks of my heap in the job segment */
     /* waiting */

@@ -114,8 +114,9 @@ enum {
     SHM_SLEEP_DATAGRAM = 2, /* by a byte to its socket: shm_event.c */
 };
 
-#define SHM_WITHDRAWN_KEYS 64
-#define SHM_WITHDRAWN      0x80000000u /* any */
+#define SHM_WITHDRAWN_KEYS  64
+#define SHM_WITHDRAWN       (UINT64_C(1) << 32)
+#define SHM_WITHDRAWN_DEATH (UINT64_C(1) << 33) /* as a rank has died */
 
 struct shm_rank {
     /* line 0: written by the owner, read by every sender */
@@ -124,8 +125,11 @@ struct shm_rank {
     _Atomic uint32_t pid;  /* 0 until the rank has mapped the segment */
     _Atomic uint32_t core; /* 1 + the CPU on which it waits; 0: not awake */
     _Atomic uint64_t bell_nonce; /* names the socket of SHM_SLEEP_DATAGRAM */
-    _Atomic uint32_t withdrawn;  /* SHM_WITHDRAWN | serial of the newest key taken back */
-    char pad0[SHM_LINE - 28];
+    _Atomic uint64_t
+            withdrawn; /* the newest key that it has taken back, or 0 */
+    _Atomic uint64_t
+            forgotten; /* the newest of those that are not in `keys` any more */
+    char pad0[SHM_LINE - 40];
     /* lines 1 and 2: written by the owner, once */
     _Atomic uint64_t cpus[SHM_CPU_WORDS];
     /* line 3: written by senders that ring or attach */
@@ -135,7 +139,8 @@ struct shm_rank {
     /* line 4: written by the owner at each single copy; shm_withdraw.c */
     _Atomic uint32_t copying; /* 1 + the index of the rank whose memory it is */
     char pad2[SHM_LINE - 4];
-    /* lines 5 to 12: written by the owner; the last keys that it has taken back */
+    /* lines 5 to 12: written by the owner; the last keys that it has taken back: as
+     * `withdrawn`, SHM_WITHDRAWN | serial, perhaps with SHM_WITHDRAWN_DEATH */
     _Atomic uint64_t keys[SHM_WITHDRAWN_KEYS];
 };
 

@@ -95,12 +95,13 @@ am_status_t shm_mem_register(struct am_dev *adev, void *base, size_t bytes,
                              uint32_t rights, struct am_dev_key *key)
 {
     struct shm_dev *dev = shm_dev_of(adev);
-    uint64_t serial = ++dev->registered & SHM_KEY_PART;
+    uint32_t serial = ++dev->registered;
 
+    shm_withdrawn_age(dev, serial);
     key->w[0] = (uintptr_t)base;
     key->w[1] = bytes;
     key->w[2] = SHM_KEY_VM | (uint64_t)dev->pid << SHM_KEY_OWNER_AT |
-                serial << SHM_KEY_SERIAL_AT;
+                (uint64_t)serial << SHM_KEY_SERIAL_AT;
     return AM_OK;
 }
 
@@ -272,19 +273,19 @@ static bool key_is_sound(const struct shm_ep *ep, const struct am_dev_key *key)
            (shm_key_kind(key) == SHM_KEY_VM && shm_key_owner(key) == ep->pid);
 }
 
-/* A copy to or from memory of the peer's process; as vm_copy.  AM_ERR_PEER: it has taken
- * the key back, and is as good as dead for who has it. */
+/* A copy to or from memory of the peer's process; as vm_copy, or as shm_copy_begin says. */
 static am_status_t vm_transfer(struct shm_ep *ep, bool put,
                                const struct iovec *local, uint32_t count,
                                const struct am_dev_key *key, size_t offset)
 {
     char *theirs = (char *)(uintptr_t)key->w[0] + offset;
-    am_status_t status = AM_ERR_PEER;
+    am_status_t status;
 
     if (ep->seg == NULL) {
         return AM_ERR_UNSUPPORTED; /* nobody has sent a key yet */
     }
-    if (shm_copy_begin(ep, key)) {
+    status = shm_copy_begin(ep, key);
+    if (status == AM_OK) {
         status = ep->pid == shm_dev_of(ep->ep.dev)->pid
                          ? mapped_copy(ep, put, local, count, theirs)
                          : vm_copy(ep, put, local, count, theirs);

@@ -8,7 +8,7 @@
 #include "dev/shm/shm.h"
 
 /*
- * A key is {base, bytes, kind:8 | owner:24 | serial:24}.  SHM_KEY_VM names memory of a
+ * A key is {base, bytes, kind:2 | owner:22 | serial:32}.  SHM_KEY_VM names memory of a
  * process, the owner, reached with one copy by process_vm_readv and writev where the kernel
  * allows it (the Yama module, seccomp filters and containers may not; then the first attempt
  * says so, and the layer above streams packets instead); the serial tells it from keys made
@@ -20,18 +20,23 @@ enum {
     SHM_KEY_HEAP = 2
 };
 
-#define SHM_KEY_OWNER_AT  8
-#define SHM_KEY_SERIAL_AT 32
-#define SHM_KEY_PART      0xffffff /* owner and serial */
+#define SHM_KEY_OWNER_AT  2
+#define SHM_KEY_SERIAL_AT 24
 
+/* Linux has no process ids of more bits. */
 static inline uint64_t shm_key_owner(const struct am_dev_key *key)
 {
-    return key->w[2] >> SHM_KEY_OWNER_AT & SHM_KEY_PART;
+    return key->w[2] >> SHM_KEY_OWNER_AT & 0x3fffff;
 }
 
 static inline unsigned shm_key_kind(const struct am_dev_key *key)
 {
-    return (unsigned)(key->w[2] & 0xff);
+    return (unsigned)(key->w[2] & 3);
+}
+
+static inline uint32_t shm_key_serial(const struct am_dev_key *key)
+{
+    return (uint32_t)(key->w[2] >> SHM_KEY_SERIAL_AT);
 }
 
 /* ------------------------------------------------------------- shm_mem.c */
@@ -59,10 +64,15 @@ void *shm_map(struct am_dev_ep *ep, const struct am_dev_key *key, size_t offset,
 
 /* -------------------------------------------------------- shm_withdraw.c */
 
-void shm_mem_withdraw(struct am_dev *dev, const struct am_dev_key *key);
-/* Around a single copy to or from memory of the peer, which is mapped.  False: it has taken
- * the key back, and nothing may be copied. */
-bool shm_copy_begin(struct shm_ep *ep, const struct am_dev_key *key);
+void shm_mem_withdraw(struct am_dev *dev, const struct am_dev_key *key,
+                      am_status_t why);
+/* Around a single copy to or from memory of the peer, which is mapped.  AM_OK, or nothing
+ * may be copied: AM_ERR_PEER, AM_ERR_INVALID: it has taken the key back, as somebody has
+ * died, or for another reason; AM_ERR_UNSUPPORTED: it may have, long ago. */
+am_status_t shm_copy_begin(struct shm_ep *ep, const struct am_dev_key *key);
 void shm_copy_end(struct shm_ep *ep);
+/* A key with this serial is made: what was taken back half a circle of serials ago is
+ * forgotten, before it looks new. */
+void shm_withdrawn_age(struct shm_dev *dev, uint32_t serial);
 
 #endif

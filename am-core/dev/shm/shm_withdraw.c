@@ -11,55 +11,58 @@
  *
  * Either the copier finds the key, or the owner finds the copier.  The owner does not need a
  * copier that calls anything: it waits for a system call at most.
+ *
+ * Most keys are newer than any that was taken back, and one look tells that.  The owner keeps
+ * the last keys.  Of older ones nobody knows: who has one sends packets instead, which name
+ * the memory by a handle that the owner looks up.
  */
 #include "config.h"
 
 #include "dev/shm/shm_mem.h"
 
-/* A copy that takes longer will not end: its process is stopped, or has written nonsense. */
-#define COPY_MAX_PS UINT64_C(10000000000000)
-#define LOOKS       100 /* before it is asked whether the process is there */
+/* A copy that takes longer will not end: its process is stopped, or has written nonsense.
+ * Later it is not waited for so long. */
+#define COPY_MAX_PS  UINT64_C(10000000000000)
+#define STUCK_MAX_PS UINT64_C(1000000000)
+#define LOOKS        100 /* before it is asked whether the process is there */
 
-static uint32_t serial_of(const struct am_dev_key *key)
+/* Serials are counted in a circle of 2^32; so many of them after the newest key was taken
+ * back all are forgotten.  One in so many looks. */
+#define AGE_MAX    (UINT32_C(1) << 30)
+#define AGE_LOOKED (UINT32_C(1) << 20)
+
+/* `than`: one of struct shm_rank, or 0. */
+static bool is_newer(uint32_t serial, uint64_t than)
 {
-    return (uint32_t)(key->w[2] >> SHM_KEY_SERIAL_AT) & SHM_KEY_PART;
+    return than == 0 || (int32_t)(serial - (uint32_t)than) > 0;
 }
 
-/* Of two serials, which are counted in a circle. */
-static bool is_newer(uint32_t serial, uint32_t than)
+static __attribute__((noinline)) am_status_t find(const struct shm_rank *owner,
+                                                  uint32_t serial)
 {
-    return ((serial - than) & SHM_KEY_PART) - 1 < SHM_KEY_PART / 2;
-}
-
-/* Serial and base in one word: never 0, as the first serial is 1 and it is not 0 again
- * before 16 million keys. */
-static uint64_t word_of(const struct am_dev_key *key)
-{
-    return (uint64_t)serial_of(key) << 40 |
-           (key->w[0] & (((uint64_t)1 << 40) - 1));
-}
-
-static __attribute__((noinline)) bool is_withdrawn(const struct shm_rank *owner,
-                                                   const struct am_dev_key *key)
-{
-    uint64_t word = word_of(key);
+    uint64_t word = SHM_WITHDRAWN | serial;
 
     for (int i = 0; i < SHM_WITHDRAWN_KEYS; i++) {
-        if (atomic_load(&owner->keys[i]) == word) {
-            return true;
+        uint64_t key = atomic_load(&owner->keys[i]);
+
+        if ((key & ~SHM_WITHDRAWN_DEATH) == word) {
+            return (key & SHM_WITHDRAWN_DEATH) != 0 ? AM_ERR_PEER
+                                                    : AM_ERR_INVALID;
         }
     }
-    return false;
+    return is_newer(serial, atomic_load(&owner->forgotten))
+                   ? AM_OK
+                   : AM_ERR_UNSUPPORTED;
 }
 
-bool shm_copy_begin(struct shm_ep *ep, const struct am_dev_key *key)
+am_status_t shm_copy_begin(struct shm_ep *ep, const struct am_dev_key *key)
 {
-    uint32_t newest;
+    uint32_t serial = shm_key_serial(key);
 
     atomic_store(&ep->seg->me->copying, ep->index + 1);
-    newest = atomic_load(&ep->peer->withdrawn);
-    return newest == 0 || is_newer(serial_of(key), newest & SHM_KEY_PART) ||
-           !is_withdrawn(ep->peer, key);
+    return is_newer(serial, atomic_load(&ep->peer->withdrawn))
+                   ? AM_OK
+                   : find(ep->peer, serial);
 }
 
 void shm_copy_end(struct shm_ep *ep)
@@ -72,51 +75,91 @@ static void copier_wait(struct shm_dev *dev, struct shm_seg *seg,
                         uint32_t index)
 {
     struct shm_rank *rank = shm_seg_rank(seg, index);
-    uint64_t until = 0;
+    uint64_t bit = UINT64_C(1) << index % 64, until = 0;
 
     for (uint32_t looks = 1; atomic_load(&rank->copying) == seg->self + 1;
          looks++) {
         uint64_t now = am_env_now(dev->env);
 
-        until = until == 0 ? now + COPY_MAX_PS : until;
+        if (until == 0) {
+            until = now +
+                    ((dev->stuck & bit) != 0 ? STUCK_MAX_PS : COPY_MAX_PS);
+        }
         if (now > until) {
-            am_log(dev->log, AM_LOG_WARN,
-                   "shm: process %u is still copying memory that is taken back",
-                   atomic_load(&rank->pid));
+            if ((dev->stuck & bit) == 0) {
+                am_log(dev->log, AM_LOG_WARN,
+                       "shm: process %u is still copying memory that is taken "
+                       "back",
+                       atomic_load(&rank->pid));
+            }
+            dev->stuck |= bit;
             return;
         }
         if (looks % LOOKS == 0 &&
             shm_process_has_ended(atomic_load(&rank->pid))) {
             atomic_store(&rank->copying, 0); /* nobody asks again */
-            return;
         }
         am_env_relax(dev->env, 0);
     }
+    dev->stuck &= ~bit;
 }
 
-void shm_mem_withdraw(struct am_dev *adev, const struct am_dev_key *key)
+/* What is overwritten is forgotten first: so a copier finds one of the two. */
+static void note(struct shm_seg *seg, uint32_t serial, uint64_t why)
+{
+    struct shm_rank *me = seg->me;
+    _Atomic uint64_t *key = &me->keys[seg->withdrawn++ % SHM_WITHDRAWN_KEYS];
+    uint64_t old = atomic_load(key) & ~SHM_WITHDRAWN_DEATH;
+
+    if (old != 0 && is_newer((uint32_t)old, atomic_load(&me->forgotten))) {
+        atomic_store(&me->forgotten, old);
+    }
+    atomic_store(key, SHM_WITHDRAWN | serial | why);
+    if (is_newer(serial, atomic_load(&me->withdrawn))) {
+        atomic_store(&me->withdrawn, SHM_WITHDRAWN | serial);
+    }
+}
+
+void shm_mem_withdraw(struct am_dev *adev, const struct am_dev_key *key,
+                      am_status_t why)
 {
     struct shm_dev *dev = shm_dev_of(adev);
-    uint32_t serial = serial_of(key);
     struct shm_seg *seg;
 
     if (dev->forked || shm_key_kind(key) != SHM_KEY_VM) {
         return;
     }
     for (seg = dev->segs; seg != NULL; seg = seg->next) {
-        uint32_t newest = atomic_load(&seg->me->withdrawn);
-
-        atomic_store(&seg->me->keys[seg->withdrawn++ % SHM_WITHDRAWN_KEYS],
-                     word_of(key));
-        if (newest == 0 || is_newer(serial, newest & SHM_KEY_PART)) {
-            atomic_store(&seg->me->withdrawn, SHM_WITHDRAWN | serial);
-        }
+        note(seg, shm_key_serial(key),
+             why == AM_ERR_PEER ? SHM_WITHDRAWN_DEATH : 0);
     }
     for (seg = dev->segs; seg != NULL; seg = seg->next) {
         for (uint32_t i = 0; i < seg->header.count; i++) {
             if (i != seg->self) {
                 copier_wait(dev, seg, i);
             }
+        }
+    }
+}
+
+static void forget(struct shm_rank *me)
+{
+    atomic_store(&me->withdrawn, 0);
+    atomic_store(&me->forgotten, 0);
+    for (int i = 0; i < SHM_WITHDRAWN_KEYS; i++) {
+        atomic_store(&me->keys[i], 0);
+    }
+}
+
+void shm_withdrawn_age(struct shm_dev *dev, uint32_t serial)
+{
+    struct shm_seg *seg = serial % AGE_LOOKED == 0 ? dev->segs : NULL;
+
+    for (; seg != NULL; seg = seg->next) {
+        uint64_t newest = atomic_load(&seg->me->withdrawn);
+
+        if (newest != 0 && serial - (uint32_t)newest > AGE_MAX) {
+            forget(seg->me);
         }
     }
 }

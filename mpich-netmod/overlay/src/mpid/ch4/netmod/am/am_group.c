@@ -163,6 +163,27 @@ static bool has_records(const MPIR_Comm * comm)
     return has;
 }
 
+/* Has a group of it, or of a part, failed other than by a death?  What its members have sent about
+ * that may still come, and a later communicator of theirs must not take it for its own. */
+static bool has_failed(const MPIR_Comm * comm)
+{
+    MPIR_Comm *parts[MAX_PARTS];
+    int n_parts = parts_of(comm, parts);
+    bool has = false;
+
+    for (int order = 0; order < MPIDI_AM_ORDERS && !has; order++) {
+        const struct MPIDI_AM_comm_record *record = MPIDI_AM_COMM(comm).records[order];
+        am_status_t status = record == NULL ||
+            record->group == NULL ? AM_OK : am_coll_group_status(record->group);
+
+        has = status != AM_OK && status != AM_ERR_PEER;
+    }
+    for (int i = 0; i < n_parts && !has; i++) {
+        has = has_failed(parts[i]);
+    }
+    return has;
+}
+
 /* The communicator `whole` is gone, of which this is all or a part; with the lock of vci 0.  MPICH
  * frees the parts next, and then the context that all of them have. */
 static void records_leave(MPIR_Comm * comm, MPIR_Comm * whole, int *kept_id)
@@ -199,6 +220,9 @@ void MPIDI_AM_comm_node_free(MPIR_Comm * comm)
         is_mine = MPIDI_AM_VCI0_IS_MINE();
         if (!is_mine) {
             MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI_LOCK(0));
+        }
+        if (has_failed(comm)) {
+            (void) context_keep(comm);  /* for good */
         }
         records_leave(comm, comm, &kept_id);
         (void) left_close(false);
