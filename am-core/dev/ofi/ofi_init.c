@@ -46,12 +46,11 @@ static am_status_t check_cache(const char *text, char *accepted, size_t bytes)
 {
     size_t value;
 
-    if (am_config_parse_bytes(text, &value) == AM_OK &&
-        value <= OFI_CACHE_MOST) {
-        return AM_OK;
-    }
     snprintf(accepted, bytes, "0 to %d", OFI_CACHE_MOST);
-    return AM_ERR_CONFIG;
+    return am_config_parse_bytes(text, &value) == AM_OK &&
+                           value <= OFI_CACHE_MOST
+                   ? AM_OK
+                   : AM_ERR_CONFIG;
 }
 
 static const struct am_config_row ofi_rows[] = {
@@ -210,10 +209,10 @@ static struct ofi_dev *dev_new(const struct am_dev_params *params)
     ofi_mem_init(dev);
     dev->config.packet_bytes &= ~(size_t)7;
     dev->config.silence_s = am_dev_silence_s(dev->config.silence_s);
-    dev->me = (struct ofi_address){
-            .nonce = dev->nonce,
-            .packet_bytes = (uint32_t)dev->config.packet_bytes,
-            .version = OFI_WIRE_VERSION};
+    dev->me = (struct ofi_address){.nonce = dev->nonce,
+                                   .packet_bytes =
+                                           (uint32_t)dev->config.packet_bytes,
+                                   .version = OFI_WIRE_VERSION};
     return dev;
 }
 
