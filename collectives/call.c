@@ -226,9 +226,11 @@ am_status_t am_coll_req_build(struct am_coll_req *req,
     return AM_OK;
 }
 
-void am_coll_req_held(struct am_coll_req *req)
+/* From the group's to the request's.  Are there others? */
+static bool held_take(struct am_coll_req *req)
 {
-    struct am_list *list = am_coll_held_of(req->group, req->number);
+    struct am_coll_group *group = req->group;
+    struct am_list *list = am_coll_held_of(group, req->number);
     struct am_list *at = list->next;
 
     while (at != list) {
@@ -239,6 +241,21 @@ void am_coll_req_held(struct am_coll_req *req)
             am_list_remove(&held->link);
             am_list_push(&req->held, &held->link);
         }
+    }
+    for (uint32_t i = 0; i < AM_COLL_HELD_BUCKETS; i++) {
+        if (!am_list_is_empty(&group->held[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void am_coll_req_held(struct am_coll_req *req)
+{
+    struct am_list *at;
+
+    if (req->group->has_held) {
+        req->group->has_held = held_take(req);
     }
     for (at = req->held.next; at != &req->held; at = at->next) {
         struct am_coll_held *held = am_container(at, struct am_coll_held, link);

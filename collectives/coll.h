@@ -143,6 +143,7 @@ struct am_coll_group {
     struct am_list active; /* am_coll_req, in the order of their numbers */
     struct am_list
             held[AM_COLL_HELD_BUCKETS]; /* for later collectives, by number */
+    bool has_held;                      /* perhaps */
     am_status_t status;    /* AM_OK, or why no more can be started */
     struct am_coll_numbers numbers; /* that algorithms are chosen by: those of
                                        member 0, so that all choose alike */

@@ -78,6 +78,7 @@ static bool take(struct am_coll *coll, const struct am_coll_held *what,
             return false;
         }
         list = am_coll_held_of(group, what->number);
+        group->has_held = true;
     }
     if (what->handler == AM_COLL_H_FIN) {
         rx_bad(coll);
@@ -283,6 +284,7 @@ void am_coll_strangers_take(struct am_coll_group *group)
         am_list_remove(&held->link);
         if (is_of(group, held) && held->handler != AM_COLL_H_FAILED) {
             am_list_push(am_coll_held_of(group, held->number), &held->link);
+            group->has_held = true;
             continue;
         }
         if (is_of(group, held)) {

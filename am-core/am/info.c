@@ -108,13 +108,13 @@ static const struct am_config_row ctx_rows[] = {
          "file of am_tune with the costs that this machine begins with, and by "
          "which long messages go faster there; auto: "
          "~/.config/libam/profile-HOST, else libam/profile in the system's "
-         "folder of settings, if there is one; none.  It is not used where "
+         "folder of settings, if there is one; none. It is not used where "
          "ranks outnumber the cores",
          offsetof(struct am_values, profile), NULL, NULL},
         {"AM_LEARN", "much", AM_CONFIG_CHOICE, "",
          "do the costs that protocols are chosen by follow what long copies "
          "are "
-         "seen to take?  much: they begin with what is built in for the kind "
+         "seen to take? much: they begin with what is built in for the kind "
          "of "
          "cores that copies show these to be, and follow what differs by a "
          "factor of eight (by a quarter, where ranks outnumber the cores, or "
@@ -122,8 +122,8 @@ static const struct am_config_row ctx_rows[] = {
          "more than a single copy); libam also tries a stream and a single "
          "copy "
          "on contiguous messages of 8 KiB and more, by size, and uses the "
-         "faster.  yes: they follow what differs by a quarter.  no: they stay "
-         "as they began.  With much and yes, cores between which lines come "
+         "faster. yes: they follow what differs by a quarter. no: they stay "
+         "as they began. With much and yes, cores between which lines come "
          "late count as cores that share no cache",
          offsetof(struct am_values, learn), "no|much|yes", NULL},
         {"AM_WAIT", "auto", AM_CONFIG_CHOICE, "",

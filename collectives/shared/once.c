@@ -45,8 +45,7 @@ bool am_shared_may_be_once(const struct am_coll_group *group,
 
     return group->chosen[call->kind].is_one_turn && shared != NULL &&
            group->has_numbers && group->telling == NULL &&
-           am_list_is_empty(&group->turns) &&
-           am_list_is_empty(&group->held[group->next % AM_COLL_HELD_BUCKETS]) &&
+           am_list_is_empty(&group->turns) && !group->has_held &&
            !shared->is_asleep && !shared->owes_nudges &&
            !am_coll_telling_is_due(group);
 }

@@ -394,12 +394,12 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         do the costs that protocols are chosen by follow what long copies are seen to
-        take?  much: they begin with what is built in for the kind of cores that copies
+        take? much: they begin with what is built in for the kind of cores that copies
         show these to be, and follow what differs by a factor of eight (by a quarter,
         where ranks outnumber the cores, or while both ends send and the two copies of a
         stream cost a quarter more than a single copy); libam also tries a stream and a
         single copy on contiguous messages of 8 KiB and more, by size, and uses the
-        faster.  yes: they follow what differs by a quarter.  no: they stay as they began.
+        faster. yes: they follow what differs by a quarter. no: they stay as they began.
         With much and yes, cores between which lines come late count as cores that share
         no cache. One of no, much, yes. libam's default: much.
     - name        : MPIR_CVAR_CH4_AM_LOG
@@ -526,7 +526,7 @@ cvars:
       description : >-
         file of am_tune with the costs that this machine begins with, and by which long
         messages go faster there; auto: ~/.config/libam/profile-HOST, else libam/profile
-        in the system's folder of settings, if there is one; none.  It is not used where
+        in the system's folder of settings, if there is one; none. It is not used where
         ranks outnumber the cores. libam's default: auto.
     - name        : MPIR_CVAR_CH4_AM_PROTO
       category    : CH4_AM
