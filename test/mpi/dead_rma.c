@@ -169,6 +169,24 @@ static int call_win_create(void)
                           &win);
 }
 
+static int call_win_allocate(void)
+{
+    void *base;
+    MPI_Win win;
+
+    return MPI_Win_allocate(sizeof(result), 1, MPI_INFO_NULL, world, &base,
+                            &win);
+}
+
+static int call_win_allocate_shared(void)
+{
+    void *base;
+    MPI_Win win;
+
+    return MPI_Win_allocate_shared(sizeof(result), 1, MPI_INFO_NULL, world,
+                                   &base, &win);
+}
+
 static int call_win_free(void)
 {
     MPI_Win win = active;
@@ -216,6 +234,8 @@ const struct dead_call dead_rma[] = {
         CALL(post, 0),
         CALL(win_test, 0),
         CALL(win_create, 0),
+        CALL(win_allocate, 0),
+        CALL(win_allocate_shared, 0),
         {NULL, NULL, 0},
 };
 

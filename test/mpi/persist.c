@@ -3,7 +3,8 @@
  * times with other contents, alone and with the others under way, with lengths on
  * both sides of what libam takes, in place, and with datatypes that are freed
  * meanwhile; then beside MPI_Ibcast, which every other rank calls before the start and
- * the others after it.  Then on a communicator whose program promises no order of starts,
+ * the others after it; and two beside one that is not started, by the calls that take several
+ * requests.  Then on a communicator whose program promises no order of starts,
  * where every other rank starts two of a kind the other way round.
  *
  * usage: persist yes|no    does libam start the first (its counter coll_started)?
@@ -15,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KINDS      6
-#define STARTS     40 /* more than a communicator needs to get a group */
+#define KINDS  6
+#define STARTS 40 /* more than a communicator needs to get a group */
 
 enum {
     BARRIER,
@@ -127,7 +128,8 @@ static void look(const struct test *t, int kind, int start)
 
             sum += value_of(start, r, 0, i);
             if (kind == ALLGATHER || kind == ALLTOALL) {
-                check(block == value_of(start, r, kind == ALLTOALL ? rank : 0, i),
+                check(block == value_of(start, r, kind == ALLTOALL ? rank : 0,
+                                        i),
                       "blocks", kind, start);
             }
         }
@@ -148,7 +150,7 @@ static void all_of(MPI_Comm comm, int count, int in_place)
 
     for (int k = 0; k < KINDS; k++) {
         tests[k] = (struct test){count, (k + count) % size, in_place, NULL,
-                                 NULL, MPI_REQUEST_NULL};
+                                 NULL,  MPI_REQUEST_NULL};
         tests[k].give = malloc(sizeof(long) * (size_t)(size * count));
         tests[k].get = malloc(sizeof(long) * (size_t)(size * count));
         make(&tests[k], k, comm);
@@ -240,6 +242,55 @@ static void beside_calls(MPI_Comm comm, int count)
 }
 
 /* All members start in one order there. */
+/* Waited for and tested beside others: one that is not started is passed over, and each
+ * that is started ends once. */
+static void among_others(MPI_Comm comm)
+{
+    int words[2] = {0, 0}, sums[2], flag, index, count, which[3];
+    MPI_Request requests[3];
+    MPI_Status status, statuses[3];
+
+    MPI_Bcast_init(&words[0], 1, MPI_INT, 0, comm, MPI_INFO_NULL, &requests[0]);
+    MPI_Allreduce_init(&words[1], &sums[1], 1, MPI_INT, MPI_SUM, comm,
+                       MPI_INFO_NULL, &requests[1]);
+    MPI_Barrier_init(comm, MPI_INFO_NULL, &requests[2]); /* not started */
+    for (int start = 0; start < STARTS; start++) {
+        int ended[3] = {0, 0, 0};
+
+        words[0] = rank == 0 ? start : -1;
+        words[1] = start + rank;
+        MPI_Startall(2, requests);
+        if (start % 3 == 0) {
+            do {
+                flag = 0;
+                check(MPI_Testall(3, requests, &flag, statuses) == MPI_SUCCESS,
+                      "MPI_Testall", -1, start);
+            } while (!flag && failures == 0);
+        } else {
+            for (int left = 2; left > 0 && failures == 0; left -= count) {
+                if (start % 3 == 1) {
+                    count = 1;
+                    MPI_Waitany(3, requests, &which[0], &status);
+                } else {
+                    MPI_Waitsome(3, requests, &count, which, statuses);
+                }
+                for (int i = 0; i < count; i++) {
+                    check(which[i] >= 0 && which[i] < 2 && !ended[which[i]]++,
+                          "ends once", -1, start);
+                }
+            }
+            MPI_Waitany(3, requests, &index, &status);
+            check(index == MPI_UNDEFINED, "none is left", -1, start);
+        }
+        check(words[0] == start, "broadcast", -1, start);
+        check(sums[1] == size * start + size * (size - 1) / 2, "sum", -1,
+              start);
+    }
+    for (int i = 0; i < 3; i++) {
+        MPI_Request_free(&requests[i]);
+    }
+}
+
 static MPI_Comm ordered_dup(void)
 {
     MPI_Comm comm;
@@ -278,6 +329,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 5; i++) {
         beside_calls(comm, counts[i]);
     }
+    among_others(comm);
     MPI_Comm_free(&comm);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     for (int i = 0; i < 5; i++) {

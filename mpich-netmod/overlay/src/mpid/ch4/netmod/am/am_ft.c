@@ -185,7 +185,7 @@ struct MPIDI_AM_ft *MPIDI_AM_ft_of_comm(const MPIR_Comm * comm)
     struct MPIDI_AM_ft *ft;
 
     MPIDI_AM_ft_lock();
-    for (ft = MPIDI_AM_ft_list; ft->comm != comm; ft = ft->next) {
+    for (ft = MPIDI_AM_ft_list; ft != NULL && ft->comm != comm; ft = ft->next) {
     }
     MPIDI_AM_ft_unlock();
     return ft;

@@ -327,16 +327,25 @@ void MPIDI_AM_win_enter(MPIR_Win * win)
     MPIDI_AM_ft_unlock();
 }
 
+/* MPICH frees one that could not be made, too, for which MPIDI_AM_win_enter was not called, and
+ * which may have no communicator. */
 void MPIDI_AM_win_leave(MPIR_Win * win)
 {
-    struct MPIDI_AM_win_link **at = &MPIDI_AM_ft_of_comm(win->comm_ptr)->wins, *link;
+    struct MPIDI_AM_ft *ft = MPIDI_AM_ft_of_comm(win->comm_ptr);
+    struct MPIDI_AM_win_link **at, *link;
 
+    if (ft == NULL) {
+        return;
+    }
     MPIDI_AM_ft_lock();
-    while ((*at)->win != win) {
+    at = &ft->wins;
+    while (*at != NULL && (*at)->win != win) {
         at = &(*at)->next;
     }
     link = *at;
-    *at = link->next;
+    if (link != NULL) {
+        *at = link->next;
+    }
     MPIDI_AM_ft_unlock();
     MPL_free(link);
 }
