@@ -268,8 +268,7 @@ am_status_t am_job_connect(struct am_ctx *ctx, const struct am_params *params,
 struct am_env *am_env_find(const struct am_params *params, char *error,
                            size_t error_bytes);
 
-/* Let a simulated host pay for building a message of so many words, once for
- * each: not again when there was no space for it. */
+/* Let a simulated host pay for building a message of so many words, once for each. */
 void am_peer_charge(struct am_peer *peer, uint32_t word_count);
 /* The device's send_words on a simulated host, which pays. */
 am_status_t am_peer_send_charged(struct am_dev_ep *ep, uint32_t class,
@@ -280,9 +279,9 @@ am_status_t am_peer_send_charged(struct am_dev_ep *ep, uint32_t class,
 
 /* The next am_handle_new will have memory.  AM_ERR_MEMORY. */
 am_status_t am_handle_reserve(struct am_ctx *ctx);
-/* A number for `object`: index | generation << 32, never 0; 0 = no memory. */
+/* A number for `object`: index | generation << 32, never 0; 0: no memory.  And the object,
+ * or NULL (counted) when the number is stale or of another kind. */
 uint64_t am_handle_new(struct am_ctx *ctx, am_handle_kind_t kind, void *object);
-/* The object, or NULL (counted) when the number is stale or of another kind. */
 void *am_handle_find(struct am_ctx *ctx, uint64_t handle, am_handle_kind_t kind);
 void am_handle_free(struct am_ctx *ctx, uint64_t handle);
 
@@ -290,6 +289,7 @@ void am_handle_free(struct am_ctx *ctx, uint64_t handle);
 
 /* Send what other threads posted; how many there were. */
 int am_posts_run(struct am_ctx *ctx);
+bool am_posts_are_run(struct am_ctx *ctx); /* is all of it sent? */
 void am_posts_close(struct am_ctx *ctx);
 /* Is something posted?  If not, whoever posts next calls am_events_ring. */
 bool am_posts_armed(struct am_ctx *ctx);

@@ -97,7 +97,7 @@ static bool has_work(const struct am_ctx *ctx, const struct am_peer *peer)
 {
     return !am_list_is_empty(&peer->ordered) ||
            !am_list_is_empty(&peer->bulk) || peer->landing != 0 ||
-           has_operation(ctx, peer);
+           peer->pins != 0 || has_operation(ctx, peer);
 }
 
 bool am_peer_is_needed(struct am_ctx *ctx, struct am_peer *peer)
@@ -153,14 +153,18 @@ am_status_t am_disconnect(struct am_ctx *ctx, uint32_t index)
     return AM_OK;
 }
 
+/* One that has closed takes nothing any more: what waits for it ends. */
 void am_peers_reap(struct am_ctx *ctx)
 {
     for (uint32_t i = ctx->size; i < ctx->peer_count; i++) {
         struct am_peer *peer = ctx->peers[i];
+        bool has_left = peer != NULL && !peer->dead &&
+                        peer->dev->ops->presence(peer->ep) == AM_DEV_LEFT;
 
-        if (peer != NULL && !peer->named &&
-            (peer->dead ||
-             peer->dev->ops->presence(peer->ep) == AM_DEV_LEFT) &&
+        if (has_left && am_peer_is_needed(ctx, peer)) {
+            am_peer_dead(peer, "it has closed");
+        }
+        if (peer != NULL && !peer->named && (peer->dead || has_left) &&
             am_peer_is_idle(ctx, peer)) {
             let_go(ctx, peer);
         }

@@ -121,6 +121,11 @@ bool am_posts_armed(struct am_ctx *ctx)
     return am_ring_take(&ctx->posts->owner) != NULL;
 }
 
+bool am_posts_are_run(struct am_ctx *ctx)
+{
+    return ctx->posts == NULL || am_ring_take(&ctx->posts->owner) == NULL;
+}
+
 int am_posts_run(struct am_ctx *ctx)
 {
     struct am_ring *ring = &ctx->posts->owner;

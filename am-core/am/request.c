@@ -126,10 +126,12 @@ request_wait(struct am_peer *peer, uint32_t handler, const uint64_t *words,
     if (ctx->polling) {
         return am_request_queue(peer, handler, words, word_count, data, bytes);
     }
+    peer->pins++; /* it may be a late one, which a poll lets go of */
     do {
         died = am_poll_blocked(ctx, true) == AM_ERR_PEER || died;
         status = am_peer_send(peer, handler, 0, words, word_count, data, bytes);
     } while (status == AM_ERR_AGAIN);
+    peer->pins--;
     if (died) {
         am_poll_owe(ctx);
     }

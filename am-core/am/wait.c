@@ -168,7 +168,7 @@ int am_ctx_poll_wait(struct am_ctx *ctx)
 int am_is_flushed(struct am_ctx *ctx)
 {
     return am_list_is_empty(&ctx->busy) && am_list_is_empty(&ctx->finished) &&
-           all_drained(ctx);
+           am_posts_are_run(ctx) && all_drained(ctx);
 }
 
 am_status_t am_flush(struct am_ctx *ctx)

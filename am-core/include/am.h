@@ -186,8 +186,8 @@ AM_API const char *am_error_text(const struct am_ctx *ctx);
 
 /*
  * Look now whether a rank of the job has died, for a caller that waits for
- * something else and does not poll.  No handler runs; what waits for a peer
- * that has died ends.  AM_OK, or AM_ERR_PEER when one is dead (am_error_text has
+ * something else and does not poll.  Handlers run for what a dead peer has left; what
+ * waits for it ends in the next poll.  AM_OK, or AM_ERR_PEER when one is dead (am_error_text has
  * the sentence); AM_ERR_HANDLER in a handler; AM_ERR_FORKED.  A rank that closed in
  * order has not died, unless something waited for it.
  */
@@ -201,8 +201,9 @@ AM_API bool am_peer_is_dead(const struct am_ctx *ctx, uint32_t peer);
  * while it lives. */
 AM_API const char *am_peer_death(const struct am_ctx *ctx, uint32_t peer);
 
-/* `dead` is called, from a poll, once for each peer that dies from now on, when
- * what was under way with it has ended; with the rules of a handler. */
+/* `dead` is called, from a poll or am_check, once for each peer that dies from now on; with
+ * the rules of a handler.  What was under way with the peer may end later, in a poll: memory
+ * that its `done` needs is to live until then. */
 typedef void (*am_dead_fn)(void *arg, uint32_t peer);
 AM_API void am_set_dead(struct am_ctx *ctx, am_dead_fn dead, void *arg);
 

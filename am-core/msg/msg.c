@@ -151,7 +151,7 @@ static void msg_peer_dead(struct am_ctx *ctx, struct am_peer *peer)
         am_credit_close(mp);
         am_msg_peer_fail(mp);
     }
-    am_msg_lost_dead(am_msg_of(ctx), peer);
+    am_msg_lost_dead(am_msg_of(ctx));
 }
 
 /* The context closes: requests under way end without a word. */

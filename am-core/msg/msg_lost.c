@@ -128,11 +128,22 @@ static void look(struct am_msg *msg)
     }
 }
 
-void am_msg_lost_dead(struct am_msg *msg, struct am_peer *peer)
+/* Any peer will do, as the look is queued as work for it, but it must stay: a rank of the
+ * job. */
+static void look_begin(struct am_msg *msg)
 {
-    msg->look_peer = peer;
+    am_status_t status;
+
+    if (msg->look_peer == NULL) {
+        msg->look_peer = am_peer_get(msg->ctx, am_rank(msg->ctx), &status);
+    }
     msg->trouble_count++;
     look(msg);
+}
+
+void am_msg_lost_dead(struct am_msg *msg)
+{
+    look_begin(msg);
 }
 
 /* Connect to a rank that somebody waits for. */
@@ -208,19 +219,12 @@ void am_msg_lost_check(struct am_ctx *ctx)
 void am_msg_look(struct am_ctx *ctx)
 {
     struct am_msg *msg = am_msg_of(ctx);
-    am_status_t status;
 
     if (msg->look_peer == NULL) {
-        /* any will do: the look is queued as work for it */
-        msg->look_peer =
-                am_list_is_empty(&msg->peers)
-                        ? am_peer_get(ctx, am_rank(ctx), &status)
-                        : am_container(msg->peers.next, struct am_msg_peer,
-                                       link)
-                                  ->peer;
-        msg->trouble_count++;
+        look_begin(msg);
+    } else {
+        look(msg);
     }
-    look(msg);
 }
 
 void am_msg_trouble(struct am_msg *msg)

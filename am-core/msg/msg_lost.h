@@ -9,7 +9,7 @@
 /* Sources are peer indices until am_msg_set_lost says what they are. */
 void am_msg_lost_open(struct am_msg *msg);
 /* A peer has died: look for its receives at the next poll. */
-void am_msg_lost_dead(struct am_msg *msg, struct am_peer *peer);
+void am_msg_lost_dead(struct am_msg *msg);
 /* Receives and probes that wait for ranks without a connection: connect to these,
  * since over a network only who is connected is looked after.  Who waits for any
  * source is connected to all, some at a time.  At most once a second. */

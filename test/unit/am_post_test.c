@@ -98,6 +98,26 @@ static void test_threads(void **state)
     world_close(&world);
 }
 
+/* A flush is over when what was posted has gone, too: more than a poll sends. */
+static void test_flush(void **state)
+{
+    struct seen seen = {{0}, 0};
+    struct world world;
+
+    (void)state;
+    world_open(&world, 2, NULL);
+    am_handler_register(world.ctx[1], H_NOTE, on_note, &seen, "note");
+    assert_int_equal(am_ctx_post_open(world.ctx[0], 256), AM_OK);
+    for (int i = 0; i < 200; i++) {
+        assert_int_equal(am_ctx_post(world.ctx[0], 1, H_NOTE, NULL, 0, NULL, 0),
+                         AM_OK);
+    }
+    assert_int_equal(am_flush(world.ctx[0]), AM_OK);
+    assert_int_equal(world_counter(&world, 0, "posted"), 200);
+    assert_int_equal(world_counter(&world, 0, "tx_requests"), 200);
+    world_close(&world);
+}
+
 static void test_limits(void **state)
 {
     struct seen seen = {{0}, 0};
@@ -138,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_threads),
+            cmocka_unit_test(test_flush),
             cmocka_unit_test(test_limits),
     };
 

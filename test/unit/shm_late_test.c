@@ -360,24 +360,61 @@ static void test_reconnect(void **state)
     pair_close(&pair);
 }
 
-/* A process of its own that has a context and never polls it: it gives its
- * address, and closes when it is told to. */
+/* Who has died can be let go of, also when there were messages, and receives go on. */
+static void test_disconnect_dead(void **state)
+{
+    const struct am_msg_envelope envelope = {1, 0, 1};
+    const struct am_msg_mask mask = {UINT32_MAX, 0, UINT32_MAX};
+    static char in[64];
+    struct am_data landing = am_data_contig(in, sizeof(in));
+    struct ended received = {0};
+    struct pair pair;
+    struct am_ctx *ctx;
+    am_status_t status;
+    uint32_t peer;
+
+    pair_open(&pair);
+    ctx = pair.world[0].ctx[0];
+    peer = pair_connect(&pair, 0);
+    pair_send(&pair, 0, peer);
+    (void)am_msg_irecv(ctx, &envelope, &mask, &landing, ended_done, &received,
+                       &received.status, &received.req);
+    am_peer_dead(am_peer_get(ctx, peer, &status), "the test says so");
+    for (int i = 0; i < 10; i++) {
+        pair_poll(&pair);
+    }
+    assert_int_equal(am_disconnect(ctx, peer), AM_OK);
+    assert_int_equal(am_msg_cancel(received.req), AM_DONE);
+    pair_close(&pair);
+}
+
+/* A process of its own that has a context: it gives its address, and closes when it is
+ * told to; it never polls, or it reads what comes first, and closes a while after. */
 struct guest {
     pid_t pid;
     int words[2], orders[2];
+    bool reads;
 };
 
 static void guest_run(struct guest *guest)
 {
     unsigned char blob[AM_ADDRESS_BYTES];
     struct world world;
+    int count = 0;
     char order;
 
     world_open(&world, 1, NULL);
     if (am_address(world.ctx[0], blob) != AM_OK ||
         write(guest->words[1], blob, sizeof(blob)) != sizeof(blob) ||
-        read(guest->orders[0], &order, 1) != 1) {
+        (!guest->reads && read(guest->orders[0], &order, 1) != 1)) {
         _exit(1);
+    }
+    am_handler_register(world.ctx[0], H_COUNT, on_count, &count, "count");
+    while (guest->reads && count == 0) {
+        (void)world_poll(&world);
+    }
+    if (guest->reads) {
+        usleep(100000);
     }
     world_close(&world);
     _exit(0);
@@ -415,13 +452,36 @@ static void guest_end(struct guest *guest, bool is_killed)
     }
 }
 
+/* A request that waits for space to one that closes meanwhile ends, and what is queued. */
+static void test_leaves_meanwhile(void **state)
+{
+    unsigned char blob[AM_ADDRESS_BYTES];
+    struct guest guest = {.reads = true};
+    am_status_t status = AM_OK;
+    struct world world;
+    uint32_t peer;
+
+    meanwhile = NULL;
+    guest_start(&guest, blob);
+    world_open(&world, 1, NULL);
+    assert_int_equal(am_connect(world.ctx[0], blob, &peer), AM_OK);
+    while (status == AM_OK) { /* those before it is connected are queued */
+        status = am_ctx_request(world.ctx[0], peer, H_COUNT, NULL, 0, NULL, 0);
+    }
+    assert_int_equal(status, AM_ERR_PEER);
+    (void)write(guest.orders[1], "", 1); /* nobody reads it */
+    assert_int_equal(waitpid(guest.pid, NULL, 0), guest.pid);
+    (void)am_flush(world.ctx[0]); /* it ends */
+    world_close(&world);
+}
+
 /* The end of a process that has not answered a connection is its death, and not
  * when it has closed. */
 static void test_unanswered(void **state)
 {
     for (int is_killed = 0; is_killed < 2; is_killed++) {
         unsigned char blob[AM_ADDRESS_BYTES];
-        struct guest guest;
+        struct guest guest = {.reads = false};
         struct world world;
         uint32_t peer;
 
@@ -450,6 +510,8 @@ int main(void)
             cmocka_unit_test(test_both_connect),
             cmocka_unit_test(test_disconnect),
             cmocka_unit_test(test_disconnect_busy),
+            cmocka_unit_test(test_disconnect_dead),
+            cmocka_unit_test(test_leaves_meanwhile),
             cmocka_unit_test(test_silent_visitors),
             cmocka_unit_test(test_unequal_packets),
             cmocka_unit_test(test_reconnect),
