@@ -93,6 +93,7 @@ struct am_peer {
     bool named;      /* am_connect has given its index away */
     uint32_t landing; /* sends of it to clients that have not ended */
     uint32_t pins;    /* callers that wait for space to it */
+    bool died_last; /* of late peers: it keeps its index, for who asks whether it is dead */
     bool paid;  /* a message is built, charged for, and waits for space */
     void *blob; /* address of a late peer, or NULL */
     char *death; /* how it died, as a sentence; NULL: it lives, or no memory */

@@ -46,6 +46,15 @@ static void operations_fail(struct am_ctx *ctx, struct am_peer *peer)
  * nobody does it has ended in order: its port is closed when an answer to its last
  * words comes late, or its own last packet was lost.  A peer dies once, whatever a
  * device says of it later. */
+static void died_last(struct am_ctx *ctx, struct am_peer *peer)
+{
+    for (uint32_t i = ctx->size; i < ctx->peer_count; i++) {
+        if (ctx->peers[i] != NULL) {
+            ctx->peers[i]->died_last = ctx->peers[i] == peer;
+        }
+    }
+}
+
 void am_peer_dead(void *user, const char *why)
 {
     struct am_peer *peer = user;
@@ -58,6 +67,7 @@ void am_peer_dead(void *user, const char *why)
         return;
     }
     peer->dead = true;
+    died_last(ctx, peer);
     peer->left = !late && !is_missed;
     peer->send = am_send_to_dead;
     ctx->attention = true;

@@ -164,8 +164,8 @@ void am_peers_reap(struct am_ctx *ctx)
         if (has_left && am_peer_is_needed(ctx, peer)) {
             am_peer_dead(peer, "it has closed");
         }
-        if (peer != NULL && !peer->named && (peer->dead || has_left) &&
-            am_peer_is_idle(ctx, peer)) {
+        if (peer != NULL && !peer->named && !peer->died_last &&
+            (peer->dead || has_left) && am_peer_is_idle(ctx, peer)) {
             let_go(ctx, peer);
         }
     }

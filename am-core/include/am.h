@@ -194,7 +194,8 @@ AM_API const char *am_error_text(const struct am_ctx *ctx);
 AM_API am_status_t am_check(struct am_ctx *ctx);
 
 /* Is this peer known to have died, or to be gone after it closed?  Sends to it fail
- * with AM_ERR_PEER. */
+ * with AM_ERR_PEER.  A late peer that connected to this context keeps its index until
+ * another late peer dies. */
 AM_API bool am_peer_is_dead(const struct am_ctx *ctx, uint32_t peer);
 
 /* How this peer died, as one sentence that names it, owned by the context; ""
