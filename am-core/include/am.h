@@ -203,8 +203,7 @@ AM_API bool am_peer_is_dead(const struct am_ctx *ctx, uint32_t peer);
 AM_API const char *am_peer_death(const struct am_ctx *ctx, uint32_t peer);
 
 /* `dead` is called, from a poll or am_check, once for each peer that dies from now on; with
- * the rules of a handler.  What was under way with the peer may end later, in a poll: memory
- * that its `done` needs is to live until then. */
+ * the rules of a handler.  The `done` of what was under way with it may be called later. */
 typedef void (*am_dead_fn)(void *arg, uint32_t peer);
 AM_API void am_set_dead(struct am_ctx *ctx, am_dead_fn dead, void *arg);
 
