@@ -12,10 +12,11 @@
 
 #include "collectives/message.h"
 
-static void fail_all(struct am_coll_group *group, am_status_t status)
+void am_coll_group_end(struct am_coll_group *group, am_status_t status)
 {
     struct am_list *at;
 
+    group->status = status;
     for (at = group->active.next; at != &group->active; at = at->next) {
         am_coll_req_fail(am_container(at, struct am_coll_req, link), status);
     }
@@ -58,8 +59,7 @@ void am_coll_group_told(struct am_coll_group *group)
         am_log(am_ctx_log(group->coll->ctx), AM_LOG_ERROR,
                "collectives of group %u have failed at another member",
                group->id);
-        group->status = AM_ERR_INVALID;
-        fail_all(group, AM_ERR_INVALID);
+        am_coll_group_end(group, AM_ERR_INVALID);
         am_shared_break(group);
     }
 }

@@ -244,20 +244,9 @@ bool am_coll_groups_have(struct am_coll *coll, uint32_t peer_index)
     return false;
 }
 
-static void group_dead(struct am_coll_group *group)
-{
-    struct am_list *at;
-
-    group->status = AM_ERR_PEER;
-    for (at = group->active.next; at != &group->active; at = at->next) {
-        am_coll_req_fail(am_container(at, struct am_coll_req, link),
-                         AM_ERR_PEER);
-    }
-}
-
 void am_coll_group_abandon(struct am_coll_group *group)
 {
-    group_dead(group);
+    am_coll_group_end(group, AM_ERR_PEER);
 }
 
 bool am_coll_is_named(const struct am_coll_group *group, am_coll_kind_t kind)
@@ -280,7 +269,7 @@ void am_coll_groups_dead(struct am_coll *coll, uint32_t peer_index)
                     am_container(at, struct am_coll_group, link);
 
             if (has_member(group, peer_index)) {
-                group_dead(group);
+                am_coll_group_end(group, AM_ERR_PEER);
             }
         }
     }

@@ -75,6 +75,8 @@ void am_coll_step_stop(struct am_step *step, bool at_close);
 /* No collective of the group can be started any more, and those under way fail.  Unless
  * somebody has died, which all find out, the other members are told. */
 void am_coll_group_fail(struct am_coll_group *group, am_status_t status);
+/* The same without a word to anybody, and those under way end with it. */
+void am_coll_group_end(struct am_coll_group *group, am_status_t status);
 /* A member has told it. */
 void am_coll_group_told(struct am_coll_group *group);
 /* What tells the group's messages from those of a group of other members that had its

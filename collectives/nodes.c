@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "collectives/coll.h"
+#include "collectives/message.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -252,13 +252,8 @@ void am_coll_nodes_forget(const struct am_coll_group *level)
 
 static void level_end(struct am_coll_group *level, am_status_t status)
 {
-    if (level == NULL) {
-        return;
-    }
-    level->status = status;
-    for (struct am_list *at = level->active.next; at != &level->active;
-         at = at->next) {
-        am_coll_req_fail(am_container(at, struct am_coll_req, link), status);
+    if (level != NULL) {
+        am_coll_group_end(level, status);
     }
 }
 

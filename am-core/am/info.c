@@ -113,18 +113,15 @@ static const struct am_config_row ctx_rows[] = {
          offsetof(struct am_values, profile), NULL, NULL},
         {"AM_LEARN", "much", AM_CONFIG_CHOICE, "",
          "do the costs that protocols are chosen by follow what long copies "
-         "are "
-         "seen to take? much: they begin with what is built in for the kind "
-         "of "
-         "cores that copies show these to be, and follow what differs by a "
-         "factor of eight (by a quarter, where ranks outnumber the cores, or "
-         "while both ends send and the two copies of a stream cost a quarter "
-         "more than a single copy); libam also tries a stream and a single "
-         "copy "
-         "on contiguous messages of 8 KiB and more, by size, and uses the "
-         "faster. yes: they follow what differs by a quarter. no: they stay "
-         "as they began. With much and yes, cores between which lines come "
-         "late count as cores that share no cache",
+         "are seen to take? much: they begin with what is built in for the "
+         "kind of cores that copies show these to be, and follow what "
+         "differs by a factor of eight (by a quarter, where ranks outnumber "
+         "the cores, or while both ends send and the two copies of a stream "
+         "cost a quarter more than a single copy); libam also tries a stream "
+         "and a single copy on contiguous messages of 8 KiB and more, by "
+         "size, and uses the faster. yes: they follow what differs by a "
+         "quarter. no: they stay as they began. With much and yes, cores "
+         "between which lines come late count as cores that share no cache",
          offsetof(struct am_values, learn), "no|much|yes", NULL},
         {"AM_WAIT", "auto", AM_CONFIG_CHOICE, "",
          "what a waiting process does: auto spins, yields when others want "

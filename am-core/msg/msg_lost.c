@@ -130,7 +130,7 @@ static void look(struct am_msg *msg)
 
 /* Any peer will do, as the look is queued as work for it, but it must stay: a rank of the
  * job. */
-static void look_begin(struct am_msg *msg)
+void am_msg_lost_dead(struct am_msg *msg)
 {
     am_status_t status;
 
@@ -139,11 +139,6 @@ static void look_begin(struct am_msg *msg)
     }
     msg->trouble_count++;
     look(msg);
-}
-
-void am_msg_lost_dead(struct am_msg *msg)
-{
-    look_begin(msg);
 }
 
 /* Connect to a rank that somebody waits for. */
@@ -221,7 +216,7 @@ void am_msg_look(struct am_ctx *ctx)
     struct am_msg *msg = am_msg_of(ctx);
 
     if (msg->look_peer == NULL) {
-        look_begin(msg);
+        am_msg_lost_dead(msg);
     } else {
         look(msg);
     }
