@@ -77,6 +77,42 @@ static inline bool tx_has_place(struct shm_ep *ep, struct shm_tx *tx,
     return false;
 }
 
+/* What a peer waits for goes, up to so many bytes, to the cache that both cores share: half a
+ * round trip of 256 bytes to 4 KiB takes 0.85 to 0.9 times as long (Intel's Emerald Rapids).
+ * Windows of 256 bytes to 1 KiB take 1.1 to 1.6 times as long if all of them do. */
+#define SHARED_MOST ((size_t)4096)
+
+static __attribute__((noinline)) void
+answer_share(const struct shm_ep *ep, const char *data, size_t bytes)
+{
+    const struct shm_dev *dev = shm_dev_of(ep->ep.dev);
+
+    if (!ep->ep.near && !dev->crowded && !dev->core_shared) {
+        am_lines_share(data, bytes);
+    }
+}
+
+/* Packets that have come from the peer, in 8 bits. */
+static inline uint8_t heard(const struct shm_ep *ep)
+{
+    uintptr_t at = (uintptr_t)ep->rx[0].next + (uintptr_t)ep->rx[1].next;
+
+    return (uint8_t)(at / sizeof(*ep->rx[0].next));
+}
+
+/* The peer waits for what is sent, most likely, if something has come from it since the packet
+ * before; a stream goes on without. */
+static inline void share(const struct shm_ep *ep, struct shm_tx *tx,
+                         const char *data, size_t bytes)
+{
+    uint8_t now = heard(ep);
+
+    if (SHM_UNLIKELY(now != tx->heard_last)) {
+        tx->heard_last = now;
+        answer_share(ep, data, bytes);
+    }
+}
+
 /* As shm_tx_publish, and a payload that took `total` of the ring: then its next lines. */
 static inline am_status_t publish_data(struct shm_ep *ep, struct shm_tx *tx,
                                        struct shm_slot *slot, uint64_t ctl,
@@ -130,6 +166,7 @@ am_status_t shm_send_data(struct shm_ep *ep, struct shm_tx *tx,
                                    lead + bytes);
     uint64_t skip, place;
     struct shm_slot *slot;
+    am_status_t status;
     uint32_t at;
 
     if (bytes > ep->seg->header.packet_bytes[tx - ep->tx] - hdr_bytes) {
@@ -157,8 +194,12 @@ am_status_t shm_send_data(struct shm_ep *ep, struct shm_tx *tx,
         shm_payload_write(payload, tx->data + at, ep->ep.near);
     }
     data_count(stats, hdr_bytes, bytes);
-    return publish_data(ep, tx, slot, ctl_data(tx->stamp, hdr_bytes, place),
-                        total);
+    status = publish_data(ep, tx, slot, ctl_data(tx->stamp, hdr_bytes, place),
+                          total);
+    if (bytes <= SHARED_MOST) {
+        share(ep, tx, tx->data + at, bytes);
+    }
+    return status;
 }
 
 /* Nothing is asked here that matters to longer payloads only. */
@@ -178,6 +219,7 @@ am_status_t shm_send_lines(struct shm_ep *ep, struct shm_tx *tx, uint64_t first,
     slot->u.ext.hdr[0] = first;
     shm_copy_words(slot->u.ext.hdr + 1, words, hdr_bytes - sizeof(first));
     data_count(shm_dev_of(ep->ep.dev)->stats, hdr_bytes, bytes);
+    share(ep, tx, tx->data + at, bytes);
     return publish_data(ep, tx, slot, ctl_data(tx->stamp, hdr_bytes, place),
                         total);
 }
