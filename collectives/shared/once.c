@@ -21,6 +21,10 @@
 #define BRIEF_MAX   64
 #define BRIEF_TRIED 16
 
+/* Of payloads: 64 bytes to 2 KiB that two members exchange take 0.9 to 0.95 times as long
+ * (Intel's Emerald Rapids), and 4 KiB 1.03 times. */
+#define SHARED_MOST ((size_t)2048)
+
 /* Is the next barrier one that a member leads (shared/barrier.c)? */
 static bool is_led_next(const struct am_coll_group *group)
 {
@@ -163,6 +167,20 @@ static bool barrier_led(struct am_coll_group *group,
     return true;
 }
 
+/* What all wait for goes to the cache that their cores share (shm_tx_data.c tells of packets). */
+static __attribute__((noinline)) void
+payload_share(const struct am_shared_part *part)
+{
+    const struct am_coll_group *group = part->group;
+    const struct am_shared *shared = group->shared;
+
+    if (!am_coll_is_crowded(&group->numbers)) {
+        am_lines_share(am_shared_payload(shared, shared->rank, part->turn,
+                                         part->written),
+                       part->written);
+    }
+}
+
 bool am_shared_once(struct am_coll_group *group,
                     const struct am_coll_call *call)
 {
@@ -191,6 +209,10 @@ bool am_shared_once(struct am_coll_group *group,
         am_shared_copied(group->coll, part.written);
     }
     am_shared_tell(group, part.turn, print);
+    if (whose == AM_SHARED_ALL && part.written > AM_SHARED_FEW_BYTES &&
+        part.written <= SHARED_MOST) {
+        payload_share(&part);
+    }
     if (!wait(group, whose, call->root, part.turn, print,
               call->is_waited_for)) {
         return false;
