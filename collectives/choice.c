@@ -90,7 +90,8 @@ const struct am_coll_choice *am_coll_choice_of(struct am_coll_group *group,
                 am_coll_select(group->coll->config, &group->numbers, &wish);
         choice->wish = wish;
         choice->print = print_of(&wish, &choice->plan);
-        choice->is_one_turn = am_shared_is_one_turn(choice->plan.algorithm->way,
+        choice->is_one_turn = am_shared_is_one_turn(&group->numbers,
+                                                    choice->plan.algorithm->way,
                                                     &wish, &choice->written);
     }
     choice->count = call->count;

@@ -63,18 +63,17 @@ static uint64_t shared_ps(const struct am_coll_cost *c, size_t in, size_t out,
 }
 
 /* The root writes a piece while the others read the one before.  Where cores are shared
- * it has written all its slots when the others run, and waits for them, and they for
- * it. */
+ * it has written all turns that there is room for when the others run, and if that is not all,
+ * it waits for them in each, and they for it (4 and 8 members of two cores). */
 uint64_t am_cost_shared_bcast(const struct am_coll_cost *c)
 {
-    size_t piece =
-            c->bytes < AM_SHARED_SLOT_BYTES ? c->bytes : AM_SHARED_SLOT_BYTES;
-    uint64_t count = turns(c->bytes);
+    size_t room = am_shared_room(c->numbers, AM_COLL_BCAST, c->size, c->bytes);
+    size_t piece = c->bytes < room ? c->bytes : room;
+    uint64_t count = am_piece_count(c->bytes, room);
 
     if (am_cost_is_crowded(c)) {
-        return copies_ps(
-                c, count < AM_SHARED_DEPTH ? 0 : count - AM_SHARED_DEPTH + 2,
-                c->bytes);
+        return copies_ps(c, count < AM_SHARED_DEPTH ? 0 : 2 * (count - 1),
+                         c->bytes);
     }
     return flag_ps(c) * (1 + count / AM_SHARED_DEPTH) + copy_ps(c, piece) +
            copy_ps(c, c->bytes) +

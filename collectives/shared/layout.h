@@ -123,8 +123,8 @@ am_shared_slot(const struct am_shared *shared, uint32_t member, uint32_t turn)
            turn % AM_SHARED_DEPTH;
 }
 
-/* Where the bytes lie that a member gives in a turn, at most a slot's; all members
- * that give in it give as many, or all say AM_SHARED_SLOT_BYTES. */
+/* Where the bytes lie that a member gives in a turn; all members that give in it give as
+ * many, or all say AM_SHARED_SLOT_BYTES.  Who gives more than a slot's is the only one. */
 static inline void *am_shared_payload(const struct am_shared *shared,
                                       uint32_t member, uint32_t turn,
                                       size_t bytes)
@@ -134,7 +134,8 @@ static inline void *am_shared_payload(const struct am_shared *shared,
     }
     return shared->base + am_shared_turns_at(shared->size) +
            turn % AM_SHARED_DEPTH * am_shared_turn_bytes(shared->size) +
-           member * am_shared_stride(bytes);
+           (bytes <= AM_SHARED_SLOT_BYTES ? member * am_shared_stride(bytes)
+                                          : 0);
 }
 
 /* Nobody has begun anything, sleeps or has left; all can pass a fence for

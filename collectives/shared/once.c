@@ -31,14 +31,17 @@ static bool is_led_next(const struct am_coll_group *group)
     return !group->has_met && group->leader < group->size;
 }
 
-bool am_shared_is_one_turn(const struct am_shared_way *way,
+bool am_shared_is_one_turn(const struct am_coll_numbers *numbers,
+                           const struct am_shared_way *way,
                            const struct am_coll_wish *wish, size_t *written_p)
 {
     *written_p =
             way == &am_shared_by_pieces
                     ? wish->bytes * am_shared_blocks(wish->kind, wish->size)
                     : 0;
-    return !wish->is_vector && *written_p <= AM_SHARED_SLOT_BYTES &&
+    return !wish->is_vector &&
+           *written_p <= am_shared_room(numbers, wish->kind, wish->size,
+                                        wish->bytes) &&
            (way == &am_shared_by_pieces || way == &am_shared_by_flags);
 }
 

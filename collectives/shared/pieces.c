@@ -262,14 +262,16 @@ static struct am_shared_part part_of(const struct am_coll_req *req)
 static uint32_t pieces_open(struct am_coll_req *req)
 {
     uint32_t blocks = am_shared_blocks(req->call.kind, req->group->size);
-    size_t bytes = am_shared_bytes_of(req), unit, room;
+    size_t bytes = am_shared_bytes_of(req), unit;
+    size_t room = am_shared_room(&req->group->numbers, req->call.kind,
+                                 req->group->size, bytes);
 
-    if (bytes * blocks <= AM_SHARED_SLOT_BYTES) { /* and no division */
+    if (bytes * blocks <= room) { /* and no division */
         req->shared.piece = bytes;
         return 1;
     }
     unit = am_shared_unit_of(req);
-    room = AM_SHARED_SLOT_BYTES / blocks;
+    room /= blocks;
     req->shared.piece = room - room % unit;
     return am_piece_count(bytes, req->shared.piece);
 }

@@ -23,7 +23,7 @@ struct am_shared_way {
     bool (*fits)(const struct am_coll_wish *wish);
     /* Prepare it; the number of turns, the same at all members.  0: no memory. */
     uint32_t (*open)(struct am_coll_req *req);
-    /* Bytes that I give in this turn, at most a slot's; and write them. */
+    /* Bytes that I give in this turn, at most am_shared_room; and write them. */
     size_t (*gives)(const struct am_coll_req *req);
     void (*write)(const struct am_coll_req *req, void *to);
     am_shared_whose_t (*whose)(const struct am_coll_req *req);
@@ -48,6 +48,20 @@ static inline uint32_t am_shared_blocks(am_coll_kind_t kind, uint32_t size)
     return am_shared_is_cut(kind) && size > 1 ? size - 1 : 1;
 }
 
+/* Bytes that a member writes at most in a turn of a collective of so many: a slot's; but where
+ * members share cores the root of a longer broadcast, which alone writes, has the room of all.
+ * It then runs ahead of the others, and seldom waits until they have read; what fits two slots
+ * stays in these, which fit a core's first cache. */
+static inline size_t am_shared_room(const struct am_coll_numbers *numbers,
+                                    am_coll_kind_t kind, uint32_t size,
+                                    size_t bytes)
+{
+    return kind == AM_COLL_BCAST && am_coll_is_crowded(numbers) &&
+                           bytes > (size_t)2 * AM_SHARED_SLOT_BYTES
+                   ? (size_t)size * AM_SHARED_SLOT_BYTES
+                   : AM_SHARED_SLOT_BYTES;
+}
+
 /* What members agree on in a barrier that one leads: all must find the same
  * leader. */
 static inline uint32_t am_shared_led_print(uint32_t print, uint32_t leader)
@@ -70,7 +84,8 @@ struct am_shared_part {
 
 /* Is such a collective one turn, of nothing or of pieces?  And how much a member writes
  * in it that gives. */
-bool am_shared_is_one_turn(const struct am_shared_way *way,
+bool am_shared_is_one_turn(const struct am_coll_numbers *numbers,
+                           const struct am_shared_way *way,
                            const struct am_coll_wish *wish, size_t *written_p);
 
 /* Does this member give anything; and whose does it take? */

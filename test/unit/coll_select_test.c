@@ -119,8 +119,11 @@ static void test_long_round(void **state)
 
         assert_plan(&n, AM_COLL_BARRIER, size, 0, "shared");
         assert_plan(&n, AM_COLL_BCAST, size, 8, "shared");
+        assert_plan(&n, AM_COLL_BCAST, size, 65536, "shared"); /* two turns */
+        n.shared.slot_bytes = 0;
         assert_true(plan_of(&n, AM_COLL_BCAST, size, 65536).chunk_bytes ==
                     n.eager_max); /* pieces that wait for nobody */
+        n.shared.slot_bytes = AM_SHARED_SLOT_BYTES;
         assert_plan(&n, AM_COLL_SCATTER, size, 65536, "reads");
         assert_plan(&n, AM_COLL_REDUCE, size, 8, "shared");
         assert_plan(&n, AM_COLL_ALLREDUCE, size, 8192, "shared");
@@ -191,7 +194,9 @@ static void test_long(void **state)
             assert_plan(&n, AM_COLL_BCAST, size, bytes, "reads");
             assert_plan(&n, AM_COLL_ALLTOALL, size, bytes, "staggered");
         }
+        n.shared.slot_bytes = 0;
         plan = plan_of(&n, AM_COLL_BCAST, size, n.lane_bytes / 4);
+        n.shared.slot_bytes = AM_SHARED_SLOT_BYTES;
         assert_true(plan.chunk_bytes == n.eager_max); /* what lanes hold */
     }
     pair.lane_bytes = n.lane_bytes; /* where nobody waits for a core */

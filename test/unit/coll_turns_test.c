@@ -358,12 +358,108 @@ static void test_operator(void **state)
     }
 }
 
+static void crowd_set(struct trial_group *tg, uint32_t size, bool crowded)
+{
+    for (uint32_t i = 0; i < size; i++) {
+        tg->group[i]->numbers.perf.turn_ps = crowded ? 1100000 : 0;
+    }
+}
+
+/* Where members share cores a broadcast's root has the room of all: what it writes in a turn
+ * arrives from each root, however much it is more or less than that. */
+static void test_room(void **state)
+{
+    enum {
+        SIZE = 3,
+        SLOT = AM_SHARED_SLOT_BYTES,
+        ALL = SIZE * SLOT
+    };
+
+    static const struct {
+        size_t bytes;
+        uint32_t turns, few; /* `few`: where members share cores */
+    } rows[] = {
+            {2 * SLOT, 2, 2},
+            {2 * SLOT + 1, 3, 1},
+            {ALL, SIZE, 1},
+            {ALL + 1, SIZE + 1, 2},
+            {9 * ALL + 7, 3 * 9 + 1, 10},
+    };
+    struct trial t = {.kind = AM_COLL_BCAST, .count = 8};
+    struct trial_group tg;
+    struct world world;
+
+    (void)state;
+    trial_shared_open(&world, &tg, SIZE, &t, &prng);
+    for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+        t.count = rows[i / 2].bytes;
+        crowd_set(&tg, SIZE, i % 2 == 1);
+        for (t.root = 0; t.root < SIZE; t.root++) {
+            uint32_t turn = tg.group[0]->shared->next;
+
+            trial(&tg, &t, &prng);
+            assert_int_equal(tg.group[0]->shared->next - turn,
+                             i % 2 == 1 ? rows[i / 2].few : rows[i / 2].turns);
+        }
+    }
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
+/* Broadcasts of more than a slot, of which a root writes as many as there is room for
+ * before anybody reads. */
+static void test_room_ahead(void **state)
+{
+    enum {
+        SIZE = 4,
+        BYTES = 3 * AM_SHARED_SLOT_BYTES
+    };
+
+    static char values[SIZE][AHEAD][BYTES];
+    static struct world_done done[SIZE][AHEAD];
+    struct trial t = {.kind = AM_COLL_BCAST, .count = 8};
+    struct trial_group tg;
+    struct world world;
+    int ended = 0;
+
+    (void)state;
+    trial_shared_open(&world, &tg, SIZE, &t, &prng);
+    crowd_set(&tg, SIZE, true);
+    for (uint32_t i = 0; i < SIZE; i++) {
+        uint32_t member = (i + 2) % SIZE;
+
+        for (int j = 0; j < AHEAD; j++) {
+            struct am_coll_call call = {.kind = AM_COLL_BCAST,
+                                        .root = 2,
+                                        .recv = values[member][j],
+                                        .count = BYTES};
+
+            memset(values[member][j], member == 2 ? 'a' + j : 0, BYTES);
+            trial_group_start(&tg, member, &call, &done[member][j]);
+            ended += member == 2 && done[2][j].count > 0;
+        }
+    }
+    assert_in_range(ended, 2, AM_SHARED_DEPTH);
+    world_settle(&world);
+    for (uint32_t i = 0; i < SIZE; i++) {
+        for (int j = 0; j < AHEAD; j++) {
+            world_check_done(&done[i][j], AM_OK);
+            for (int k = 0; k < BYTES; k++) {
+                assert_int_equal(values[i][j][k], 'a' + j);
+            }
+        }
+    }
+    trial_group_close(&tg);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_owed),       cmocka_unit_test(test_old),
             cmocka_unit_test(test_many_turns), cmocka_unit_test(test_death),
-            cmocka_unit_test(test_operator),
+            cmocka_unit_test(test_operator),   cmocka_unit_test(test_room),
+            cmocka_unit_test(test_room_ahead),
     };
 
     prng = test_prng("coll_turns_test");
