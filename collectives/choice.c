@@ -7,7 +7,8 @@
 #include "collectives/shared/way.h"
 
 /* What all members must agree on: as a hash, but for the root. */
-static uint32_t print_of(const struct am_coll_wish *wish,
+static uint32_t print_of(const struct am_coll_numbers *numbers,
+                         const struct am_coll_wish *wish,
                          const struct am_coll_plan *plan)
 {
     uint64_t parts[] = {
@@ -17,7 +18,8 @@ static uint32_t print_of(const struct am_coll_wish *wish,
             wish->commutes,
             (uint64_t)(plan->algorithm - am_coll_algorithms[wish->kind]),
             plan->shape,
-            plan->chunk_bytes};
+            plan->chunk_bytes,
+            am_shared_room(numbers, wish->kind, wish->size, wish->bytes)};
     uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a, by words */
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -89,7 +91,7 @@ const struct am_coll_choice *am_coll_choice_of(struct am_coll_group *group,
         choice->plan =
                 am_coll_select(group->coll->config, &group->numbers, &wish);
         choice->wish = wish;
-        choice->print = print_of(&wish, &choice->plan);
+        choice->print = print_of(&group->numbers, &wish, &choice->plan);
         choice->is_one_turn = am_shared_is_one_turn(&group->numbers,
                                                     choice->plan.algorithm->way,
                                                     &wish, &choice->written);

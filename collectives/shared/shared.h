@@ -40,7 +40,8 @@ enum {
     AM_SHARED_DEPTH = 4,
     AM_SHARED_OLD = 1 << 20, /* turns ago: what began then tells nothing */
     AM_SHARED_MEMBERS_MAX = 64,
-    AM_SHARED_SLOT_BYTES = 8192, /* most that a member gives in a turn */
+    AM_SHARED_SLOT_BYTES =
+            8192, /* that a member gives in a turn: am_shared_room */
     AM_SHARED_FEW_BYTES = 48     /* which lie in the slot */
 };
 

@@ -77,7 +77,7 @@ struct shm_tx {
     uint32_t fetched;     /* of the ring, for lines that are new (shm_front_fetch) */
     bool tight;           /* it was full */
     uint8_t heard_last; /* packets that had come at the last payload here, in 8 bits */
-    uint16_t heard; /* the same when this lap began */
+    uint16_t heard;     /* in 16 bits, when this lap began */
 }; /* two cache lines */
 
 struct shm_rx {
