@@ -212,8 +212,8 @@ bool am_shared_once(struct am_coll_group *group,
         am_shared_copied(group->coll, part.written);
     }
     am_shared_tell(group, part.turn, print);
-    if (whose == AM_SHARED_ALL && call->kind != AM_COLL_REDUCE &&
-        part.written > AM_SHARED_FEW_BYTES && part.written <= SHARED_MOST) {
+    if (part.written > AM_SHARED_FEW_BYTES && part.written <= SHARED_MOST &&
+        whose == AM_SHARED_ALL && call->kind != AM_COLL_REDUCE) {
         payload_share(&part);
     }
     if (!wait(group, whose, call->root, part.turn, print,
