@@ -69,9 +69,9 @@ static inline void am_barrier_often(void)
 /* False: no fence was passed. */
 bool am_barrier_seldom(void);
 
-/* Have `bytes` at `start`, where a line begins, leave this core's own caches for the one that it shares with others:
- * another core that reads them soon waits less for each line (CLDEMOTE of Intel's manual,
- * volume 2; processors that do not have it do nothing). */
+/* Have `bytes` at `start`, where a line begins, leave this core's own caches for the one that
+ * it shares with other cores: another core that reads them soon waits less for each line
+ * (CLDEMOTE, Intel's manual, volume 2; a processor without it takes it for a no-op). */
 static inline void am_lines_share(const void *start, size_t bytes)
 {
 #if defined(__x86_64__)

@@ -23,7 +23,7 @@
 
 /* Of payloads: 64 bytes to 2 KiB that two members exchange take 0.9 to 0.95 times as long
  * (Intel's Emerald Rapids), and 4 KiB 1.03 times. */
-#define SHARED_MOST ((size_t)2048)
+#define EXCHANGED_MOST ((size_t)2048)
 
 /* Is the next barrier one that a member leads (shared/barrier.c)? */
 static bool is_led_next(const struct am_coll_group *group)
@@ -212,7 +212,7 @@ bool am_shared_once(struct am_coll_group *group,
         am_shared_copied(group->coll, part.written);
     }
     am_shared_tell(group, part.turn, print);
-    if (part.written > AM_SHARED_FEW_BYTES && part.written <= SHARED_MOST &&
+    if (part.written > AM_SHARED_FEW_BYTES && part.written <= EXCHANGED_MOST &&
         whose == AM_SHARED_ALL && call->kind != AM_COLL_REDUCE) {
         payload_share(&part);
     }

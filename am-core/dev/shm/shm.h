@@ -76,8 +76,8 @@ struct shm_tx {
     uint32_t made;        /* so much of the ring has pages */
     uint32_t fetched;     /* of the ring, for lines that are new (shm_front_fetch) */
     bool tight;           /* it was full */
-    uint8_t heard_last; /* packets that had come at the last payload here, in 8 bits */
-    uint16_t heard;     /* in 16 bits, when this lap began */
+    uint8_t heard_last;   /* packets that had come at the last payload, in 8 bits */
+    uint16_t heard;       /* packets that had come when this lap began */
 }; /* two cache lines */
 
 struct shm_rx {

@@ -93,7 +93,7 @@ answer_share(const struct shm_ep *ep, const char *data, size_t bytes)
 }
 
 /* Packets that have come from the peer, in 8 bits. */
-static inline uint8_t heard(const struct shm_ep *ep)
+static inline uint8_t heard_so_far(const struct shm_ep *ep)
 {
     uintptr_t at = (uintptr_t)ep->rx[0].next + (uintptr_t)ep->rx[1].next;
 
@@ -105,7 +105,7 @@ static inline uint8_t heard(const struct shm_ep *ep)
 static inline void share(const struct shm_ep *ep, struct shm_tx *tx,
                          const char *data, size_t bytes)
 {
-    uint8_t now = heard(ep);
+    uint8_t now = heard_so_far(ep);
 
     if (SHM_UNLIKELY(now != tx->heard_last)) {
         tx->heard_last = now;
