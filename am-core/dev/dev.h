@@ -9,8 +9,8 @@
  *   an upcall, so it is legal inside one.
  * - A header is whole words: 8-byte aligned and a multiple of 8 bytes long, on
  *   both sides.  Data has any length and alignment.
- * - Upcalls (the am_dev_up functions) are made only from `poll`, and none for
- *   an endpoint after its `disconnect`.
+ * - Upcalls (the am_dev_up functions) are made only from `poll` and `check`
+ *   (`costs`: from anywhere), and none for an endpoint after its `disconnect`.
  * - The packet an upcall is given is valid until the upcall returns.
  * - Two classes, request and reply, have space of their own.  A request is
  *   delivered only while the device has room for one reply of the largest

@@ -136,8 +136,8 @@ static void prior_use(struct am_meter *meter, const struct am_dev_perf *prior)
     perf->recv_overhead.fixed_ps = prior->recv_overhead.fixed_ps;
     perf->wire = prior->wire;
     perf->gap_ps = prior->gap_ps;
-    perf->get.fixed_ps = prior->get.fixed_ps;
-    perf->put.fixed_ps = prior->put.fixed_ps;
+    perf->get.fixed_ps = am_meter_fixed_ps(meter, prior->get.fixed_ps);
+    perf->put.fixed_ps = am_meter_fixed_ps(meter, prior->put.fixed_ps);
     for (int ways = 0; ways < AM_WAYS_COUNT; ways++) {
         am_meter_prior(meter, (am_ways_t)ways, AM_COPY_IN,
                        prior->send_overhead.per_byte_fs, AM_FROM_DEFAULT);
@@ -156,7 +156,8 @@ static uint64_t prior_ps(const struct am_meter *meter,
     return copy == AM_COPY_IN ? bytes * prior->send_overhead.per_byte_fs / 1000
            : copy == AM_COPY_OUT
                    ? bytes * prior->recv_overhead.per_byte_fs / 1000
-                   : prior->get.fixed_ps + bytes * single->prior_fs / 1000;
+                   : am_meter_fixed_ps(meter, prior->get.fixed_ps) +
+                             bytes * single->prior_fs / 1000;
 }
 
 static void weights_see(struct am_meter *meter, am_copy_t copy, size_t bytes,

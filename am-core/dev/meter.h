@@ -109,6 +109,8 @@ struct am_meter {
     bool trial;                   /* the change that is made now is a trial */
     uint32_t changes;             /* times that perf has changed */
     struct am_rate rates[AM_WAYS_COUNT][AM_COPY_COUNT];
+    uint64_t
+            call_ps; /* so long takes a single copy of next to nothing, at least */
     const struct am_dev_perf *const *priors; /* from near to far, or NULL */
     uint8_t prior_count, prior_at;
     /* by prior: what copies take, in 256ths of what it says: a mean */
@@ -150,6 +152,13 @@ void am_meter_priors(struct am_meter *meter,
  * core?  Then nothing is learned of copies that are so long that others have it
  * meanwhile. */
 void am_meter_turns(struct am_meter *meter, bool shared_core, uint64_t turn_ps);
+
+/* perf's constant part of a get or put, where a prior says `fixed_ps`. */
+static inline uint64_t am_meter_fixed_ps(const struct am_meter *meter,
+                                         uint64_t fixed_ps)
+{
+    return fixed_ps > meter->call_ps ? fixed_ps : meter->call_ps;
+}
 
 /* A copy of `bytes` (at least AM_METER_BYTES) took so long. */
 void am_meter_sample(struct am_meter *meter, am_copy_t copy, size_t bytes,

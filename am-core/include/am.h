@@ -18,9 +18,9 @@
  * et al. 1996, section 1.1).  am_onesided.h (regions, store, get, put, fetch-and-
  * add) and am_client.h (DCMF's sends) come with this header.
  *
- * Handlers.  A handler runs inside am_poll, to completion.  It may send at
- * most one reply, may not block, and may not poll.  Requests, stores and gets
- * that it issues leave at once while there is space; what finds none is queued,
+ * Handlers.  A handler runs inside am_poll (or a look for dead peers, am_check, for what one has
+ * left), to completion.  It may send at most one reply, may not block, and may not poll.  Requests,
+ * stores and gets that it issues leave at once while there is space; what finds none is queued,
  * and later polls send it.  Calls are legal in a handler unless their comment
  * says that they are not.
  *
@@ -185,11 +185,11 @@ AM_API am_status_t am_barrier(void);
 AM_API const char *am_error_text(const struct am_ctx *ctx);
 
 /*
- * Look now whether a rank of the job has died, for a caller that waits for
- * something else and does not poll.  Handlers run for what a dead peer has left; what
- * waits for it ends in the next poll.  AM_OK, or AM_ERR_PEER when one is dead (am_error_text has
- * the sentence); AM_ERR_HANDLER in a handler; AM_ERR_FORKED.  A rank that closed in
- * order has not died, unless something waited for it.
+ * Look whether a rank of the job has died, unless the last look was less than 10 to 200 ms ago,
+ * for a caller that waits for something else and does not poll.  Handlers run for what a dead
+ * peer has left; what waits for it ends here, with its `done`, or in the next poll.  AM_OK, or
+ * AM_ERR_PEER when one is dead (am_error_text has the sentence); AM_ERR_HANDLER in a handler;
+ * AM_ERR_FORKED.  A rank that closed in order has not died, unless something waited for it.
  */
 AM_API am_status_t am_check(struct am_ctx *ctx);
 
@@ -202,8 +202,8 @@ AM_API bool am_peer_is_dead(const struct am_ctx *ctx, uint32_t peer);
  * while it lives. */
 AM_API const char *am_peer_death(const struct am_ctx *ctx, uint32_t peer);
 
-/* `dead` is called, from a poll or am_check, once for each peer that dies from now on; with
- * the rules of a handler.  The `done` of what was under way with it may be called later. */
+/* `dead` is called once for each peer that dies from now on, from a poll, am_check(_now), am_barrier
+ * or am_disconnect, with a handler's rules.  The `done` of what was under way may come later. */
 typedef void (*am_dead_fn)(void *arg, uint32_t peer);
 AM_API void am_set_dead(struct am_ctx *ctx, am_dead_fn dead, void *arg);
 
@@ -262,8 +262,8 @@ AM_API am_status_t am_ctx_try_request(struct am_ctx *ctx, uint32_t dest,
 /*
  * Reply to the request that `token` stands for; only inside its handler, at
  * most once, never from a reply's handler: AM_ERR_HANDLER otherwise.  Does not
- * poll and never blocks.  At most am_payload_max / 4 payload bytes, which may
- * be reused on return.  Errors: AM_ERR_INVALID (too large), AM_ERR_PEER.
+ * poll and never blocks.  At most am_payload_max / 4 payload bytes, 8 less for each word from the
+ * fourth on, which may be reused on return.  Errors: AM_ERR_INVALID (too large), AM_ERR_PEER.
  */
 AM_API am_status_t am_token_reply(struct am_token *token, uint32_t handler,
                                   const uint64_t *words, uint32_t word_count,
@@ -281,7 +281,7 @@ AM_API size_t am_payload_max(struct am_ctx *ctx, uint32_t dest);
  * large.  What the owner cannot send (no such peer, a dead one) is counted as
  * post_failed.  The owner opens the queue before others use it, with a power of
  * two of slots of 256 bytes (AM_ERR_INVALID, AM_ERR_MEMORY); from then on it
- * never sleeps in am_ctx_poll_wait (it can on a descriptor: am_ctx_fd), and looks
+ * sleeps for 50 us at most in am_ctx_poll_wait (for longer on a descriptor: am_ctx_fd), and looks
  * at the queue in each poll.
  */
 AM_API am_status_t am_ctx_post_open(struct am_ctx *ctx, uint32_t slot_count);
@@ -314,8 +314,8 @@ AM_API am_status_t am_reply_4(struct am_token *token, uint32_t handler,
 
 /* ---------------------------------------------------------------- progress */
 
-/* Called once when an operation ends, from am_poll; it may start others, with
- * the rules of a handler. */
+/* Called once when an operation ends, from am_poll or a look for dead peers (am_check); it may
+ * start others, with the rules of a handler. */
 typedef void (*am_done_fn)(void *arg, am_status_t status);
 
 /*
@@ -360,7 +360,7 @@ AM_API am_status_t am_ctx_fd(struct am_ctx *ctx, int *fd_p);
  * be retransmitted or waits for space), as some things are found by polls only.
  * AM_ERR_AGAIN: poll instead of sleeping.  It stays readable until the next
  * am_ctx_arm.  Not in a handler: AM_ERR_HANDLER.  AM_ERR_INVALID: before am_ctx_fd.
- * AM_ERR_FORKED.
+ * AM_ERR_SYSTEM: a device that is new since then cannot be watched.  AM_ERR_FORKED.
  */
 AM_API am_status_t am_ctx_arm(struct am_ctx *ctx);
 
@@ -389,9 +389,9 @@ struct am_counter_info {
 AM_API am_status_t am_counter(const struct am_ctx *ctx, uint32_t index,
                               struct am_counter_info *info);
 
-/* Print what am_info prints of "devices" or "protocols" (the table with its
- * reasons), or "waits" (sends and receives that are not complete), into `text`,
- * with a final 0; how many bytes that are, 0 for none and anything else. */
+/* Print what am_info prints of "devices" or "protocols" (the table with its reasons), "waits"
+ * (sends and receives that are not complete) or "collectives", into `text`, with a final 0; how
+ * many bytes that are, 0 for none and anything else. */
 AM_API size_t am_describe(struct am_ctx *ctx, const char *what, char *text,
                           size_t text_bytes);
 

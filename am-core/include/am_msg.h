@@ -9,8 +9,8 @@
  * Messages from one sender to one receiver match in the order sent.  A call
  * that returns AM_DONE is complete: no request exists and `done` is not called.
  * A call that returns AM_OK left a request pending: `done` is called exactly
- * once, from am_ctx_poll (or not at all, when am_msg_cancel returns AM_DONE),
- * after which the request is gone.
+ * once, from am_ctx_poll or a look for dead peers (am_check; or not at all, when
+ * am_msg_cancel returns AM_DONE), after which the request is gone.
  *
  * Handlers.  No call here blocks or polls.  In a handler, a client's reception
  * callback, `done` and every other function that am_ctx_poll calls, all calls

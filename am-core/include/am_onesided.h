@@ -101,7 +101,7 @@ AM_API am_status_t am_get(uint32_t dest, const void *remote, void *local,
  * One-sided put and get between `data` (any kind, copied; what it points to
  * lives until `done`) and [offset, offset + data->bytes) of a peer's region.
  * `done` (NULL: none) is called when the bytes are in place (put: at the
- * target), or with AM_ERR_INVALID (outside the region) or AM_ERR_PEER.  Errors
+ * target), or with AM_ERR_INVALID (outside the region), AM_ERR_PEER or AM_ERR_MEMORY.  Errors
  * at once: AM_ERR_INVALID (no such peer), AM_ERR_PEER, AM_ERR_MEMORY,
  * AM_ERR_FORKED.
  */
@@ -117,8 +117,8 @@ AM_API am_status_t am_ctx_rget(struct am_ctx *ctx, uint32_t dest,
 /*
  * Add `value` to the 8-byte aligned uint64_t at `offset` of a region,
  * atomically among all fetch-and-adds on it; *old_p is written before `done`
- * (NULL: none) is called.  Errors as of put; AM_ERR_INVALID also for a word
- * that is not aligned.
+ * (NULL: none) is called.  Polls once unless in a handler, and `done` may come
+ * before it returns.  Errors as of put; AM_ERR_INVALID also for a word that is not aligned.
  */
 AM_API am_status_t am_ctx_fetch_add(struct am_ctx *ctx, uint32_t dest,
                                     const struct am_key *key, size_t offset,

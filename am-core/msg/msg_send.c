@@ -191,6 +191,20 @@ static am_status_t send_run(struct am_msg_req *send)
     return status == AM_OK && free_now ? AM_DONE : status;
 }
 
+/* One of the long messages that go without a look at how long they take. */
+static __attribute__((noinline)) bool
+send_rested(struct am_msg_peer *mp, const struct am_msg_envelope *envelope,
+            const struct am_data *data)
+{
+    if (data->kind != AM_DATA_CONTIG || !am_round_rests(mp) ||
+        am_eager_short(mp, am_msg_key(envelope->context, envelope->source),
+                       envelope->tag, data->u.base, data->bytes) != AM_OK) {
+        return false;
+    }
+    am_proto_long_sent(mp, data->bytes);
+    return true;
+}
+
 static __attribute__((noinline)) am_status_t
 send_general(struct am_msg *msg, uint32_t dest,
              const struct am_msg_envelope *envelope, const struct am_data *data,
@@ -211,6 +225,10 @@ send_general(struct am_msg *msg, uint32_t dest,
         return peer == NULL ? status : AM_ERR_PEER;
     }
     mp = am_msg_peer_of(msg, peer);
+    if (mp != NULL && am_unlikely(data->bytes == mp->trial.rest.bytes) &&
+        flags == 0 && send_rested(mp, envelope, data)) {
+        return AM_DONE;
+    }
     send = mp == NULL ? NULL : am_msg_req_get(msg);
     if (send == NULL) {
         return AM_ERR_MEMORY;

@@ -70,6 +70,9 @@ void am_proto_long_received(struct am_msg_peer *mp,
 /* A contiguous message of at least AM_FASTER_BYTES to a peer of a kind that tries costs least
  * by `proto`: by which does it go? */
 am_proto_t am_round_proto(struct am_msg_req *send, am_proto_t proto);
+/* May one of as many bytes as the one before (mp->trial.rest) go the short way without that
+ * question?  It is sent. */
+bool am_round_rests(struct am_msg_peer *mp);
 /* By which do the costs say that a message goes by this protocol to this peer? */
 am_by_t am_round_by_cost(struct am_msg_peer *mp, am_proto_t proto,
                          size_t bytes);

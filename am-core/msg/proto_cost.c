@@ -185,6 +185,15 @@ bool am_proto_streams_in_series(const struct am_cost_in *in, size_t bytes,
     return eager_keeps_up(in, bytes, both_ways ? 8 : 4);
 }
 
+bool am_proto_streams_alone(const struct am_cost_in *in, size_t bytes)
+{
+    uint64_t stream = am_cost_stream_ps(&in->perf, in->packet_max, bytes);
+    uint64_t single = 2 * short_ps(in) + am_cost_single_ps(&in->perf, in->caps,
+                                                           AM_COST_GET, bytes);
+
+    return stream + stream / 2 <= single;
+}
+
 size_t am_proto_series_max(const struct am_cost_in *in)
 {
     size_t low = 0, high = in->packet_max + 1;

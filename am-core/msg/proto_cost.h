@@ -37,5 +37,7 @@ size_t am_proto_series_max(const struct am_cost_in *in);
  * stream, eight times as much? */
 bool am_proto_streams_in_series(const struct am_cost_in *in, size_t bytes,
                                 bool both_ways);
+/* Does a single copy that is fetched cost half as much again as a stream, or more? */
+bool am_proto_streams_alone(const struct am_cost_in *in, size_t bytes);
 
 #endif

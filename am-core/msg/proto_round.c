@@ -57,6 +57,21 @@ static bool is_whole(const struct am_round *round)
     }
 }
 
+/* Do the costs say that a stream is so much faster that a trial would cost more than it is
+ * likely to tell? */
+static bool streams_surely(const struct am_msg_peer *mp, am_flow_t flow,
+                           am_by_t cost, size_t bytes)
+{
+    const struct am_cost_in *in = &mp->kind->cost;
+
+    if (cost != AM_BY_STREAM) {
+        return false;
+    }
+    return flow == AM_FLOW_ALONE ? am_proto_streams_alone(in, bytes)
+                                 : am_proto_streams_in_series(
+                                           in, bytes, flow == AM_FLOW_BOTH);
+}
+
 static void round_end(struct am_msg_peer *mp)
 {
     struct am_round *round = &mp->trial.round;
@@ -65,10 +80,17 @@ static void round_end(struct am_msg_peer *mp)
     am_trial_event_t event;
 
     if (is_whole(round) && elapsed_ps < ROUND_MAX_PS) {
+        /* what has been seen since the first message may have changed the costs */
+        if (am_trial_is_due(round->at) &&
+            streams_surely(mp, round->at->flow, round->cost,
+                           round->bytes / round->count)) {
+            am_trial_put_off(round->at);
+        }
         event = am_trial_see(round->at, round->cost, round->by,
                              elapsed_ps * 1000 / round->bytes);
         mp->msg->stats[AM_MSG_TRIALS] += event == AM_TRIAL_BEGINS;
         mp->msg->stats[AM_MSG_TRIALS_WON] += event == AM_TRIAL_WON;
+        mp->trial.rest.left = am_trial_rest(round->at, round->cost);
         if (event == AM_TRIAL_WON && mp->msg->config->explain) {
             explain(mp, round->at, round->cost);
         }
@@ -144,9 +166,7 @@ static struct am_trial_size *size_of(struct am_msg_peer *mp, size_t bytes,
     uint32_t i = am_faster_index(bytes);
 
     if (am_unlikely(!sizes[i].begun)) {
-        bool later = cost == AM_BY_STREAM && flow != AM_FLOW_ALONE &&
-                     am_proto_streams_in_series(&mp->kind->cost, bytes,
-                                                flow == AM_FLOW_BOTH);
+        bool later = streams_surely(mp, flow, cost, bytes);
         struct am_trial_start start = {.flow = flow,
                                        .smaller = i == 0 ? NULL : &sizes[i - 1],
                                        .cost = cost,
@@ -168,9 +188,14 @@ static am_by_t heard_of(const struct am_msg_peer *mp, size_t bytes)
     return by != AM_BY_COST ? by : known_of(mp, AM_FLOW_BOTH, bytes);
 }
 
+static bool is_both(const struct am_msg_peer *mp)
+{
+    return mp->kind->cost.perf.both_ways || am_msg_receives(mp->msg);
+}
+
 static am_by_t by_of(struct am_msg_peer *mp, size_t bytes, am_by_t cost)
 {
-    bool both = mp->kind->cost.perf.both_ways || am_msg_receives(mp->msg);
+    bool both = is_both(mp);
     am_flow_t flow;
     struct am_trial_size *at;
     am_by_t by;
@@ -214,19 +239,29 @@ am_by_t am_round_by_cost(struct am_msg_peer *mp, am_proto_t proto, size_t bytes)
     return peer->cost_by;
 }
 
-am_proto_t am_round_proto(struct am_msg_req *send, am_proto_t proto)
+/* By which protocol does one go by `by`? */
+static am_proto_t proto_of(const struct am_msg_peer *mp, size_t bytes,
+                           am_by_t by)
+{
+    am_proto_t proto;
+
+    if (by == AM_BY_SINGLE) {
+        return AM_PROTO_GET;
+    }
+    if (mp->trial.round.both || bytes <= mp->kind->packet_max) {
+        return AM_PROTO_EAGER;
+    }
+    proto = am_proto_select(mp->kind, bytes, false);
+    return proto == AM_PROTO_GET ? AM_PROTO_PUT : proto;
+}
+
+static am_proto_t look(struct am_msg_req *send, am_proto_t proto)
 {
     struct am_msg_peer *mp = send->mp;
     size_t bytes = send->data.bytes;
-    am_by_t cost = am_round_by_cost(mp, proto, bytes), by;
+    am_by_t cost = am_round_by_cost(mp, proto, bytes);
+    am_by_t by = by_of(mp, bytes, cost);
 
-    if (am_unlikely(mp->trial.trial == NULL)) {
-        mp->trial.trial = calloc(1, sizeof(*mp->trial.trial));
-        if (mp->trial.trial == NULL) {
-            return proto;
-        }
-    }
-    by = by_of(mp, bytes, cost);
     if (bytes >= mp->eager_short && cost != AM_BY_SINGLE &&
         by != AM_BY_SINGLE) {
         proto = am_proto_spare(send, proto);
@@ -240,12 +275,42 @@ am_proto_t am_round_proto(struct am_msg_req *send, am_proto_t proto)
     if (by == AM_BY_COST || (by == cost && !mp->trial.round.both)) {
         return proto;
     }
-    if (by == AM_BY_SINGLE) {
-        return AM_PROTO_GET;
+    return proto_of(mp, bytes, by);
+}
+
+am_proto_t am_round_proto(struct am_msg_req *send, am_proto_t proto)
+{
+    struct am_msg_peer *mp = send->mp;
+    struct am_round_rest *rest = &mp->trial.rest;
+    size_t bytes = send->data.bytes;
+
+    if (am_unlikely(mp->trial.trial == NULL)) {
+        mp->trial.trial = calloc(1, sizeof(*mp->trial.trial));
+        if (mp->trial.trial == NULL) {
+            return proto;
+        }
     }
-    if (mp->trial.round.both || bytes <= mp->kind->packet_max) {
-        return AM_PROTO_EAGER;
+    rest->bytes = 0;
+    rest->left = 0;
+    proto = look(send, proto);
+    if (am_unlikely(rest->left != 0) && proto == AM_PROTO_EAGER &&
+        bytes <= mp->kind->packet_max) {
+        *rest = (struct am_round_rest){bytes, mp->kind, mp->kind->tables,
+                                       rest->left};
     }
-    proto = am_proto_select(mp->kind, bytes, false);
-    return proto == AM_PROTO_GET ? AM_PROTO_PUT : proto;
+    return proto;
+}
+
+bool am_round_rests(struct am_msg_peer *mp)
+{
+    struct am_round_rest *rest = &mp->trial.rest;
+
+    if (rest->left == 0 || mp->eager_limit == 0 || mp->in_row != 0 ||
+        rest->kind != mp->kind || rest->tables != mp->kind->tables ||
+        is_both(mp)) {
+        return false;
+    }
+    rest->left--;
+    mp->trial.round.at = NULL; /* how long it takes is not known */
+    return true;
 }

@@ -18,9 +18,19 @@ struct am_round {
     am_by_t by, cost;         /* its messages went by, and cost least by */
 };
 
+/* Messages that go the short way, as eager ones, without a look, while the size, the tables and
+ * what is used stay as they were at the message before (am_trial_rest). */
+struct am_round_rest {
+    size_t bytes; /* of each; 0: there are none */
+    const struct am_proto_kind *kind;
+    uint32_t tables;
+    uint32_t left;
+};
+
 /* A peer's. */
 struct am_round_peer {
     struct am_round round;
+    struct am_round_rest rest;
     /* what the costs said last: of so many bytes by this protocol, with these tables */
     const struct am_proto_kind *cost_kind;
     size_t cost_bytes;

@@ -49,6 +49,7 @@ struct am_trial_size {
     am_by_t cost;  /* what the costs said when that was found */
     am_flow_t flow;
     bool begun;
+    bool later;  /* its first trial is not soon */
     bool second; /* of two ends: its trials but the first are later */
     uint64_t best_fs;     /* its mean then */
     uint32_t rounds_left; /* until a trial begins, or ends */
@@ -82,5 +83,12 @@ am_by_t am_trial_send(struct am_trial_size *at, am_by_t cost);
 /* A round went by `by`, and took so long for each byte. */
 am_trial_event_t am_trial_see(struct am_trial_size *at, am_by_t cost,
                               am_by_t by, uint64_t byte_fs);
+/* Is the next round the last before its first trial? */
+bool am_trial_is_due(const struct am_trial_size *at);
+/* That is not to be soon. */
+void am_trial_put_off(struct am_trial_size *at);
+/* Of so many rounds from now on, perhaps 0, nothing need be seen: what is used is known well,
+ * and no trial is near.  They count as rounds before the next one. */
+uint32_t am_trial_rest(struct am_trial_size *at, am_by_t cost);
 
 #endif

@@ -196,8 +196,8 @@ struct am_coll_call {
     bool is_waited_for; /* the caller has nothing else to do */
 };
 
-/* Is the network itself chosen for such a call (of which kind, count, operator and
- * is_vector are read)?  The same at all members; false before the first collective of
+/* Is the network itself chosen for such a call, which am_coll_start would take (its memory is
+ * not touched; false for another one)?  The same at all members; false before the first collective of
  * the group has been completed here.  Legal in a handler. */
 AM_API bool am_coll_uses_network(struct am_coll_group *group,
                                  const struct am_coll_call *call);
@@ -209,7 +209,9 @@ AM_API bool am_coll_uses_network(struct am_coll_group *group,
  * member), AM_ERR_TRUNCATE (their counts do not agree) or AM_ERR_MEMORY.  After an error
  * no member reads or writes its memory any more.  AM_DONE: it is complete already, and `done` will not be
  * called.  Errors: AM_ERR_INVALID, AM_ERR_MEMORY, AM_ERR_PEER, AM_ERR_FORKED;
- * after any of them, or after `done` got one, the group is good for closing only.
+ * after any of them, or after `done` got one, the group is good for closing only, but not
+ * after AM_ERR_INVALID for a call that is not sound: the others are not told, and the call
+ * that they have made can still be made.
  * Legal in a handler, but not in an operator: AM_ERR_HANDLER, and nothing is started.
  */
 AM_API am_status_t am_coll_start(struct am_coll_group *group,

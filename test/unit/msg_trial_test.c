@@ -220,6 +220,59 @@ static void test_known(void **state)
     }
 }
 
+/* Rounds of one message need not be seen while what is used is known well.  They count before the
+ * next trial, which begins no later for them. */
+static void test_rests(void **state)
+{
+    static const uint64_t byte_fs[AM_BY_COUNT] = {0, 60000, 100000};
+
+    for (int flow = 0; flow < AM_FLOW_COUNT; flow++) {
+        struct am_trial_size at = begun(flow, AM_BY_STREAM);
+        struct counts counts = {0}, next = {0};
+        uint32_t before, rest;
+
+        assert_int_equal(am_trial_rest(&at, AM_BY_STREAM), 0);
+        rounds(&at, AM_BY_STREAM, 60, byte_fs, NULL, 0, &counts);
+        assert_int_equal(at.tried, AM_BY_COST);
+        do {
+            before = at.rounds_left;
+            rest = am_trial_rest(&at, AM_BY_STREAM);
+            assert_int_equal(at.rounds_left + rest, before);
+            assert_true(rest == 0 || flow == AM_FLOW_ALONE);
+            counts.begun += rest > 0;
+        } while (rest > 0);
+        assert_true(counts.begun > 1 || flow != AM_FLOW_ALONE);
+        rounds(&at, AM_BY_STREAM, (int)at.rounds_left, byte_fs, NULL, 0, &next);
+        assert_int_equal(next.begun, 1);
+        assert_int_equal(am_trial_rest(&at, AM_BY_STREAM), 0);
+    }
+}
+
+/* The first trial is put off when it is due, once. */
+static void test_put_off(void **state)
+{
+    static const uint64_t byte_fs[AM_BY_COUNT] = {0, 60000, 100000};
+
+    for (int flow = 0; flow < AM_FLOW_COUNT; flow++) {
+        struct am_trial_size at = begun(flow, AM_BY_STREAM);
+        struct counts counts = {0};
+
+        while (!am_trial_is_due(&at)) {
+            rounds(&at, AM_BY_STREAM, 1, byte_fs, NULL, 0, &counts);
+        }
+        am_trial_put_off(&at);
+        assert_false(am_trial_is_due(&at));
+        rounds(&at, AM_BY_STREAM, 24, byte_fs, NULL, 0, &counts);
+        assert_int_equal(counts.begun, 0);
+        while (counts.begun == 0) {
+            assert_false(am_trial_is_due(&at));
+            rounds(&at, AM_BY_STREAM, 1, byte_fs, NULL, 0, &counts);
+        }
+        rounds(&at, AM_BY_STREAM, 24, byte_fs, NULL, 0, &counts);
+        assert_false(am_trial_is_due(&at));
+    }
+}
+
 /* A trial in which no round tells anything ends, too. */
 static void test_no_rounds(void **state)
 {
@@ -381,6 +434,41 @@ static void test_messages(void **state)
     world_close(&world);
 }
 
+/* Most messages of one size that are answered one by one go the short way, without a look; one of
+ * another size, or a row, does not. */
+static void test_messages_rest(void **state)
+{
+    static const uint64_t byte_fs[AM_BY_COUNT] = {0, 60000, 300000};
+    const struct am_round_rest *rest;
+    struct world world;
+    int rested = 0;
+
+    if (!open_world(&world, much)) {
+        world_close(&world);
+        skip();
+    }
+    send_row(&world, 0, SIZE / 4, 1, byte_fs);
+    rest = &am_msg_peer_at(am_msg_of(world.ctx[0]), 1)->trial.rest;
+    for (int i = 0; i < 400; i++) {
+        uint32_t left = rest->left;
+
+        send_row(&world, 0, SIZE / 4, 1, byte_fs);
+        rested += left > 0 && rest->left == left - 1;
+    }
+    assert_in_range(rested, 300, 399);
+    while (rest->bytes == 0 || rest->left == 0) {
+        send_row(&world, 0, SIZE / 4, 1, byte_fs);
+    }
+    send_row(&world, 0, SIZE / 4 + 1, 1, byte_fs);
+    assert_int_equal(rest->bytes, 0);
+    while (rest->bytes == 0 || rest->left < 4) {
+        send_row(&world, 0, SIZE / 4, 1, byte_fs);
+    }
+    send_row(&world, 0, SIZE / 4, 4, byte_fs);
+    assert_int_equal(rest->bytes, 0);
+    world_close(&world);
+}
+
 /* A profile's is used from the first message on. */
 static void test_messages_known(void **state)
 {
@@ -539,9 +627,12 @@ int main(void)
             cmocka_unit_test(test_costs_change),
             cmocka_unit_test(test_next_size),
             cmocka_unit_test(test_known),
+            cmocka_unit_test(test_rests),
+            cmocka_unit_test(test_put_off),
             cmocka_unit_test(test_no_rounds),
             cmocka_unit_test(test_two_ends),
             cmocka_unit_test(test_messages),
+            cmocka_unit_test(test_messages_rest),
             cmocka_unit_test(test_messages_known),
             cmocka_unit_test(test_both_ways),
             cmocka_unit_test(test_any_lengths),

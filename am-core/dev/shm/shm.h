@@ -197,7 +197,8 @@ struct shm_dev {
     struct shm_local *locals; /* by local index */
     struct shm_ep *eps;
     struct am_meter meters[AM_DISTANCE_COUNT];
-    uint64_t single_fs; /* a byte of a single copy, as tried at the start */
+    /* a single copy, as tried at the start: of next to nothing, and more for each byte */
+    uint64_t single_ps, single_fs;
     struct shm_near near; /* of a CPU that this context may run on */
     bool near_known, offer_waits; /* the latter was said, shm_sock.c */
     uint64_t near_ps; /* AM_COPY_NEAR_PS; another in tests */
@@ -342,7 +343,7 @@ void shm_sockets_close(struct shm_dev *dev);
 
 /* What is known before the first copy: the capabilities must be. */
 void shm_costs_open(struct shm_dev *dev, const struct am_profile *profile,
-                    am_learn_t learn, uint64_t single_fs);
+                    am_learn_t learn);
 /* Read which CPUs are how near to mine, once: 50 us, that no message is to wait for. */
 void shm_costs_near(struct shm_dev *dev, const struct shm_rank *me);
 /* Costs or capabilities have changed, by more than what a meter sees. */

@@ -58,6 +58,11 @@ static void meter_open(struct shm_dev *dev, struct am_meter *meter,
                                                    : 2;
 
     am_meter_init(meter, perfs[begin], distance);
+    meter->call_ps = dev->single_ps;
+    meter->perf.get.fixed_ps =
+            am_meter_fixed_ps(meter, perfs[begin]->get.fixed_ps);
+    meter->perf.put.fixed_ps =
+            am_meter_fixed_ps(meter, perfs[begin]->put.fixed_ps);
     for (int ways = 0; ways < AM_WAYS_COUNT && dev->cma; ways++) {
         am_meter_prior(meter, (am_ways_t)ways, AM_COPY_SINGLE, dev->single_fs,
                        AM_FROM_START);
@@ -97,9 +102,8 @@ static void meters_open(struct shm_dev *dev, const struct am_profile *profile,
 }
 
 void shm_costs_open(struct shm_dev *dev, const struct am_profile *profile,
-                    am_learn_t learn, uint64_t single_fs)
+                    am_learn_t learn)
 {
-    dev->single_fs = single_fs;
     meters_open(dev, profile, learn);
 }
 

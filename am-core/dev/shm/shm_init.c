@@ -200,7 +200,8 @@ static am_status_t shm_open(const struct am_dev_params *params,
     dev->socket_mask = 4095;
     dev->near_ps = AM_COPY_NEAR_PS;
     attr_fill(dev);
-    shm_costs_open(dev, params->profile, params->learn, shm_mem_probe(dev));
+    shm_mem_probe(dev);
+    shm_costs_open(dev, params->profile, params->learn);
     shm_wait_init(dev);
     status = shm_listen(dev);
     if (status != AM_OK) {

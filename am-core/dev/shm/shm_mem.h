@@ -41,9 +41,9 @@ static inline uint32_t shm_key_serial(const struct am_dev_key *key)
 
 /* ------------------------------------------------------------- shm_mem.c */
 
-/* Is single copy there?  Femtoseconds for each byte of it, from one buffer of
- * this process to another. */
-uint64_t shm_mem_probe(struct shm_dev *dev);
+/* Is single copy there, and what does it take from one buffer of this process to another
+ * (dev->single_ps, single_fs)? */
+void shm_mem_probe(struct shm_dev *dev);
 void shm_mem_close(struct shm_dev *dev);
 am_status_t shm_mem_register(struct am_dev *dev, void *base, size_t bytes,
                              uint32_t rights, struct am_dev_key *key);
