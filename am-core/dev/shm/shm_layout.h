@@ -129,7 +129,9 @@ struct shm_rank {
             withdrawn; /* the newest key that it has taken back, or 0 */
     _Atomic uint64_t
             forgotten; /* the newest of those that are not in `keys` any more */
-    char pad0[SHM_LINE - 40];
+    /* so much of each ring for requests it has made and used once; 0: not yet */
+    _Atomic uint32_t made_bytes;
+    char pad0[SHM_LINE - 44];
     /* lines 1 and 2: written by the owner, once */
     _Atomic uint64_t cpus[SHM_CPU_WORDS];
     /* line 3: written by senders that ring or attach */

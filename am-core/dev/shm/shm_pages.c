@@ -179,4 +179,5 @@ void shm_seg_pages_make(struct shm_seg *seg)
     }
     seg->front_bytes = smaller(ring_bytes, SHM_FRONT_FIRST);
     seg->made_bytes = made;
+    atomic_store(&seg->me->made_bytes, made);
 }
