@@ -66,20 +66,6 @@ uint64_t shm_front_worth(uint32_t ring_bytes, uint64_t page_ps)
     return pages_ps(ring_bytes, page_ps) / GAIN_PS;
 }
 
-/* So much of the ring has pages, which both sides have used: each finds by itself how much it
- * makes ahead. */
-static uint32_t made_by_both(const struct shm_ep *ep, struct shm_tx *tx)
-{
-    if (tx == &ep->tx[AM_DEV_REQUEST]) {
-        uint32_t mine = ep->seg->made_bytes;
-        uint32_t theirs = atomic_load(&ep->peer->made_bytes);
-        uint32_t both = mine < theirs ? mine : theirs;
-
-        tx->made = both > tx->made ? both : tx->made;
-    }
-    return tx->made;
-}
-
 /* The front that packets which need so many bytes begin with: room for some of
  * them, so that one does not lie where the receiver has just read the last; and for
  * packets of more than a page what is made already, as each page gains.  (The first of
@@ -87,13 +73,13 @@ static uint32_t made_by_both(const struct shm_ep *ep, struct shm_tx *tx)
  * much bandwidth again.)  Not where the ranks share cores: all of the ring, and what is
  * copied, do not fit in the core's own cache.  (There half a round trip of 16, 32 and 64 KiB
  * takes 0.84, 0.74 and 0.61 times as long.) */
-static uint32_t front_first(const struct shm_ep *ep, struct shm_tx *tx,
+static uint32_t front_first(const struct shm_dev *dev, const struct shm_tx *tx,
                             uint64_t need)
 {
     uint32_t bytes = SHM_FRONT_LEAST;
 
-    if (need > SHM_PAGE + SHM_GAP_BYTES && !shm_dev_of(ep->ep.dev)->crowded &&
-        made_by_both(ep, tx) > SHM_FRONT_FIRST) {
+    if (need > SHM_PAGE + SHM_GAP_BYTES && tx->made > SHM_FRONT_FIRST &&
+        !dev->crowded) {
         return tx->made;
     }
     while (bytes < SHM_FRONT_FIRST && bytes < 4 * need) {
@@ -260,7 +246,7 @@ uint64_t shm_front_leave(struct shm_ep *ep, struct shm_tx *tx, uint32_t at,
 {
     struct shm_dev *dev = shm_dev_of(ep->ep.dev);
     uint64_t skip = tx->ring_bytes - at;
-    uint32_t bytes = front_first(ep, tx, need);
+    uint32_t bytes = front_first(dev, tx, need);
     bool timed = lap_is_timed(dev, tx, need);
 
     if (tx->front_bytes == 0) {

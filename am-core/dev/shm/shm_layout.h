@@ -129,7 +129,7 @@ struct shm_rank {
             withdrawn; /* the newest key that it has taken back, or 0 */
     _Atomic uint64_t
             forgotten; /* the newest of those that are not in `keys` any more */
-    /* so much of each ring for requests it has made and used once; 0: not yet */
+    /* the first rank's: so much of each ring for requests all make ahead; 0: not known */
     _Atomic uint32_t made_bytes;
     char pad0[SHM_LINE - 44];
     /* lines 1 and 2: written by the owner, once */

@@ -158,6 +158,22 @@ const struct am_dev_pages *shm_pages_of(const struct shm_seg *seg)
     return &seg->dev->pages;
 }
 
+/* Each finds by itself how much takes how long, and a sender that went on to what the receiver
+ * has not made would pay for its faults.  So all make what the first to know has said. */
+static uint32_t made_agree(struct shm_seg *seg, uint32_t made, uint32_t mine)
+{
+    uint32_t said = 0;
+
+    if (atomic_compare_exchange_strong(&shm_seg_rank(seg, 0)->made_bytes, &said,
+                                       mine)) {
+        return mine;
+    }
+    return said < made || said > seg->header.ring_bytes[AM_DEV_REQUEST] ||
+                           (said & (said - 1)) != 0
+                   ? mine
+                   : said;
+}
+
 void shm_seg_pages_make(struct shm_seg *seg)
 {
     struct shm_dev *dev = seg->dev;
@@ -172,12 +188,12 @@ void shm_seg_pages_make(struct shm_seg *seg)
         return;
     }
     shm_page_took(dev, am_env_now(dev->env) - start, 2 * others * pages);
-    most = made_most(ring_bytes, made, others * dev->page_ps);
+    most = made_agree(seg, made,
+                      made_most(ring_bytes, made, others * dev->page_ps));
     if (most > made && !shm_ring_is_small(ring_bytes) &&
         lanes_make(seg, made, most)) {
         made = most;
     }
     seg->front_bytes = smaller(ring_bytes, SHM_FRONT_FIRST);
     seg->made_bytes = made;
-    atomic_store(&seg->me->made_bytes, made);
 }

@@ -5,7 +5,7 @@
 #ifndef AM_DEV_SHM_SHM_PAGES_H
 #define AM_DEV_SHM_SHM_PAGES_H
 
-#include "dev/shm/shm_inl.h"
+#include "dev/shm/shm.h"
 
 /* Have the pages in which these bytes lie made and mapped at once; false: the kernel
  * cannot. */
@@ -25,12 +25,6 @@ void shm_pages_more(struct shm_dev *dev, struct shm_tx *tx, uint32_t bytes);
 /* In the job's segment when it is new here, before anything is sent: those pages of the
  * lanes that packets use first.  Of pairs that connect late a process may have many. */
 void shm_seg_pages_make(struct shm_seg *seg);
-
-/* Of that in each ring what every context makes; some make more (shm_front.c). */
-static inline uint32_t shm_pages_first(const struct shm_seg *seg)
-{
-    return seg->made_bytes < SHM_FRONT_MADE ? seg->made_bytes : SHM_FRONT_MADE;
-}
 
 /* A packet that needs `need` bytes of a large ring, and at `at` would leave its front,
  * or begins a lap: the bytes to skip, to the ring's start, or 0: it goes where it is. */

@@ -367,7 +367,7 @@ void shm_ep_bind(struct shm_ep *ep, struct shm_seg *seg, uint32_t index)
         shm_rx_start(&ep->rx[c]);
     }
     ep->tx[AM_DEV_REQUEST].front_bytes = seg->front_bytes;
-    ep->tx[AM_DEV_REQUEST].made = shm_pages_first(seg);
+    ep->tx[AM_DEV_REQUEST].made = seg->made_bytes;
     ep->ep.pages = seg->made_bytes == 0 ? shm_pages_of(seg) : NULL;
     seg->eps[index] = ep;
     shm_costs_place(seg->dev, ep);
