@@ -81,7 +81,7 @@ static void round_end(struct am_msg_peer *mp)
 
     if (is_whole(round) && elapsed_ps < ROUND_MAX_PS) {
         /* what has been seen since the first message may have changed the costs */
-        if (am_trial_is_due(round->at) &&
+        if (am_trial_is_due(round->at) && round->by == AM_BY_STREAM &&
             streams_surely(mp, round->at->flow, round->cost,
                            round->bytes / round->count)) {
             am_trial_put_off(round->at);
@@ -90,7 +90,7 @@ static void round_end(struct am_msg_peer *mp)
                              elapsed_ps * 1000 / round->bytes);
         mp->msg->stats[AM_MSG_TRIALS] += event == AM_TRIAL_BEGINS;
         mp->msg->stats[AM_MSG_TRIALS_WON] += event == AM_TRIAL_WON;
-        mp->trial.rest.left = am_trial_rest(round->at, round->cost);
+        mp->trial.rest.left = am_trial_rest(round->at);
         if (event == AM_TRIAL_WON && mp->msg->config->explain) {
             explain(mp, round->at, round->cost);
         }

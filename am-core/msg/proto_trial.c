@@ -73,8 +73,8 @@ void am_trial_begin(struct am_trial_size *at,
     const struct am_trial_size *smaller = start->smaller;
     am_by_t best = first_by(start);
     am_by_t by = best == AM_BY_COST ? start->cost : best;
-    bool later =
-            start->later || (smaller != NULL && smaller->slow == other(by));
+    bool later = (start->later && by == AM_BY_STREAM) ||
+                 (smaller != NULL && smaller->slow == other(by));
 
     *at = (struct am_trial_size){
             .flow = start->flow,
@@ -258,7 +258,8 @@ am_trial_event_t am_trial_see(struct am_trial_size *at, am_by_t cost,
 
 bool am_trial_is_due(const struct am_trial_size *at)
 {
-    return !at->later && at->tried == AM_BY_COST && at->rounds_left == 1;
+    return at->flow != AM_FLOW_ALONE && !at->later && at->tried == AM_BY_COST &&
+           at->rounds_left == 1;
 }
 
 void am_trial_put_off(struct am_trial_size *at)
@@ -267,10 +268,10 @@ void am_trial_put_off(struct am_trial_size *at)
     at->rounds_left += rounds[at->flow].later - rounds[at->flow].first;
 }
 
-uint32_t am_trial_rest(struct am_trial_size *at, am_by_t cost)
+uint32_t am_trial_rest(struct am_trial_size *at)
 {
     if (at->flow != AM_FLOW_ALONE || at->tried != AM_BY_COST ||
-        at->means[by_of(at, cost)].count < TRIAL_MEAN ||
+        at->best == AM_BY_COST || at->means[at->best].count < TRIAL_MEAN ||
         at->rounds_left <= TRIAL_UNSEEN) {
         return 0;
     }

@@ -83,12 +83,12 @@ am_by_t am_trial_send(struct am_trial_size *at, am_by_t cost);
 /* A round went by `by`, and took so long for each byte. */
 am_trial_event_t am_trial_see(struct am_trial_size *at, am_by_t cost,
                               am_by_t by, uint64_t byte_fs);
-/* Is the next round the last before its first trial? */
+/* Is the next round, of many messages, the last before its first trial? */
 bool am_trial_is_due(const struct am_trial_size *at);
 /* That is not to be soon. */
 void am_trial_put_off(struct am_trial_size *at);
 /* Of so many rounds from now on, perhaps 0, nothing need be seen: what is used is known well,
  * and no trial is near.  They count as rounds before the next one. */
-uint32_t am_trial_rest(struct am_trial_size *at, am_by_t cost);
+uint32_t am_trial_rest(struct am_trial_size *at);
 
 #endif
